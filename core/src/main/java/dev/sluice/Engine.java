@@ -9,6 +9,7 @@ import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Present;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.Reservation.Settlement;
+import dev.sluice.Settling.Due;
 import dev.sluice.TrackedStore.Holding;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.internal.direct.Buckets;
@@ -357,8 +358,8 @@ final class Engine {
   }
 
   private CompletionStage<Settlement> settle(BucketStore call, Receipt receipt, Costs costs) {
-    return new Settling(store, call)
-        .settle(costs.due(receipt.held(store), t -> Present.of(limits.get(), t)));
+    List<Due> due = costs.due(receipt.held(store), t -> Present.of(limits.get(), t));
+    return new Settling(store, due, () -> {}).settle(call);
   }
 
   private Reservation reserved(Plan plan, Holding holding, long start) {

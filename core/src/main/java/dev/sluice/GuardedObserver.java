@@ -59,6 +59,15 @@ final class GuardedObserver implements LimiterObserver {
   }
 
   @Override
+  public void settlementLost() {
+    try {
+      guarded.settlementLost();
+    } catch (Throwable e) {
+      tell(e);
+    }
+  }
+
+  @Override
   public void waits(LimitName limit) {
     try {
       guarded.waits(limit);

@@ -521,6 +521,10 @@ public final class Limiter {
     return lease(limit, id, tokens, time::nanos, sharesOfALease());
   }
 
+  boolean settlesLater() {
+    return engine.store().settlesLater();
+  }
+
   OpenReservations openReservations() {
     return engine.store().reservations();
   }

@@ -56,6 +56,12 @@ public interface LimiterObserver {
   default void settledEarly(int most) {}
 
   /**
+   * Called for each settlement of a reservation that the store did not apply in time, or whose
+   * answer was lost, so that the reserved tokens may stay charged in place of the true cost.
+   */
+  default void settlementLost() {}
+
+  /**
    * Called when a caller begins to wait for tokens, once for each limit that it waits for. {@link
    * #waited} follows, on any thread.
    *

@@ -35,6 +35,11 @@ final class ObserverList implements LimiterObserver {
   }
 
   @Override
+  public void settlementLost() {
+    all.forEach(LimiterObserver::settlementLost);
+  }
+
+  @Override
   public void waits(LimitName limit) {
     all.forEach(one -> one.waits(limit));
   }

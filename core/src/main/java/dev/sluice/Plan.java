@@ -54,14 +54,12 @@ record Plan(
    * @param limits the current limits, which say what a bucket may owe
    */
   static Plan of(Limits limits, Act act, List<Transaction> asked) {
-    List<Transaction> transactions = oneForEachQuota(act, asked);
-    return of(limits, act, asked, transactions, 0, Penalties.of(limits, act, transactions));
+    return of(limits, act, asked, 0, true);
   }
 
   /** Makes a plan to which no penalty applies. */
   static Plan unpenalized(Limits limits, Act act, Transaction asked) {
-    List<Transaction> alone = List.of(asked);
-    return of(limits, act, alone, oneForEachQuota(act, alone), 0, Penalties.NONE);
+    return of(limits, act, List.of(asked), 0, false);
   }
 
   /**
@@ -83,9 +81,7 @@ record Plan(
                 + " or longestWait in its limit file, in every process that shares its buckets");
       }
     }
-    List<Transaction> transactions = oneForEachQuota(Act.SPEND, asked);
-    Penalties penalties = Penalties.of(limits, Act.SPEND, transactions);
-    return of(limits, Act.SPEND, asked, transactions, nanos(maxWait), penalties);
+    return of(limits, Act.SPEND, asked, nanos(maxWait), true);
   }
 
   private static long nanos(Duration duration) {
@@ -93,12 +89,10 @@ record Plan(
   }
 
   private static Plan of(
-      Limits limits,
-      Act act,
-      List<Transaction> asked,
-      List<Transaction> transactions,
-      long maxWaitNanos,
-      Penalties penalties) {
+      Limits limits, Act act, List<Transaction> given, long maxWaitNanos, boolean mayBePenalized) {
+    List<Transaction> asked = List.copyOf(given);
+    List<Transaction> transactions = oneForEachQuota(act, asked);
+    Penalties penalties = mayBePenalized ? Penalties.of(limits, act, transactions) : Penalties.NONE;
     List<Charge> charges = new ArrayList<>(transactions.size());
     Set<String> keys = transactions.size() == 1 ? null : new HashSet<>();
     for (Transaction transaction : transactions) {
@@ -115,8 +109,7 @@ record Plan(
       charges.add(charge);
     }
     int debt = asked.size() == 1 ? limits.debtOf(asked.get(0).name()) : 0;
-    return new Plan(
-        act, List.copyOf(asked), List.copyOf(transactions), charges, maxWaitNanos, penalties, debt);
+    return new Plan(act, asked, transactions, charges, maxWaitNanos, penalties, debt);
   }
 
   /**
@@ -124,12 +117,15 @@ record Plan(
    * or nothing, as such a limit must be. {@link #folded} is the way back.
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
-    if (asked.stream().noneMatch(one -> hasParts(act, one))) {
-      return asked;
+    boolean any = false;
+    for (int i = 0; i < asked.size(); i++) { // makes no object for limits with one quota
+      any |= hasParts(act, asked.get(i));
     }
-    return asked.stream()
-        .flatMap(one -> hasParts(act, one) ? one.parts().stream() : Stream.of(one))
-        .toList();
+    return any
+        ? asked.stream()
+            .flatMap(one -> hasParts(act, one) ? one.parts().stream() : Stream.of(one))
+            .toList()
+        : asked;
   }
 
   private static boolean hasParts(Act act, Transaction one) {

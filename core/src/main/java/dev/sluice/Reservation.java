@@ -2,6 +2,7 @@
 package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
 import dev.sluice.Settling.Due;
@@ -12,6 +13,7 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.Limits;
@@ -227,16 +229,17 @@ public final class Reservation implements AutoCloseable {
    * did not fit, which is never charged. A limit that the costs leave out keeps its estimate.
    *
    * <p>The buckets are not settled atomically. Higher costs are charged first, one bucket after the
-   * other. Nothing is charged for an id that no limit applies to, or that a {@link FailureRule}
-   * allowed.
+   * other. If the store is away, the rest {@linkplain Settlement#waiting waits} for up to 10 s, and
+   * the reservation stays open as long. Nothing is charged for an id that no limit applies to, or
+   * that a {@link FailureRule} allowed.
    *
    * @param costs the true costs
    * @return what each bucket was charged
    * @throws IllegalArgumentException for a limit that the reservation does not have or has more
    *     than once, and for a cost of 0 without {@link Costs#allowZero}; the reservation stays open,
    *     and nothing is charged
-   * @throws StoreException if the store failed. The differences that it has not applied by then are
-   *     lost, and another call does nothing
+   * @throws StoreException if the store's answer was lost, so that it is unknown whether it has
+   *     applied all of the settlement; another call does nothing
    */
   @CanIgnoreReturnValue
   public Settlement settle(Costs costs) {
@@ -306,7 +309,7 @@ public final class Reservation implements AutoCloseable {
       return CompletableFuture.completedFuture(Settlement.NOTHING);
     }
     taken.forEach(one -> costs.teach(one.transaction));
-    return new Settling(store, call).settle(due).whenComplete((settlement, failure) -> forget());
+    return new Settling(store, due, this::forget).settle(call);
   }
 
   /**
@@ -395,7 +398,7 @@ public final class Reservation implements AutoCloseable {
   public static final class Costs {
 
     private final Map<String, Long> byLimit;
-    private final Map<String, Long> byBucket; // by key
+    private final Map<String, Long> byBucket; // by "limit:id"
     private final boolean allowsZero;
 
     private Costs(Map<String, Long> byLimit, Map<String, Long> byBucket, boolean allowsZero) {
@@ -452,8 +455,21 @@ public final class Reservation implements AutoCloseable {
      * @throws InvalidRequestException for a negative cost, and for a bucket that has a cost already
      */
     public Costs and(Transaction transaction, long cost) {
+      return and(transaction.name().name(), transaction.id(), cost);
+    }
+
+    /**
+     * Adds the cost of one bucket, for a limit that the reservation has more than once.
+     *
+     * @param limit the limit's name
+     * @param id the id
+     * @param cost tokens, at least 1, or 0 with {@link #allowZero}
+     * @return new costs
+     * @throws InvalidRequestException for a negative cost, and for a bucket that has a cost already
+     */
+    public Costs and(String limit, String id, long cost) {
       Map<String, Long> more = new TreeMap<>(byBucket);
-      put(more, transaction.bucketKey(), transaction.name().name(), cost);
+      put(more, limit + ":" + id, limit, cost);
       return new Costs(byLimit, more, allowsZero);
     }
 
@@ -511,7 +527,14 @@ public final class Reservation implements AutoCloseable {
               .toList();
       requireKnown(byLimit.keySet(), limits.stream().distinct().toList(), "limit");
       requireKnown(
-          byBucket.keySet(), helds.stream().map(Costs::bucket).distinct().toList(), "bucket");
+          byBucket.keySet().stream()
+              .filter(bucket -> helds.stream().noneMatch(held -> names(bucket, held.transaction())))
+              .toList(),
+          helds.stream()
+              .map(held -> limit(held) + ":" + held.transaction().id())
+              .distinct()
+              .toList(),
+          "bucket");
       List<Due> due = new ArrayList<>(helds.size());
       for (Held held : helds) {
         long cost = cost(held, Collections.frequency(limits, limit(held)) > 1);
@@ -525,8 +548,8 @@ public final class Reservation implements AutoCloseable {
 
     /** Lets the estimate of a transaction learn its true cost, if that is given. */
     private void teach(Transaction transaction) {
-      Long byName = byLimit.get(transaction.name().name());
-      Long cost = byBucket.getOrDefault(transaction.whole().bucketKey(), byName);
+      Long byId = byBucket(transaction);
+      Long cost = byId == null ? byLimit.get(transaction.name().name()) : byId;
       if (cost != null) {
         transaction.learn(cost);
       }
@@ -535,6 +558,34 @@ public final class Reservation implements AutoCloseable {
     /** Returns the key of the bucket; for a limit with several quotas, that of the longest. */
     private static String bucket(Held held) {
       return held.transaction().whole().bucketKey();
+    }
+
+    private @Nullable Long byBucket(Transaction transaction) {
+      Long cost = null;
+      for (Map.Entry<String, Long> one : byBucket.entrySet()) {
+        if (names(one.getKey(), transaction)) {
+          if (cost != null) {
+            throw twice(one.getKey());
+          }
+          cost = one.getValue();
+        }
+      }
+      return cost;
+    }
+
+    /** Whether a text is the transaction's limit, ":" and its id in any spelling. */
+    private static boolean names(String bucket, Transaction transaction) {
+      String limit = transaction.name().name() + ":";
+      if (!bucket.startsWith(limit)) {
+        return false;
+      }
+      String id = bucket.substring(limit.length());
+      try {
+        return id.equals(transaction.id())
+            || transaction.name().id().canonical(id, Strictness.LENIENT).equals(transaction.id());
+      } catch (InvalidRequestException e) {
+        return false;
+      }
     }
 
     private static String limit(Held held) {
@@ -559,13 +610,13 @@ public final class Reservation implements AutoCloseable {
 
     private long cost(Held held, boolean hasSeveralBuckets) {
       String limit = limit(held);
-      Long cost = byBucket.get(bucket(held));
+      Long cost = byBucket(held.transaction());
       Long byName = byLimit.get(limit);
       if (byName != null) {
         if (hasSeveralBuckets) {
           throw new InvalidRequestException(
               Field.LIMIT,
-              "the reservation has several buckets of %s; give the cost of each by its transaction, or reserve each by itself"
+              "the reservation has several buckets of %s; give the cost of each id, or reserve each by itself"
                   .formatted(limit));
         }
         if (cost != null) {
@@ -586,19 +637,24 @@ public final class Reservation implements AutoCloseable {
   /**
    * The result of {@link #settle(Costs)}.
    *
-   * @param settled false if the call did nothing, since the reservation was denied, settled,
-   *     cancelled or closed before
+   * @param settled whether all of the settlement is applied; false if it waits, and if the call did
+   *     nothing, since the reservation was denied, settled, cancelled or closed before
+   * @param waiting whether the store is away: a part of the settlement waits in the memory of this
+   *     process, and is applied when the store is back within 10 s. Otherwise, or if 10,000
+   *     settlements wait already, it is lost, and {@link LimiterObserver#settlementLost} is called
    * @param parts one for each bucket that is limited now, in the order of the transactions; a limit
-   *     with several quotas has a bucket for each, which its part's transaction names
+   *     with several quotas has a bucket for each, which its part's transaction names. If the
+   *     settlement waits, only those that are settled already
    */
-  public record Settlement(boolean settled, List<Settlement.Part> parts) {
+  public record Settlement(boolean settled, boolean waiting, List<Settlement.Part> parts) {
 
-    static final Settlement NOTHING = new Settlement(false, List.of());
+    static final Settlement NOTHING = new Settlement(false, false, List.of());
 
     /**
      * Makes a settlement.
      *
      * @param settled as above
+     * @param waiting as above
      * @param parts copied
      */
     public Settlement {
@@ -769,6 +825,165 @@ public final class Reservation implements AutoCloseable {
       return parts.stream()
           .map(part -> part.held(refund -> store.reservations().send(List.of(refund)).get(0)))
           .toList();
+    }
+  }
+
+  /**
+   * Estimates costs that are known only afterwards, and learns from the settlements of
+   * reservations.
+   *
+   * <pre>{@code
+   * Estimate tokens = Estimate.mean(16, 8_192); // one for all requests
+   * Transaction call = limiter.transaction("TokensPerKey", key).withCost(tokens.of(model, prompt));
+   * try (Reservation reserved = limiter.reserve(call)) {
+   *   …
+   *   reserved.settle(Map.of("TokensPerKey", used)); // the estimate learns this cost
+   * }
+   * }</pre>
+   *
+   * <p>The estimate is the mean, not the highest cost: tokens that are reserved too much have often
+   * refilled before they can be given back, so the limit would not be used up.
+   *
+   * <p>A group, such as a model, is estimated by itself after 20 settlements. Before, its estimate
+   * is that of all groups together, and until these have 20 settlements, it is the highest
+   * estimate. The most recent 1,000 settlements of a group count most. An estimate remembers the
+   * 1,000 groups that were used last, in the memory of this process.
+   *
+   * <p>Thread-safe; never blocks for long.
+   */
+  public static final class Estimate {
+
+    private static final int FEWEST = 20;
+    private static final int MOST_GROUPS = 1_000;
+    private static final double MEMORY = 1_000; // settlements
+
+    private final long least;
+    private final long most;
+
+    @GuardedBy("this")
+    private final Map<String, Ratio> groups = new LinkedHashMap<>(16, 0.75f, true);
+
+    @GuardedBy("this")
+    private final Ratio all = new Ratio();
+
+    private Estimate(long least, long most) {
+      this.least = least;
+      this.most = most;
+    }
+
+    /**
+     * Returns an estimate by the mean of costs in proportion to their hints.
+     *
+     * @param least the lowest estimate, at least 1
+     * @param most the highest estimate, at least {@code least}; also the first one
+     * @return an estimate that has learned nothing
+     * @throws IllegalArgumentException for other bounds
+     */
+    public static Estimate mean(long least, long most) {
+      if (least < 1 || most < least) {
+        throw new IllegalArgumentException(
+            "found estimates from %s to %s, expected a lower bound of 1 or more, and an upper bound that is not below it"
+                .formatted(least, most));
+      }
+      return new Estimate(least, most);
+    }
+
+    /**
+     * Estimates the cost of a call that nothing else is known about.
+     *
+     * @param group calls with similar costs
+     * @return the estimated cost, for one call
+     */
+    public EstimatedCost of(String group) {
+      return of(group, 1);
+    }
+
+    /**
+     * Estimates the cost of a call in proportion to a hint.
+     *
+     * @param group calls with a similar ratio of cost to hint, such as the name of a model
+     * @param hint a number that is known before the call and that the cost grows with, such as the
+     *     length of a prompt; 0 counts as 1
+     * @return the estimated cost, for one call
+     * @throws IllegalArgumentException for a negative hint
+     */
+    public EstimatedCost of(String group, long hint) {
+      Objects.requireNonNull(group, "group");
+      if (hint < 0) {
+        throw new IllegalArgumentException("hint: found " + hint + ", expected 0 or more");
+      }
+      return new EstimatedCost(this, group, Math.max(hint, 1), tokens(group, Math.max(hint, 1)));
+    }
+
+    private synchronized long tokens(String group, long hint) {
+      Ratio own = groups.get(group);
+      Ratio known = own != null && own.settlements >= FEWEST ? own : all;
+      if (known.settlements < FEWEST) {
+        return most;
+      }
+      return Math.min(Math.max(Math.round(known.costs / known.hints * hint), least), most);
+    }
+
+    private synchronized void learn(String group, long hint, long cost) {
+      groups.computeIfAbsent(group, name -> new Ratio()).add(hint, cost);
+      all.add(hint, cost);
+      if (groups.size() > MOST_GROUPS) {
+        groups.remove(groups.keySet().iterator().next()); // the one that was used least recently
+      }
+    }
+
+    /** The sums of costs and hints; older ones count less and less. */
+    private static final class Ratio {
+      private double costs;
+      private double hints;
+      private double settlements;
+
+      private void add(long hint, long cost) {
+        double kept = settlements < MEMORY ? 1 : 1 - 1 / MEMORY;
+        costs = costs * kept + cost;
+        hints = hints * kept + hint;
+        settlements = settlements * kept + 1;
+      }
+    }
+
+    /**
+     * The estimated cost of one call, for {@link Transaction#withCost(EstimatedCost)}. The
+     * transactions of one call may share it. It learns from the first settlement. Thread-safe.
+     */
+    public static final class EstimatedCost {
+
+      private final Estimate estimate;
+      private final String group;
+      private final long hint;
+      private final long tokens;
+      private final AtomicBoolean learned = new AtomicBoolean();
+
+      private EstimatedCost(Estimate estimate, String group, long hint, long tokens) {
+        this.estimate = estimate;
+        this.group = group;
+        this.hint = hint;
+        this.tokens = tokens;
+      }
+
+      /**
+       * Returns the estimate.
+       *
+       * @return tokens, within the bounds of the {@link Estimate}
+       */
+      public long tokens() {
+        return tokens;
+      }
+
+      void learn(long cost) {
+        if (learned.compareAndSet(false, true)) {
+          estimate.learn(group, hint, cost);
+        }
+      }
+
+      @Override
+      public String toString() {
+        return "about " + tokens + " tokens";
+      }
     }
   }
 }

@@ -13,10 +13,13 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -30,17 +33,35 @@ import org.jspecify.annotations.Nullable;
  * call was charged more than its true cost in no other way than by a reservation that nobody
  * settles. A store charges up to a number of tokens only in a batch of one; all other buckets share
  * one batch, which also reads those whose cost is the estimate.
+ *
+ * If the store certainly charged nothing, the rest of the settlement waits and is tried again. If
+ * the answer was lost, the difference may have been charged, and is not charged a second time.
  */
 
-/** Settles one reservation within one call to the store. */
+/** One settlement. A call of it must have ended before the next one begins. */
 final class Settling {
 
   private final TrackedStore store;
-  private final BucketStore call;
+  private final List<Due> due;
+  private final Runnable onEnd;
+  private final Settlement.@Nullable Part[] parts;
+  private final boolean[] tried; // done, or the answer was lost
+  private final @Nullable Charge[] refunds; // those that the store did not take
+  private @Nullable Throwable lost; // the first lost answer
+  private @Nullable Throwable away; // why the store has certainly done nothing
 
-  Settling(TrackedStore store, BucketStore call) {
+  /**
+   * Creates a settlement.
+   *
+   * @param onEnd called when nothing is left to settle, or the rest is lost
+   */
+  Settling(TrackedStore store, List<Due> due, Runnable onEnd) {
     this.store = store;
-    this.call = call;
+    this.due = due;
+    this.onEnd = onEnd;
+    this.parts = new Settlement.@Nullable Part[due.size()];
+    this.tried = new boolean[due.size()];
+    this.refunds = new @Nullable Charge[due.size()];
   }
 
   /**
@@ -119,53 +140,82 @@ final class Settling {
     }
   }
 
-  /** Settles what is due; completes with what each bucket was charged. */
-  CompletionStage<Settlement> settle(List<Due> due) {
-    Settlement.@Nullable Part[] parts = new Settlement.Part[due.size()];
-    CompletionStage<Void> done = CompletableFuture.completedFuture(null);
-    for (int i = 0; i < parts.length; i++) {
-      Due one = due.get(i);
-      int at = i;
-      if (one.isHigher()) {
-        done = done.thenCompose(before -> charge(one, parts, at));
-      }
-    }
-    return done.thenCompose(before -> giveBack(due, parts))
-        .thenApply(
-            all -> {
-              List<Settlement.Part> list = new ArrayList<>(parts.length);
-              for (Settlement.Part part : parts) {
-                list.add(Objects.requireNonNull(part));
+  /** Settles what is due; completes with what is known of it after this call. */
+  CompletionStage<Settlement> settle(BucketStore call) {
+    return attempt(call)
+        .handle(
+            (isDone, failure) -> {
+              boolean waits = failure == null && !isDone && store.later(this::repeat, this::lose);
+              Throwable why = waits ? null : failure != null ? failure : isDone ? null : away;
+              if (why != null) {
+                lose();
+                throw new CompletionException(TrackedStore.unwrapped(why));
               }
-              return new Settlement(true, list);
+              return new Settlement(
+                  !waits, waits, Arrays.stream(parts).filter(Objects::nonNull).toList());
             });
   }
 
-  private CompletionStage<Void> charge(Due due, Settlement.@Nullable Part[] parts, int at) {
-    Charge charge = due.charge();
+  private CompletionStage<Boolean> repeat() {
+    return attempt(store.oneCall());
+  }
+
+  private void lose() {
+    onEnd.run();
+    store.settlementLost();
+  }
+
+  /**
+   * Tries what was not tried yet; completes with false if the store was away. Fails if all was
+   * tried, and an answer was lost.
+   */
+  private CompletionStage<Boolean> attempt(BucketStore call) {
+    CompletionStage<Boolean> answers = CompletableFuture.completedFuture(true);
+    for (int i = 0; i < tried.length; i++) {
+      int at = i;
+      if (!tried[i] && due.get(i).isHigher()) {
+        answers = ifSo(answers, () -> charge(call, at));
+      }
+    }
+    return ifSo(answers, () -> giveBack(call)).thenApply(this::ended);
+  }
+
+  private boolean ended(boolean isDone) {
+    if (isDone && lost != null) {
+      throw new CompletionException(TrackedStore.unwrapped(lost));
+    }
+    if (isDone) {
+      onEnd.run();
+    }
+    return isDone;
+  }
+
+  private static CompletionStage<Boolean> ifSo(
+      CompletionStage<Boolean> first, Supplier<CompletionStage<Boolean>> then) {
+    return first.thenCompose(isSo -> isSo ? then.get() : CompletableFuture.completedFuture(false));
+  }
+
+  private CompletionStage<Boolean> charge(BucketStore call, int at) {
+    Charge charge = due.get(at).charge();
     return store.charge(
         call,
         charge.op() == Op.CHECK ? Act.CHECK : Act.SPEND,
         List.of(charge),
         Debts.NEVER_FORGIVES,
-        (readings, failure) -> {
-          TrackedStore.orThrow(readings, failure);
-          parts[at] = due.part(charge, readings.get(0));
-          return null;
-        });
+        (readings, failure) -> answered(List.of(at), List.of(charge), readings, failure));
   }
 
   /** Gives back what was held too much, and reads the other buckets, in one batch. */
-  private CompletionStage<Void> giveBack(List<Due> due, Settlement.@Nullable Part[] parts) {
+  private CompletionStage<Boolean> giveBack(BucketStore call) {
     List<GiveBack> giveBacks = new ArrayList<>();
     List<Charge> looks = new ArrayList<>();
     List<Integer> places = new ArrayList<>();
-    for (int i = 0; i < parts.length; i++) {
-      GiveBack giveBack = parts[i] == null ? due.get(i).giveBack() : null;
+    for (int i = 0; i < tried.length; i++) {
+      GiveBack giveBack = tried[i] ? null : giveBack(i);
       if (giveBack != null) {
         places.add(giveBacks.size(), i);
         giveBacks.add(giveBack);
-      } else if (parts[i] == null) {
+      } else if (!tried[i]) {
         places.add(i);
         looks.add(due.get(i).look());
       }
@@ -177,12 +227,40 @@ final class Settling {
         giveBacks,
         looks,
         (readings, failure) -> {
-          TrackedStore.orThrow(readings, failure);
-          for (int i = 0; i < charges.size(); i++) {
-            int at = places.get(i);
-            parts[at] = due.get(at).part(charges.get(i), readings.get(i));
+          boolean isAnswered = answered(places, charges, readings, failure);
+          for (int i = 0; !isAnswered && i < giveBacks.size(); i++) {
+            refunds[places.get(i)] = charges.get(i);
           }
-          return null;
+          return isAnswered;
         });
+  }
+
+  /** Returns the give-back to send, which is again the refund that the store has not taken. */
+  private @Nullable GiveBack giveBack(int at) {
+    Charge refund = refunds[at];
+    return refund == null
+        ? due.get(at).giveBack()
+        : store.reservations().send(List.of(refund)).get(0);
+  }
+
+  /** Keeps what the store has done; returns false if it has certainly done nothing. */
+  private boolean answered(
+      List<Integer> places,
+      List<Charge> charges,
+      List<Reading> readings,
+      @Nullable Throwable failure) {
+    if (failure != null && TrackedStore.chargedNothing(failure)) {
+      away = failure;
+      return false;
+    }
+    for (int i = 0; i < charges.size(); i++) {
+      int at = places.get(i);
+      tried[at] = true;
+      if (failure == null) {
+        parts[at] = due.get(at).part(charges.get(i), readings.get(i));
+      }
+    }
+    lost = lost == null ? failure : lost;
+    return true;
   }
 }

@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
+import dev.sluice.internal.async.Retries;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.internal.direct.Buckets;
 import dev.sluice.internal.direct.DirectStore;
@@ -20,6 +21,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +35,7 @@ final class TrackedStore {
   private final OpenReservations reservations;
   private final WaitQueues waitQueues;
   private final Debts debts;
+  private final Retries settlements;
 
   TrackedStore(BucketStore store, LimiterObserver observer, TimeSource time) {
     this.store = store;
@@ -42,6 +45,7 @@ final class TrackedStore {
     this.waitQueues =
         new WaitQueues(time, store::nowNanos, this::withdraw, reservations::isLowering);
     this.debts = new Debts(this::asked, this::forgive, store::clockSkewNanos);
+    this.settlements = new Retries(time::nanos, time::alarm);
   }
 
   /** Returns the callers that wait for tokens taken before they refilled. */
@@ -312,6 +316,20 @@ final class TrackedStore {
     return afterNanos;
   }
 
+  /** Repeats a call of a settlement while the store is away; see {@link Retries#add}. */
+  boolean later(Supplier<CompletionStage<Boolean>> call, Runnable onLost) {
+    return settlements.add(call, onLost);
+  }
+
+  /** Returns whether a settlement waits for the store. */
+  boolean settlesLater() {
+    return !settlements.isIdle();
+  }
+
+  void settlementLost() {
+    observer.settlementLost();
+  }
+
   /** Records where on the time line tokens were taken, and closes the charges that took none. */
   private Holding held(List<Charge> charges, List<Reading> readings, List<Stretch> opened) {
     long[] afterNanos = tatsAfterNanos(charges, readings);
@@ -417,7 +435,7 @@ final class TrackedStore {
     return failure instanceof RuntimeException e ? e : new CompletionException(failure);
   }
 
-  private static boolean chargedNothing(Throwable failure) {
+  static boolean chargedNothing(Throwable failure) {
     return unwrapped(failure) instanceof StoreException its && its.chargedNothing();
   }
 

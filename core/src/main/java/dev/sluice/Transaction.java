@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
-import dev.sluice.Estimate.EstimatedCost;
+import dev.sluice.Reservation.Estimate.EstimatedCost;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;

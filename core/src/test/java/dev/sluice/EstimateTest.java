@@ -4,8 +4,9 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.sluice.Estimate.EstimatedCost;
 import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Estimate;
+import dev.sluice.Reservation.Estimate.EstimatedCost;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;

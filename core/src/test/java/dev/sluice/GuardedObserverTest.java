@@ -159,6 +159,7 @@ final class GuardedObserverTest {
             "spent 2",
             "stored 3",
             "settledEarly 4",
+            "settlementLost",
             "waits Calls",
             "waited 5",
             "quotaFailed java.lang.IllegalStateException: 6");

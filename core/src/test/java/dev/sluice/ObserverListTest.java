@@ -46,6 +46,8 @@ final class ObserverListTest {
             "b stored 3",
             "a settledEarly 4",
             "b settledEarly 4",
+            "a settlementLost",
+            "b settlementLost",
             "a waits Calls",
             "b waits Calls",
             "a waited 5",

@@ -66,6 +66,13 @@ final class SettleTest {
     clock.nanos += seconds * SECOND;
   }
 
+  /** Lets time pass, and rings all alarms, also those that the others set. */
+  private void passMillis(int millis) {
+    for (int i = 0; i < millis; i += 50) {
+      clock.pass(clock.nanos + SECOND / 20);
+    }
+  }
+
   private long remaining(String limit) {
     return limiter.check(limit, "a", 0).remaining();
   }
@@ -197,7 +204,7 @@ final class SettleTest {
             "the reservation has no limit TokensPerTeem; did you mean \"TokensPerTeam\"?; it has TokensPerKey, TokensPerTeam");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> call.settle(Costs.of(Map.of()).and(on(OWING, 1), 5)))
-        .withMessageContaining("the reservation has no bucket 3:a; ");
+        .withMessageContaining("the reservation has no bucket TokensPerPlan:a; ");
     assertThat(remaining(KEY)).isEqualTo(90);
     call.cancel();
     assertThat(remaining(KEY)).isEqualTo(100);
@@ -229,8 +236,12 @@ final class SettleTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> call.settle(Map.of(KEY, 5L)))
         .withMessage(
-            "the reservation has several buckets of TokensPerKey; give the cost of each by its transaction, or reserve each by itself");
-    Settlement settled = call.settle(Costs.of(Map.of()).and(other, 30).and(on(KEY, 10), 4));
+            "the reservation has several buckets of TokensPerKey; give the cost of each id, or reserve each by itself");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> call.settle(Costs.of(Map.of()).and(KEY, "c", 5)))
+        .withMessage(
+            "the reservation has no bucket TokensPerKey:c; did you mean \"TokensPerKey:a\"?; it has TokensPerKey:a, TokensPerKey:b");
+    Settlement settled = call.settle(Costs.of(Map.of()).and(other, 30).and(KEY, "a", 4));
     assertThat(settled.parts()).extracting(Settlement.Part::remaining).containsExactly(96L, 70L);
   }
 
@@ -312,7 +323,7 @@ final class SettleTest {
     Reservation call = limiter.reserve(List.of(on(KEY, 10), on(FREE, 10)));
     assertThat(only(call.settle(Map.of(KEY, 5L, FREE, 5L)))).containsExactly(5L, 5L, 0L, 0L, 95L);
     Reservation free = limiter.reserve(FREE, "a", 10);
-    assertThat(free.settle(Map.of(FREE, 5L))).isEqualTo(new Settlement(true, List.of()));
+    assertThat(free.settle(Map.of(FREE, 5L))).isEqualTo(new Settlement(true, false, List.of()));
   }
 
   @Test
@@ -447,28 +458,125 @@ final class SettleTest {
   /** A store that can be taken away. */
   private final class Shaky implements BucketStore {
     private int answers = Integer.MAX_VALUE;
+    private boolean isSure; // that it has charged nothing
     private Effect.Op last = Effect.Op.CHECK;
 
     @Override
     public List<Reading> charge(List<Charge> charges) {
       last = charges.get(0).op();
       if (answers-- <= 0) {
-        throw new StoreException("away");
+        throw new Away(isSure);
       }
       return store.charge(charges);
     }
   }
 
+  private static final class Away extends StoreException {
+    private static final long serialVersionUID = 1;
+    private final boolean isSure;
+
+    Away(boolean isSure) {
+      super("away");
+      this.isSure = isSure;
+    }
+
+    @Override
+    public boolean chargedNothing() {
+      return isSure;
+    }
+  }
+
+  private final AtomicInteger lost = new AtomicInteger();
+
+  private Limiter over(Shaky shaky) {
+    LimiterObserver observer =
+        new LimiterObserver() {
+          @Override
+          public void settlementLost() {
+            lost.incrementAndGet();
+          }
+        };
+    return Limiter.builder(limits, shaky).time(clock).observer(observer).build();
+  }
+
   @Test
-  void failureOfTheStore_losesTheSettlement_andGivesNothingBack() {
+  void storeIsAway_theSettlementWaits_andIsAppliedOnce() {
     Shaky shaky = new Shaky();
-    Limiter failing = Limiter.builder(limits, shaky).time(clock).build();
+    shaky.isSure = true;
+    Limiter failing = over(shaky);
+    for (int answered = 0; answered < 3; answered++) {
+      failing.reset(KEY, "a");
+      failing.reset(TEAM, "a");
+      failing.reset(OWING, "a");
+      Reservation call = failing.reserve(List.of(on(KEY, 10), on(TEAM, 20), on(OWING, 30)));
+      shaky.answers = answered;
+      Settlement first = call.settle(Map.of(KEY, 5L, TEAM, 30L, OWING, 50L));
+      assertThat(first.settled()).isFalse();
+      assertThat(first.waiting()).isTrue();
+      assertThat(first.parts()).hasSize(answered);
+      assertThat(call.settle(Map.of(KEY, 5L))).isEqualTo(new Settlement(false, false, List.of()));
+      call.close();
+      shaky.answers = 0;
+      passMillis(400);
+      shaky.answers = Integer.MAX_VALUE;
+      passMillis(400);
+      assertThat(remaining(KEY)).isEqualTo(95);
+      assertThat(remaining(TEAM)).isEqualTo(70);
+      assertThat(remaining(OWING)).isEqualTo(50);
+      passMillis(100);
+      assertThat(failing.openReservations().size()).isZero();
+    }
+    assertThat(lost).hasValue(0);
+  }
+
+  @Test
+  void storeStaysAway_theSettlementIsLost() {
+    Shaky shaky = new Shaky();
+    shaky.isSure = true;
+    Limiter failing = over(shaky);
+    Reservation call = failing.reserve(KEY, "a", 50);
+    Receipt receipt = failing.reserve(KEY, "a", 10).receipt();
+    shaky.answers = 0;
+    assertThat(call.settle(Map.of(KEY, 20L)).waiting()).isTrue();
+    assertThat(failing.settle(receipt, Costs.of(KEY, 20)).waiting()).isTrue();
+    passMillis(9_000);
+    assertThat(lost).hasValue(0);
+    passMillis(1_300);
+    assertThat(lost).hasValue(2);
+    shaky.answers = Integer.MAX_VALUE;
+    passMillis(700);
+    assertThat(remaining(KEY)).isEqualTo(51); // 60 spent, 11 refilled
+  }
+
+  @Test
+  void storeIsAway_andTheQueueIsFull_theSettlementIsLostAtOnce() {
+    Shaky shaky = new Shaky();
+    shaky.isSure = true;
+    Limiter failing = over(shaky);
+    Receipt receipt = failing.reserve(KEY, "a", 1).receipt();
+    shaky.answers = 0;
+    for (int i = 0; i < 10_000; i++) {
+      assertThat(failing.settle(receipt, Costs.of(KEY, 2)).waiting()).isTrue();
+    }
+    assertThatThrownBy(() -> failing.settle(receipt, Costs.of(KEY, 2))).isInstanceOf(Away.class);
+    assertThat(lost).hasValue(1);
+    shaky.answers = 90;
+    passMillis(1_000);
+    assertThat(remaining(KEY)).isEqualTo(100 - 1 - 90 + 1);
+    passMillis(10_000);
+    assertThat(lost).hasValue(1 + 10_000 - 90);
+  }
+
+  @Test
+  void lostAnswer_losesTheSettlement_andGivesNothingBack() {
+    Shaky shaky = new Shaky();
+    Limiter failing = over(shaky);
     Reservation call = failing.reserve(List.of(on(KEY, 10), on(TEAM, 20)));
     shaky.answers = 0;
     assertThatThrownBy(() -> call.settle(Map.of(KEY, 5L, TEAM, 30L)))
         .isInstanceOf(StoreException.class)
         .hasMessage("away");
-    assertThat(shaky.last).isEqualTo(Effect.Op.SPEND_UP_TO);
+    assertThat(shaky.last).as("the other bucket is tried too").isEqualTo(Effect.Op.REFUND);
     shaky.answers = Integer.MAX_VALUE;
     assertThat(call.settle(Map.of(KEY, 5L, TEAM, 30L)).settled()).isFalse();
     assertThat(remaining(KEY)).isEqualTo(90);
@@ -484,6 +592,7 @@ final class SettleTest {
     assertThat(remaining(KEY)).as("given back after what is charged").isEqualTo(80);
     assertThat(remaining(TEAM)).isEqualTo(50);
     assertThat(failing.openReservations().size()).isZero();
+    assertThat(lost).hasValue(2);
   }
 
   @Test

@@ -25,7 +25,8 @@ final class ToldObserver {
             LimiterObserver.class.getClassLoader(),
             new Class<?>[] {LimiterObserver.class},
             (proxy, method, arguments) -> {
-              heard.accept(method.getName() + " " + arguments[arguments.length - 1]);
+              String last = arguments == null ? "" : " " + arguments[arguments.length - 1];
+              heard.accept(method.getName() + last);
               return null;
             });
   }
@@ -51,6 +52,7 @@ final class ToldObserver {
         observer -> observer.spent(CALLS, nothing(), 2),
         observer -> observer.stored(Act.SPEND, 7, null, 3),
         observer -> observer.settledEarly(4),
+        LimiterObserver::settlementLost,
         observer -> observer.waits(CALLS),
         observer -> observer.waited(CALLS, Ending.PASSED, 5),
         observer -> observer.quotaFailed(CALLS, new IllegalStateException("6")));

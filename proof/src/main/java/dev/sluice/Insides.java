@@ -52,6 +52,16 @@ public final class Insides {
   }
 
   /**
+   * Returns whether settlements wait until the store is back.
+   *
+   * @param limiter the limiter
+   * @return false if none waits
+   */
+  public static boolean settlesLater(Limiter limiter) {
+    return limiter.settlesLater();
+  }
+
+  /**
    * Returns the entry in which a limiter records its last give-back to a bucket.
    *
    * @param bucketKey the bucket

@@ -76,6 +76,7 @@ public final class LimiterMetrics implements LimiterObserver {
   private final LoadMeters overrides;
   private final Counter filesBroken;
   private final Counter settledEarly;
+  private final Counter settlementsLost;
   private volatile Limits bound; // the limits whose overrides and penalties have gauges
 
   /**
@@ -100,6 +101,10 @@ public final class LimiterMetrics implements LimiterObserver {
     this.settledEarly =
         Counter.builder("ratelimits.reservations.settled.early")
             .description("Reservations that stay spent, since too many are open")
+            .register(registry);
+    this.settlementsLost =
+        Counter.builder("ratelimits.reservations.settlements.lost")
+            .description("Settlements that the store did not apply in time")
             .register(registry);
     bindOverrides();
     bindGauges(store);
@@ -239,6 +244,11 @@ public final class LimiterMetrics implements LimiterObserver {
   @Override
   public void settledEarly(int most) {
     settledEarly.increment();
+  }
+
+  @Override
+  public void settlementLost() {
+    settlementsLost.increment();
   }
 
   @Override

@@ -266,6 +266,15 @@ class LimiterMetricsTest {
   }
 
   @Test
+  void settlementsThatAreLost_areCounted() {
+    assertThat(value("ratelimits_reservations_settlements_lost_total")).isEqualTo("0.0");
+
+    watched.metrics.settlementLost();
+
+    assertThat(value("ratelimits_reservations_settlements_lost_total")).isEqualTo("1.0");
+  }
+
+  @Test
   void quotasThatTheApplicationCouldNotSupply_areCounted() {
     LimitName calls = LimitName.builder(1, "Calls").build();
 

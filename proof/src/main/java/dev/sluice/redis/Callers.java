@@ -3,6 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
+import dev.sluice.Insides;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
@@ -31,6 +32,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The callers of one process: their calls to its limiter, and what they do with the answers. */
 final class Callers {
+
+  /** How long a settlement may wait for a server that is away, and take then. */
+  private static final long SETTLED_LATEST_NANOS = 12_000_000_000L;
+
+  private static final long LOOKS_AGAIN_NANOS = 20_000_000;
 
   private static final long LONGEST_WAIT_MILLIS = 5_000;
   private static final int MOST_LOOKED_AFTER = 8; // each further one costs calls in every world
@@ -491,7 +497,7 @@ final class Callers {
     Transaction one = held.made.transactions().get(0);
     long tokens = one.cost();
     long begin = world.now();
-    Operation operation = calls.begin("settle", held.made.transactions());
+    Operation operation = calls.begin("settle", held.made.transactions(), SETTLED_LATEST_NANOS);
     if (cost < tokens) {
       held.made.granted().values().forEach(spend -> reference.settled(spend, cost, tokens));
     }
@@ -499,6 +505,10 @@ final class Callers {
         operation,
         () -> held.reservation.settleAsync(Costs.of(one.name().name(), cost).allowZero()),
         settlement -> {
+          if (settlement.waiting()) {
+            endOnceSettled(operation, settlement);
+            return;
+          }
           operation.end(settlement);
           if (settlement.settled() == held.reservation.denied()) {
             world.violated(() -> operation + " is settled if it was denied: " + settlement);
@@ -509,6 +519,16 @@ final class Callers {
         });
     cancelOnceMore(held.reservation);
     held.reservation.close();
+  }
+
+  /** Ends an operation when no settlement waits any more; it may be applied until then. */
+  private void endOnceSettled(Operation operation, Settlement settlement) {
+    if (Insides.settlesLater(limiter)) {
+      world.after(
+          LOOKS_AGAIN_NANOS, actor("observer"), () -> endOnceSettled(operation, settlement));
+    } else {
+      operation.end(settlement);
+    }
   }
 
   private void requireSettled(

@@ -46,6 +46,11 @@ final class LimiterWatch implements LimiterObserver {
     throwIfPlanned();
   }
 
+  @Override
+  public void settlementLost() {
+    throwIfPlanned();
+  }
+
   /**
    * Returns what is wrong with the reported waits, null if nothing is.
    *

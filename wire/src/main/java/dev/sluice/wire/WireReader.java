@@ -13,6 +13,7 @@ import com.fasterxml.jackson.core.io.JsonEOFException;
 import dev.sluice.Reservation.Costs;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.InvalidRequestException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -21,11 +22,11 @@ import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +48,8 @@ public final class WireReader {
       List.of("op", "limit", "id", "cost", "upTo", "transactions");
   private static final String COSTS = "costs";
   private static final String ALLOW_ZERO = "allowZero";
+  private static final int MOST_COSTS = 100;
+  private static final Costs NO_COSTS = Costs.of(Map.of());
   private static final WireReader SETTLEMENT = new WireReader(List.of(COSTS, ALLOW_ZERO));
   private static final List<String> TRACE_FIELDS =
       List.of("at", "op", "limit", "id", "cost", "transactions");
@@ -143,8 +146,8 @@ public final class WireReader {
   }
 
   /**
-   * Reads the costs of a settlement: {@code costs}, an object with a cost for each limit, and
-   * {@code allowZero}.
+   * Reads the costs of a settlement: {@code costs}, an object with a cost for each limit or an
+   * object with a cost for each of its ids, and {@code allowZero}.
    *
    * @param json holds a JSON object in UTF-8
    * @return the costs
@@ -161,7 +164,7 @@ public final class WireReader {
 
   private Costs readSettlement(JsonParser parser, Mistakes mistakes) throws IOException {
     requireObject(parser);
-    Map<String, Long> costs = null;
+    Costs costs = null;
     boolean allowsZero = false;
     Set<String> seen = new HashSet<>();
     while (parser.nextToken() == JsonToken.FIELD_NAME) {
@@ -173,15 +176,13 @@ public final class WireReader {
     }
     if (costs == null) {
       mistakes.add(COSTS, "missing, expected an object with a cost for each limit");
-      costs = Map.of();
+      costs = NO_COSTS;
     }
-    Costs read = Costs.of(costs);
-    return allowsZero ? read.allowZero() : read;
+    return allowsZero ? costs.allowZero() : costs;
   }
 
-  private static Map<String, Long> readCosts(JsonParser parser, Mistakes mistakes)
-      throws IOException {
-    Map<String, Long> costs = new LinkedHashMap<>();
+  private static Costs readCosts(JsonParser parser, Mistakes mistakes) throws IOException {
+    Costs costs = NO_COSTS;
     if (parser.currentToken() != JsonToken.START_OBJECT) {
       mistakes.add(
           COSTS,
@@ -190,18 +191,58 @@ public final class WireReader {
       parser.skipChildren();
       return costs;
     }
+    int count = 0;
     while (parser.nextToken() == JsonToken.FIELD_NAME) {
       String limit = parser.currentName();
       String place = COSTS + "." + unquoted(limit);
-      parser.nextToken();
-      Long cost = Values.integer(parser, place, mistakes);
-      if (cost != null && cost < 0) {
-        mistakes.add(place, "found %s, expected 0 or more".formatted(cost));
-      } else if (cost != null && costs.put(limit, cost) != null) {
-        mistakes.add(place, "found the limit twice, expected it once");
+      if (parser.nextToken() != JsonToken.START_OBJECT) {
+        requireFew(++count);
+        costs = readCost(parser, place, mistakes, costs, (to, cost) -> to.and(limit, cost));
+      } else {
+        while (parser.nextToken() == JsonToken.FIELD_NAME) {
+          String id = parser.currentName();
+          parser.nextToken();
+          requireFew(++count);
+          costs =
+              readCost(
+                  parser,
+                  place + "." + unquoted(id),
+                  mistakes,
+                  costs,
+                  (to, cost) -> to.and(limit, id, cost));
+        }
       }
     }
     return costs;
+  }
+
+  private static Costs readCost(
+      JsonParser parser,
+      String place,
+      Mistakes mistakes,
+      Costs costs,
+      BiFunction<Costs, Long, Costs> with)
+      throws IOException {
+    Long cost = Values.integer(parser, place, mistakes);
+    try {
+      if (cost != null && cost < 0) {
+        mistakes.add(place, "found %s, expected 0 or more".formatted(cost));
+      } else if (cost != null) {
+        return with.apply(costs, cost);
+      }
+    } catch (InvalidRequestException e) {
+      mistakes.add(place, "found the cost twice, expected it once");
+    }
+    return costs;
+  }
+
+  private static void requireFew(int count) {
+    if (count > MOST_COSTS) {
+      throw new WireException(
+          COSTS,
+          "found more than %s costs, expected at most %s, since no token holds more transactions"
+              .formatted(MOST_COSTS, MOST_COSTS));
+    }
   }
 
   /** Reads a JSON object after its first token. */

@@ -95,13 +95,16 @@ final class Answers {
             }));
   }
 
-  /** Answers a settlement: what each bucket was charged. */
+  /** Answers a settlement: what each bucket was charged; with 202 if the store is away. */
   static AggregatedHttpResponse settled(Settlement settlement) {
     return json(
-        HttpStatus.OK,
+        settlement.waiting() ? HttpStatus.ACCEPTED : HttpStatus.OK,
         json -> {
           json.writeStartObject();
           json.writeBooleanField("settled", settlement.settled());
+          if (settlement.waiting()) {
+            json.writeBooleanField("waiting", true);
+          }
           json.writeArrayFieldStart("limits");
           for (Settlement.Part part : settlement.parts()) {
             json.writeStartObject();

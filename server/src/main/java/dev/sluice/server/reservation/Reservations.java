@@ -4,11 +4,13 @@ package dev.sluice.server.reservation;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver;
 import dev.sluice.Reservation;
 import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.async.Retries;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.IdFormat;
@@ -18,6 +20,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LapsingReservations;
@@ -35,9 +38,9 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -105,6 +108,8 @@ public final class Reservations {
   private final TreeMap<Long, Set<String>> ends =
       new TreeMap<>(); // when reservations lapse: their nonces; guarded by remembered
   private final Marks marks;
+  private final Retries settlements; // those whose tokens could not be marked yet
+  private final LimiterObserver observer;
 
   /**
    * Makes the reservations of a server.
@@ -112,12 +117,19 @@ public final class Reservations {
    * @param limiter the limiter that decides
    * @param store the limiter's store, which also marks used tokens
    * @param key signs the tokens
+   * @param observer the limiter's observer, which is also told of settlements lost here
    */
-  public Reservations(Limiter limiter, BucketStore store, TokenKey key) {
-    this(limiter, store, key, TimeSource.system(), MOST_MARKS);
+  public Reservations(Limiter limiter, BucketStore store, TokenKey key, LimiterObserver observer) {
+    this(limiter, store, key, observer, TimeSource.system(), MOST_MARKS);
   }
 
-  Reservations(Limiter limiter, BucketStore store, TokenKey key, TimeSource time, int mostMarks) {
+  Reservations(
+      Limiter limiter,
+      BucketStore store,
+      TokenKey key,
+      LimiterObserver observer,
+      TimeSource time,
+      int mostMarks) {
     this.limiter = limiter;
     this.async = limiter.async();
     // No observer, since these decisions are not on a named limit. No failure rule, since a rule
@@ -126,6 +138,19 @@ public final class Reservations {
     this.key = key;
     this.time = time;
     this.marks = new Marks(mostMarks);
+    this.settlements = new Retries(time::nanos, time::alarm);
+    this.observer = observer;
+  }
+
+  /**
+   * Makes the reservations of a server whose lost settlements nobody counts.
+   *
+   * @param limiter the limiter that decides
+   * @param store the limiter's store, which also marks used tokens
+   * @param key signs the tokens
+   */
+  public Reservations(Limiter limiter, BucketStore store, TokenKey key) {
+    this(limiter, store, key, new LimiterObserver() {});
   }
 
   /**
@@ -314,7 +339,9 @@ public final class Reservations {
         used -> one.reservation.cancelAsync(taken -> lapses(taken.name().name()));
     try {
       Stages.onEnd(
-          names.isEmpty() ? giveBack.apply(token) : marked(token, names, Duration.ZERO, giveBack),
+          names.isEmpty()
+              ? giveBack.apply(token)
+              : marked(token, Duration.ZERO).thenCompose(marked -> giveBack.apply(token)),
           (nothing, failure) -> one.reservation.close());
     } catch (RefusedException e) { // there is no room for a mark
       one.reservation.close();
@@ -339,16 +366,20 @@ public final class Reservations {
    * @throws RefusedException if too many reservations of one of the limits were cancelled
    */
   public CompletionStage<Void> cancel(String text) {
-    return once(
-        text,
-        token -> {},
+    Function<Token, CompletionStage<Void>> giveBack =
         token -> {
           Reservation own = remembered(token);
           CompletionStage<Void> cancelled =
               own == null ? async.cancel(token.receipt(limiter.limits().get())) : own.cancelAsync();
           forget(token);
           return cancelled;
-        });
+        };
+    return using(
+        text,
+        token ->
+            token.charged().isEmpty()
+                ? giveBack.apply(token)
+                : marked(token, left(token)).thenCompose(marked -> giveBack.apply(token)));
   }
 
   /**
@@ -357,61 +388,100 @@ public final class Reservations {
    * @param text the token
    * @param costs the true costs
    * @return what each bucket was charged; not settled if a failure rule made the reservation, and
-   *     this server does not remember it. It fails as {@link #cancel} does
+   *     this server does not remember it. While the store is away, the settlement waits. It fails
+   *     as {@link #cancel} does
    * @throws InvalidRequestException for costs that are not those of the reservation; the token can
    *     still be used
    * @throws RefusedException as {@link #cancel}
    */
   public CompletionStage<Settlement> settle(String text, Costs costs) {
-    return once(
+    return using(
         text,
         token -> {
           if (!token.parts().isEmpty()) {
             costs.requireFor(token.receipt(limiter.limits().get()));
           }
-        },
-        token -> {
-          Reservation own = remembered(token);
-          if (own == null) {
-            return token.parts().isEmpty()
-                ? CompletableFuture.completedFuture(new Settlement(false, List.of()))
-                : async.settle(token.receipt(limiter.limits().get()), costs);
-          }
-          CompletionStage<Settlement> settled = own.settleAsync(costs);
-          forget(token);
-          return settled;
+          return token.charged().isEmpty() ? settled(token, costs) : settle(token, costs);
         });
   }
 
-  /**
-   * Uses a token, which the store lets happen once.
-   *
-   * @param check throws if the token must not be used
-   */
-  private <T> CompletionStage<T> once(
-      String text, Consumer<Token> check, Function<Token, CompletionStage<T>> use) {
+  private CompletionStage<Settlement> settle(Token token, Costs costs) {
+    Duration left = left(token);
+    return marked(token, left)
+        .handle(
+            (marked, failure) -> {
+              if (failure == null) {
+                return settled(token, costs);
+              }
+              boolean waits =
+                  isAway(failure)
+                      && settlements.add(
+                          () -> settleLater(token, left, costs), observer::settlementLost);
+              return waits
+                  ? CompletableFuture.completedFuture(new Settlement(false, true, List.of()))
+                  : CompletableFuture.<Settlement>failedFuture(failure);
+            })
+        .thenCompose(settlement -> settlement);
+  }
+
+  /** Completes with false if the store is still away. */
+  private CompletionStage<Boolean> settleLater(Token token, Duration left, Costs costs) {
+    return marked(token, left)
+        .handle(
+            (marked, failure) -> {
+              if (failure == null) { // the limiter counts what it loses
+                return settled(token, costs).handle((settlement, lost) -> true);
+              }
+              return isAway(failure)
+                  ? CompletableFuture.completedFuture(false)
+                  : CompletableFuture.<Boolean>failedFuture(failure);
+            })
+        .thenCompose(ended -> ended);
+  }
+
+  /** Whether the store has certainly not marked the token. */
+  private static boolean isAway(Throwable failure) {
+    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+    return cause instanceof StoreException store && store.chargedNothing();
+  }
+
+  private CompletionStage<Settlement> settled(Token token, Costs costs) {
+    Reservation own = remembered(token);
+    if (own == null) {
+      return token.parts().isEmpty()
+          ? CompletableFuture.completedFuture(new Settlement(false, false, List.of()))
+          : async.settle(token.receipt(limiter.limits().get()), costs);
+    }
+    CompletionStage<Settlement> settled = own.settleAsync(costs);
+    forget(token);
+    return settled;
+  }
+
+  /** Uses a token that is known and has not expired. */
+  private <T> CompletionStage<T> using(String text, Function<Token, CompletionStage<T>> use) {
     Token token = Token.read(text, key);
     if (token == null) {
       return failed(
           Reason.UNKNOWN,
           "no server with this key has made the token; give all servers of a fleet the same --token-key-file");
     }
-    long leftMillis = token.expiresMillis() - nowMillis();
-    if (leftMillis <= 0) {
-      return failed(Reason.EXPIRED, "the reservation has expired: its tokens stay spent");
-    }
-    check.accept(token);
-    List<String> names = token.charged();
-    // No bucket was charged, so no mark is needed: only this server may remember the reservation,
-    // and it forgets it here.
-    if (names.isEmpty()) {
-      return use.apply(token);
-    }
-    return marked(token, names, Duration.ofMillis(leftMillis), use);
+    return token.expiresMillis() <= nowMillis()
+        ? failed(Reason.EXPIRED, "the reservation has expired: its tokens stay spent")
+        : use.apply(token);
   }
 
-  private <T> CompletionStage<T> marked(
-      Token token, List<String> names, Duration left, Function<Token, CompletionStage<T>> use) {
+  private Duration left(Token token) {
+    return Duration.ofMillis(token.expiresMillis() - nowMillis());
+  }
+
+  /**
+   * Marks a token as used, which the store lets happen once. A token that charged no bucket needs
+   * no mark: only this server may remember the reservation, and forgets it when it is used.
+   *
+   * @param left how long the token is still valid
+   */
+  private CompletionStage<Void> marked(Token token, Duration left) {
+    List<String> names = token.charged();
     Quota once = Quota.per(1, left.plus(CLOCK_SKEW));
     long endMillis = token.expiresMillis() + CLOCK_SKEW.toMillis();
     requireRoom(marks.add(names, nowMillis(), endMillis), names);
@@ -425,7 +495,7 @@ public final class Reservations {
         .thenCompose(
             first ->
                 first.allowed()
-                    ? use.apply(token)
+                    ? CompletableFuture.completedFuture(null)
                     : failed(Reason.USED, "the reservation was cancelled or settled already"));
   }
 

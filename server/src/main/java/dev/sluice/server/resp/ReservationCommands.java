@@ -105,9 +105,13 @@ final class ReservationCommands {
   }
 
   private static void writeSettled(Settlement settlement, ReplyWriter writer) {
-    writer.map(2);
+    writer.map(settlement.waiting() ? 3 : 2);
     writer.text("settled");
     writer.flag(settlement.settled());
+    if (settlement.waiting()) {
+      writer.text("waiting");
+      writer.flag(true);
+    }
     writer.text("limits");
     writer.array(settlement.parts().size());
     for (Settlement.Part part : settlement.parts()) {

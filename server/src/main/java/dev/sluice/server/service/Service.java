@@ -175,7 +175,8 @@ public final class Service implements AutoCloseable {
             : reachable;
     TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
     Limiter limiter = limiter(config, limits, store, metrics.metrics(), topDenied);
-    Reservations reservations = new Reservations(limiter, store, config.storage().tokenKey());
+    Reservations reservations =
+        new Reservations(limiter, store, config.storage().tokenKey(), metrics.metrics());
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
     ConnectionBudget traffic = ConnectionBudget.usual();

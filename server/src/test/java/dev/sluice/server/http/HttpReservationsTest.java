@@ -108,7 +108,7 @@ final class HttpReservationsTest {
         "{'costs':{'LoginsPerIPAddres':5}} | costs | the reservation has no limit LoginsPerIPAddres; did you mean \"LoginsPerIPAddress\"?; it has LoginsPerIPAddress",
         "{'costs':{'LoginsPerIPAddress':-1}} | costs.LoginsPerIPAddress | found -1, expected 0 or more",
         "{'costs':{'LoginsPerIPAddress':'5'}} | costs.LoginsPerIPAddress | found the string \"5\", expected a whole number, without quotes",
-        "{'costs':{'LoginsPerIPAddress':5,'LoginsPerIPAddress':5}} | costs.LoginsPerIPAddress | found the limit twice, expected it once",
+        "{'costs':{'LoginsPerIPAddress':5,'LoginsPerIPAddress':5}} | costs.LoginsPerIPAddress | found the cost twice, expected it once",
         "{'costs':5} | costs | found the number 5, expected an object with a cost for each limit",
         "{'costs':{},'cost':5} | cost | found the unknown field \"cost\", expected costs, allowZero; did you mean \"costs\"?",
         "{} | costs | missing, expected an object with a cost for each limit",
@@ -125,6 +125,29 @@ final class HttpReservationsTest {
     assertThat(settle(token, "{\"costs\":{\"LoginsPerIPAddress\":0},\"allowZero\":true}").body())
         .contains("\"charged\":0,\"givenBack\":4");
     assertThat(remaining()).isEqualTo(10);
+  }
+
+  @Test
+  void settlement_ofSeveralBucketsOfALimit_hasACostForEachId() {
+    JsonNode held =
+        TestServer.json(
+            server.post(
+                "/v1/reservations",
+                "{\"transactions\":[{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\",\"cost\":4},"
+                    + "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"2001:DB8::1\"}]}"));
+    String token = held.get("token").textValue();
+
+    HttpResponse<String> refused = settle(token, "{\"costs\":{\"LoginsPerIPAddress\":2}}");
+    assertThat(refused.statusCode()).isEqualTo(400);
+    assertThat(refused.body()).contains("has several buckets of LoginsPerIPAddress");
+    JsonNode settled =
+        TestServer.json(
+            settle(
+                token, "{\"costs\":{\"LoginsPerIPAddress\":{\"192.0.2.7\":2,\"2001:DB8::1\":3}}}"));
+
+    assertThat(settled.get("limits")).hasSize(2);
+    assertThat(settled.get("limits").get(0).get("remaining").longValue()).isEqualTo(8);
+    assertThat(settled.get("limits").get(1).get("remaining").longValue()).isEqualTo(7);
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver;
 import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
@@ -18,6 +19,7 @@ import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LapsingReservations;
@@ -30,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,26 +48,58 @@ final class ReservationsTest {
       Catalogue.of(LimitName.builder(1, LOGINS).id(IdFormat.string()).build());
 
   private final ManualTime time = new ManualTime();
-  private final BucketStore store = BucketStore.inMemory(time);
+  private final BucketStore memory = BucketStore.inMemory(time);
+  private final AtomicInteger answers = new AtomicInteger(Integer.MAX_VALUE);
+  private final BucketStore store =
+      new BucketStore() {
+        @Override
+        public List<Reading> charge(List<Charge> charges) {
+          if (answers.getAndDecrement() <= 0) {
+            throw new Away();
+          }
+          return memory.charge(charges);
+        }
+      };
+  private final AtomicInteger lostOnes = new AtomicInteger();
+  private final LimiterObserver lost =
+      new LimiterObserver() {
+        @Override
+        public void settlementLost() {
+          lostOnes.incrementAndGet();
+        }
+      };
   private final CurrentLimits limits =
       new CurrentLimits(limits(Quota.per(10, Duration.ofHours(1))));
   private final Limiter limiter = limiter();
   private final Reservations here =
-      new Reservations(limiter, store, KEY, time, Reservations.MOST_MARKS);
+      new Reservations(limiter, store, KEY, lost, time, Reservations.MOST_MARKS);
   private final Reservations there =
-      new Reservations(limiter(), store, KEY, time, Reservations.MOST_MARKS);
+      new Reservations(limiter(), store, KEY, lost, time, Reservations.MOST_MARKS);
 
   private static Limits limits(Quota quota) {
     return Limits.builder(CATALOGUE).limit(LOGINS, quota).build();
   }
 
   private Limiter limiter() {
-    return Limiter.builder(limits, store).time(time).build();
+    return Limiter.builder(limits, store).time(time).observer(lost).build();
+  }
+
+  private static final class Away extends StoreException {
+    private static final long serialVersionUID = 1;
+
+    Away() {
+      super("away");
+    }
+
+    @Override
+    public boolean chargedNothing() {
+      return true;
+    }
   }
 
   @AfterEach
   void close() {
-    store.close();
+    memory.close();
   }
 
   private Held reserve(long cost) {
@@ -180,16 +215,65 @@ final class ReservationsTest {
         Limits.builder(Catalogue.of(LimitName.builder(2, "Other").build()))
             .unlimited("Other")
             .build());
-    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, List.of()));
+    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, false, List.of()));
   }
 
   @Test
   void settle_withoutALimit_orAtACostOfNothing_needsNoMark() {
     limits.replace(Limits.builder(CATALOGUE).unlimited(LOGINS).build());
     String token = token(4);
-    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, List.of()));
+    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, false, List.of()));
     assertThatThrownBy(() -> there.settle(token, Costs.of("Login", 1)).toCompletableFuture().join())
         .hasMessageContaining("the reservation has no limit Login; did you mean \"Logins\"?");
+  }
+
+  @Test
+  void settle_whileTheStoreIsAway_waits_beforeAndAfterTheMark() {
+    for (Reservations server : List.of(here, there)) {
+      for (int answered = 0; answered < 2; answered++) {
+        limiter.reset(LOGINS, "a");
+        String token = token(4);
+        answers.set(answered);
+        assertThat(settle(server, token, 1)).isEqualTo(new Settlement(false, true, List.of()));
+        time.advance(Duration.ofSeconds(5));
+        answers.set(Integer.MAX_VALUE);
+        time.advance(Duration.ofMillis(500));
+        assertThat(remaining()).isEqualTo(9);
+        assertRefused(here, token, Reason.USED);
+        assertRefused(there, token, Reason.USED);
+      }
+    }
+    assertThat(lostOnes).hasValue(0);
+  }
+
+  @Test
+  void settle_whileTheStoreStaysAway_isLost_onceEach() {
+    String first = token(4);
+    String second = token(4);
+    answers.set(0);
+    assertThat(settle(here, first, 1).waiting()).isTrue();
+    answers.set(1);
+    assertThat(settle(here, second, 1).waiting()).isTrue();
+    answers.set(0);
+    time.advance(Duration.ofMillis(10_500));
+    assertThat(lostOnes).hasValue(2);
+    answers.set(Integer.MAX_VALUE);
+    time.advance(Duration.ofSeconds(1));
+    assertThat(remaining()).isEqualTo(2);
+    assertThat(settle(there, first, 1).settled()).as("its token was not used").isTrue();
+    assertRefused(there, second, Reason.USED);
+  }
+
+  @Test
+  void settlementsThatWait_settleAReservationOnce() {
+    String token = token(4);
+    answers.set(0);
+    assertThat(settle(here, token, 1).waiting()).isTrue();
+    assertThat(settle(there, token, 2).waiting()).isTrue();
+    answers.set(Integer.MAX_VALUE);
+    time.advance(Duration.ofMillis(500));
+    assertThat(remaining()).isEqualTo(9);
+    assertThat(lostOnes).as("the second one").hasValue(1);
   }
 
   private void lapses() {
@@ -346,7 +430,7 @@ final class ReservationsTest {
     String token = token(4);
 
     assertRefused(
-        new Reservations(limiter, store, TokenKey.random(), time, Reservations.MOST_MARKS),
+        new Reservations(limiter, store, TokenKey.random(), lost, time, Reservations.MOST_MARKS),
         token,
         Reason.UNKNOWN);
     assertThat(remaining()).isEqualTo(6);
@@ -430,7 +514,7 @@ final class ReservationsTest {
 
   @Test
   void reserve_afterTooManyCancellations_isRefused_untilTheirMarksAreGone() {
-    Reservations few = new Reservations(limiter, store, KEY, time, 3);
+    Reservations few = new Reservations(limiter, store, KEY, lost, time, 3);
     for (int i = 0; i < 3; i++) {
       cancel(few, few.reserve(one("a"), LIFE).toCompletableFuture().join().token());
     }
@@ -446,7 +530,7 @@ final class ReservationsTest {
 
   @Test
   void cancel_beyondTheMarks_isRefused_andOneThatIsRepeatedTakesNoRoom() {
-    Reservations few = new Reservations(limiter, store, KEY, time, 2);
+    Reservations few = new Reservations(limiter, store, KEY, lost, time, 2);
     List<String> tokens =
         List.of(
             few.reserve(one("a"), LIFE).toCompletableFuture().join().token(),

@@ -2,10 +2,10 @@
 package dev.sluice.examples.quickstart;
 
 import dev.sluice.Decision;
-import dev.sluice.Estimate;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
+import dev.sluice.Reservation.Estimate;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;

@@ -4,8 +4,8 @@ package dev.sluice.examples.quickstart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
-import dev.sluice.Estimate;
 import dev.sluice.Limiter;
+import dev.sluice.Reservation.Estimate;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
