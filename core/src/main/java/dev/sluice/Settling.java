@@ -131,7 +131,7 @@ final class Settling {
               / Math.min(held.intervalNanos, quota.intervalNanos());
       long charged = held.tokens + more - givenBack;
       return new Settlement.Part(
-          held.transaction,
+          held.transaction.described(),
           charged,
           givenBack,
           Gcra.owed(afterNanos, quota.intervalNanos(), quota.offsetNanos()),

@@ -44,7 +44,7 @@ final class TrackedStore {
         new OpenReservations(time, store::nowNanos, OpenReservations.MOST, observer::settledEarly);
     this.waitQueues =
         new WaitQueues(time, store::nowNanos, this::withdraw, reservations::isLowering);
-    this.debts = new Debts(this::forgive, store::clockSkewNanos);
+    this.debts = new Debts(this::asked, this::forgive, store::clockSkewNanos);
     this.settlements = new Retries(time::nanos, time::alarm);
   }
 
@@ -109,13 +109,13 @@ final class TrackedStore {
 
   /** Charges as {@link #charge} does, and returns the readings or throws the failure. */
   @CanIgnoreReturnValue
-  List<Reading> readings(Act act, List<Charge> charges, long depthNanos) {
+  List<Reading> readings(Act act, List<Charge> charges, Debts.Depths depths) {
     return result(
         charge(
             blockingCall(),
             act,
             charges,
-            depthNanos,
+            depths,
             (readings, failure) -> {
               orThrow(readings, failure);
               return readings;
@@ -131,15 +131,15 @@ final class TrackedStore {
    * Charges the store, and registers refunds and resets as in flight until they are answered.
    *
    * @param call the caller's call, from {@link #oneCall} or {@link #blockingCall}
-   * @param depthNanos how far ahead of now the TAT of the only bucket may lie: a debt beyond it may
-   *     be forgiven; {@link Debts#NEVER_FORGIVES} for a batch
+   * @param depths how far ahead of now the TATs may lie: a debt beyond that may be forgiven; {@link
+   *     Debts#NEVER_FORGIVES} for a batch
    * @param then computes the result from readings or failure; called even if nobody waits for it
    */
   <T> CompletionStage<T> charge(
       BucketStore call,
       Act act,
       List<Charge> charges,
-      long depthNanos,
+      Debts.Depths depths,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     if (charges.isEmpty()) {
       return Stages.handle(CompletableFuture.completedFuture(List.of()), then);
@@ -148,9 +148,8 @@ final class TrackedStore {
       return lower(call, act, reservations.send(charges), List.of(), then);
     }
     long start = start();
-    CompletionStage<List<Reading>> charged =
-        asked(call, charges, charges.size() == 1 ? null : TakenInVain::new);
-    CompletionStage<List<Reading>> settled = debts.settled(call, charges, charged, depthNanos);
+    CompletionStage<List<Reading>> charged = asked(call, charges);
+    CompletionStage<List<Reading>> settled = debts.settled(call, charges, charged, depths);
     List<Reading> known = Stages.value(settled);
     if (known == null) {
       return Stages.cancelling(
@@ -167,6 +166,10 @@ final class TrackedStore {
     } catch (RuntimeException | Error e) {
       return CompletableFuture.failedFuture(e);
     }
+  }
+
+  private CompletionStage<List<Reading>> asked(BucketStore call, List<Charge> charges) {
+    return asked(call, charges, charges.size() == 1 ? null : TakenInVain::new);
   }
 
   /** Returns a failed stage also for a store that throws. */
@@ -266,14 +269,14 @@ final class TrackedStore {
    * Spends, and tracks the tokens taken until they are given back or left spent.
    *
    * @param call as above
-   * @param depthNanos as above
+   * @param depths as above
    * @param then computes the result; if it throws, all tokens taken stay spent
    * @param otherwise computes the result of a failure
    */
   <T> CompletionStage<T> hold(
       BucketStore call,
       List<Charge> charges,
-      long depthNanos,
+      Debts.Depths depths,
       Function<Holding, T> then,
       Function<Throwable, T> otherwise) {
     List<Stretch> opened = reservations.open(charges);
@@ -281,7 +284,7 @@ final class TrackedStore {
         call,
         Act.SPEND,
         charges,
-        depthNanos,
+        depths,
         (readings, failure) -> {
           boolean held = false;
           try {

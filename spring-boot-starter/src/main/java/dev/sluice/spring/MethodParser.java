@@ -184,13 +184,14 @@ final class MethodParser {
     if (cost instanceof SpelExpression spel && spel.getAST() instanceof Literal literal) {
       Long tokens = tokens(literal.getLiteralValue().getValue());
       cost = null;
-      Quota own = name == null || hasQuota ? null : limits.defaultFor(name);
+      long most =
+          name == null || hasQuota ? Long.MAX_VALUE : Quota.leastBurst(limits.defaultsFor(name));
       if (tokens == null || tokens < 0) {
         problem("cost: found %s, expected a whole number".formatted(annotation.cost()));
-      } else if (own != null && tokens > own.burst()) {
+      } else if (tokens > most) {
         problem(
             "cost %s exceeds the burst (%s) of %s: no call could ever pass"
-                .formatted(tokens, own.burst(), name));
+                .formatted(tokens, most, name));
       } else {
         fixed = tokens;
       }

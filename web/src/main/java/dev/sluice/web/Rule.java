@@ -187,11 +187,12 @@ public final class Rule {
     for (Spend spend : spends) {
       try {
         LimitName name = spend.check(limits.catalogue());
-        Quota quota = spend.quota() == null ? limits.defaultFor(name) : null;
-        if (quota != null && cost.fixed() > quota.burst()) {
+        long burst =
+            spend.quota() == null ? Quota.leastBurst(limits.defaultsFor(name)) : Long.MAX_VALUE;
+        if (cost.fixed() > burst) {
           faults.add(
               "rule %s: found the cost %s for %s, whose burst is %s: it could never pass"
-                  .formatted(where(), cost.fixed(), name, quota.burst()));
+                  .formatted(where(), cost.fixed(), name, burst));
         }
       } catch (IllegalArgumentException e) {
         faults.add("rule %s: %s".formatted(where(), e.getMessage()));

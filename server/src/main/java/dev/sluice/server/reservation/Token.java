@@ -43,6 +43,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   private static final byte VERSION = 1;
   private static final int FRAME_BYTES = 1 + Long.BYTES + NONCE_BYTES + Short.BYTES;
   private static final int PART_BYTES = 2 * Short.BYTES + 3 * Long.BYTES;
+  private static final int PERIOD_BYTES = "/2562047h47m16.854775807s".length(); // the longest
   private static final int BITS = 6; // in each base64 character
   private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
 
@@ -54,7 +55,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     static TokenPart of(Receipt.Part part) {
       Transaction transaction = part.transaction();
       return new TokenPart(
-          transaction.name().name(),
+          part.limit(),
           transaction.id(),
           transaction.cost(),
           part.intervalNanos(),
@@ -63,6 +64,11 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 
     boolean isUncharged() {
       return intervalNanos == 0;
+    }
+
+    /** Returns the limit's name, without the period of one of its quotas. */
+    String name() {
+      return limit.split("/", 2)[0];
     }
 
     Receipt.Part toReceipt(Limits limits) {
@@ -82,7 +88,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   List<String> charged() {
     return parts.stream()
         .filter(part -> !part.isUncharged())
-        .map(TokenPart::limit)
+        .map(TokenPart::name)
         .distinct()
         .toList();
   }
@@ -97,9 +103,11 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     int bytes = FRAME_BYTES;
     for (Transaction transaction : transactions) {
       bytes +=
-          PART_BYTES
-              + transaction.name().name().length()
-              + transaction.id().getBytes(StandardCharsets.UTF_8).length;
+          Math.max(transaction.quotas().size(), 1)
+              * (PART_BYTES
+                  + transaction.name().name().length()
+                  + transaction.id().getBytes(StandardCharsets.UTF_8).length);
+      bytes += Math.max(transaction.quotas().size() - 1, 0) * PERIOD_BYTES;
     }
     if (bytes > MOST_BYTES) {
       throw new WireException(
