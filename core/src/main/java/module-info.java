@@ -15,6 +15,7 @@ module dev.sluice {
   exports dev.sluice.store;
   exports dev.sluice.internal.async to
       dev.sluice.grpc,
+      dev.sluice.mariadb,
       dev.sluice.outbound,
       dev.sluice.postgres,
       dev.sluice.redis,
@@ -23,6 +24,7 @@ module dev.sluice {
       dev.sluice.web;
   exports dev.sluice.internal.text to
       dev.sluice.acme,
+      dev.sluice.mariadb,
       dev.sluice.outbound,
       dev.sluice.postgres,
       dev.sluice.redis,

@@ -6,8 +6,10 @@ module dev.sluice.remote {
   requires static java.sql; // for the stores in databases only
 
   exports dev.sluice.remote to
+      dev.sluice.mariadb,
       dev.sluice.postgres,
       dev.sluice.redis;
   exports dev.sluice.remote.sql to
+      dev.sluice.mariadb,
       dev.sluice.postgres;
 }

@@ -437,7 +437,6 @@ final class TrackedStore {
   }
 
   static Throwable unwrapped(Throwable failure) {
-    Throwable cause = failure.getCause();
-    return failure instanceof CompletionException && cause != null ? cause : failure;
+    return Stages.cause(failure);
   }
 }

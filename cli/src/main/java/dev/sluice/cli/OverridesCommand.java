@@ -6,6 +6,7 @@ import dev.sluice.cli.ServerSettings.ListCommand;
 import dev.sluice.cli.ServerSettings.RemoveCommand;
 import dev.sluice.cli.ServerSettings.SetCommand;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.EndTime;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
@@ -14,18 +15,27 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.postgres.BadRow;
+import dev.sluice.postgres.OverrideRow;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PutResult;
 import dev.sluice.postgres.TableContent;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.OverridesCsv;
+import dev.sluice.yaml.OverridesCsv.Line;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -81,7 +91,8 @@ final class OverridesCommand implements Runnable {
   @Command(
       name = "dump",
       description = {
-        "Prints overrides as CSV, sorted: name,id,count,burst,period,comment.",
+        "Prints overrides as CSV, sorted: name,id,count,burst,period,comment. With --all, also"
+            + " author,until,enabled.",
         "",
         "From a file, or with --db the valid ones of a table; invalid rows are reported on standard error, and the exit code is 1."
       },
@@ -99,6 +110,12 @@ final class OverridesCommand implements Runnable {
     @Spec private CommandSpec spec = CommandSpec.create();
     @Mixin private LimitFileOptions files = new LimitFileOptions();
     @Mixin private DatabaseOptions database = new DatabaseOptions();
+
+    @Option(
+        names = "--all",
+        description =
+            "Print the columns author, until and enabled too, and the disabled rows of a table.")
+    private boolean all;
 
     DumpOverrides(Console console) {
       this.console = console;
@@ -119,8 +136,11 @@ final class OverridesCommand implements Runnable {
             "the option --overrides FILE or --db URL is missing: the overrides to print");
       }
       Catalogue catalogue = files.catalogue();
-      TableContent content = database.onTable(catalogue, OverridesTable::load);
-      print(Limits.builder(catalogue).build().withOverrides(content.overrides()));
+      TableContent content =
+          all ? everyRow(catalogue) : database.onTable(catalogue, OverridesTable::load);
+      if (!all) {
+        print(Limits.builder(catalogue).build().withOverrides(content.living(Instant.now())));
+      }
       content
           .bad()
           .forEach(
@@ -132,10 +152,45 @@ final class OverridesCommand implements Runnable {
       return content.bad().isEmpty() ? Exit.DONE : Exit.NO;
     }
 
+    /** Prints all rows of the table, and returns them. */
+    private TableContent everyRow(Catalogue catalogue) {
+      List<Line> lines = new ArrayList<>();
+      List<BadRow> bad = new ArrayList<>();
+      for (OverrideRow row : database.onTable(catalogue, OverridesTable::rows)) {
+        try {
+          lines.add(new Line(row.check(catalogue), row.enabled()));
+        } catch (IllegalArgumentException e) {
+          bad.add(new BadRow(row.bucketKey(), String.valueOf(e.getMessage())));
+        }
+      }
+      write(target -> OverridesCsv.writeAll(lines, target));
+      return new TableContent(List.of(), bad);
+    }
+
     private void print(Limits limits) {
+      List<Line> lines =
+          limits.catalogue().names().stream()
+              .flatMap(name -> limits.overridesOf(name).stream())
+              .map(one -> new Line(one, true))
+              .toList();
+      write(
+          target -> {
+            if (all) {
+              OverridesCsv.writeAll(lines, target);
+            } else {
+              OverridesCsv.write(limits, target);
+            }
+          });
+    }
+
+    private interface Lines {
+      void writeTo(Writer target) throws IOException;
+    }
+
+    private void write(Lines lines) {
       try {
         Writer target = new OutputStreamWriter(console.out(), StandardCharsets.UTF_8);
-        OverridesCsv.write(limits, target);
+        lines.writeTo(target);
         target.flush();
       } catch (IOException e) {
         throw new OutputException(e);
@@ -172,9 +227,9 @@ final class OverridesCommand implements Runnable {
   @Command(
       name = "import",
       description = {
-        "Writes the overrides of a file into the table: all or, if one is wrong, none.",
+        "Writes the overrides of a file into the table: all or, if one is wrong, none. The file is a YAML file of overrides, or CSV with the columns that dump or dump --all prints.",
         "",
-        "New overrides are enabled. Existing ones get the new quota, and the new comment if there is one; disabled ones stay disabled. Other rows do not change. If an override would become lower, nothing is written without --force, and the exit code is 1."
+        "New overrides are enabled. Existing ones get the new quota and end, and the new comment and author if there are any; disabled ones stay disabled, unless the CSV has the column enabled. Other rows do not change. If an override would become lower, nothing is written without --force, and the exit code is 1."
       },
       footerHeading = "%nExample:%n",
       footer = {
@@ -187,6 +242,12 @@ final class OverridesCommand implements Runnable {
 
     @Mixin private LimitFileOptions files = new LimitFileOptions();
     @Mixin private DatabaseOptions database = new DatabaseOptions();
+
+    @Option(
+        names = "--csv",
+        paramLabel = "FILE",
+        description = "The overrides as CSV; --limits or --names declare their limits.")
+    private @Nullable Path csv;
 
     @Option(
         names = "--strict",
@@ -205,18 +266,15 @@ final class OverridesCommand implements Runnable {
 
     @Override
     public Integer call() {
-      if (files.overrides() == null && files.limits() == null) {
-        throw new InputException("the option --overrides FILE is missing: the file to import");
+      Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
+      if (csv != null && files.overrides() != null) {
+        throw new InputException("found both --overrides and --csv, expected one or the other");
       }
-      LimitFiles read = files.files(strict ? Strictness.STRICT : Strictness.LENIENT);
-      Limits limits = read.load();
-      read.lint().forEach(console.err()::println); // only warnings; a mistake would have thrown
-      List<LimitOverride> overrides =
-          limits.catalogue().names().stream()
-              .flatMap(name -> limits.overridesOf(name).stream())
-              .toList();
-      PutResult written =
-          database.onTable(limits.catalogue(), table -> table.put(overrides, force));
+      if (csv == null && files.overrides() == null && files.limits() == null) {
+        throw new InputException(
+            "the option --overrides FILE or --csv FILE is missing: the file to import");
+      }
+      PutResult written = csv == null ? ofYaml(strictness) : ofCsv(csv, strictness);
       console
           .err()
           .printf(
@@ -228,6 +286,41 @@ final class OverridesCommand implements Runnable {
                   : ", of which %s disabled".formatted(written.disabled()));
       return Exit.DONE;
     }
+
+    private PutResult ofCsv(Path file, Strictness strictness) {
+      Catalogue catalogue = files.catalogue();
+      List<Line> lines;
+      try {
+        lines = OverridesCsv.read(Files.readString(file), catalogue, strictness);
+      } catch (IOException e) {
+        throw new InputException("%s cannot be read: %s".formatted(file, e));
+      } catch (IllegalArgumentException e) {
+        throw new InputException("%s:%n%s".formatted(file, e.getMessage()));
+      }
+      Map<LimitOverride, Boolean> enabled = new LinkedHashMap<>();
+      for (Line line : lines) {
+        if (line.enabled() != null) {
+          enabled.put(line.override(), line.enabled());
+        }
+      }
+      return database.onTable(
+          catalogue,
+          table ->
+              enabled.isEmpty()
+                  ? table.put(lines.stream().map(Line::override).toList(), force)
+                  : table.put(enabled, force));
+    }
+
+    private PutResult ofYaml(Strictness strictness) {
+      LimitFiles read = files.files(strictness);
+      Limits limits = read.load();
+      read.lint().forEach(console.err()::println); // only warnings; a mistake would have thrown
+      List<LimitOverride> overrides =
+          limits.catalogue().names().stream()
+              .flatMap(name -> limits.overridesOf(name).stream())
+              .toList();
+      return database.onTable(limits.catalogue(), table -> table.put(overrides, force));
+    }
   }
 
   /** {@code sluice overrides add}: writes one override into the table. */
@@ -236,8 +329,8 @@ final class OverridesCommand implements Runnable {
       description = {
         "Writes one override into the table.",
         "",
-        "A new one is enabled. One that is there gets the new quota and comment, and stays disabled"
-            + " if it is."
+        "A new one is enabled. One that is there gets the new quota, end, comment and author, and"
+            + " stays disabled if it is."
       },
       footerHeading = "%nExample:%n",
       footer = {
@@ -255,6 +348,15 @@ final class OverridesCommand implements Runnable {
 
     @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
     private String comment = "";
+
+    @Option(names = "--author", paramLabel = "NAME", description = "Who sets it.")
+    private String author = "";
+
+    @Option(
+        names = "--until",
+        paramLabel = "TIME",
+        description = "When it ends, such as 2027-03-01; without this option, it does not end.")
+    private @Nullable String until;
 
     @Option(
         names = "--strict",
@@ -276,7 +378,8 @@ final class OverridesCommand implements Runnable {
       Catalogue catalogue = override.catalogue();
       String id = override.canonical(catalogue, strict ? Strictness.STRICT : Strictness.LENIENT);
       LimitOverride made =
-          new LimitOverride(catalogue.get(override.limit()), id, quota.quota(), comment);
+          new LimitOverride(
+              catalogue.get(override.limit()), id, quota.quota(), comment, author, end());
       PutResult written = database.onTable(catalogue, table -> table.put(List.of(made), force));
       console
           .err()
@@ -286,6 +389,14 @@ final class OverridesCommand implements Runnable {
               made.name().bucketKey(id),
               written.disabled() == 1 ? ", which is disabled: see sluice overrides enable" : "");
       return Exit.DONE;
+    }
+
+    private @Nullable Instant end() {
+      try {
+        return until == null ? null : EndTime.parse(until);
+      } catch (IllegalArgumentException e) {
+        throw new InputException("--until: " + e.getMessage());
+      }
     }
   }
 
@@ -300,11 +411,20 @@ final class OverridesCommand implements Runnable {
       footerHeading = "%nExample:%n",
       footer = {
         "  sluice overrides set ApiCallsPerKey k --burst 500 --count 500 --period 1m \\",
-        "       --server http://127.0.0.1:8080 --token-file ops.token"
+        "       --until 2027-03-01 --server http://127.0.0.1:8080 --token-file ops.token"
       })
   private static final class SetOverride extends SetCommand {
 
     @Mixin private QuotaOptions quota = new QuotaOptions();
+
+    @Option(
+        names = "--until",
+        paramLabel = "TIME",
+        description =
+            "When it ends, by the server's clock: 2027-03-01 (the start of that day in UTC), a time"
+                + " such as 2027-03-01T12:00:00+01:00, or never. Without this option, an override"
+                + " that is there keeps its end.")
+    private @Nullable String until;
 
     @Option(
         names = "--force",
@@ -326,6 +446,9 @@ final class OverridesCommand implements Runnable {
       body.put("burst", quota.burst());
       body.put("count", quota.count());
       body.put("period", quota.period());
+      if (until != null) {
+        body.put("until", until);
+      }
     }
   }
 

@@ -55,7 +55,8 @@ final class PenaltyCommand implements Runnable {
         names = "--until",
         required = true,
         paramLabel = "TIME",
-        description = "Until a time such as 2026-11-22T12:00:00Z.")
+        description =
+            "Until a time such as 2026-11-22T12:00:00Z, or the start of a day in UTC, such as 2027-03-01.")
     private @Nullable String until;
 
     @Option(

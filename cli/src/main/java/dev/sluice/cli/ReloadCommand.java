@@ -67,6 +67,9 @@ final class ReloadCommand implements Callable<Integer> {
     if (!said.isEmpty()) {
       console.err().println(said);
     }
+    if (!answer.effect().isEmpty()) {
+      console.err().println(answer.effect());
+    }
     boolean good = answer.mistakes().isEmpty() && (dryRun || answer.applied());
     return good ? Exit.DONE : Exit.NO;
   }

@@ -278,6 +278,30 @@ final class ServerClient {
   }
 
   /**
+   * Asks why an id is denied, or which rule a request meets.
+   *
+   * @param question the fields of the request
+   * @return lines for people, safe to print
+   * @throws InputException if the server refused the request
+   * @throws ExitException if no answer came, or one that cannot be parsed
+   */
+  List<String> explain(Map<String, Object> question) {
+    List<String> lines = new ArrayList<>();
+    try (JsonParser parser = JSON.createParser(send("POST", "/v1/explain", question))) {
+      for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
+        if (token == JsonToken.START_ARRAY && "lines".equals(parser.currentName())) {
+          while (parser.nextToken() == JsonToken.VALUE_STRING) {
+            lines.add(SafeText.printable(parser.getText()));
+          }
+        }
+      }
+    } catch (IOException e) {
+      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
+    }
+    return lines;
+  }
+
+  /**
    * The answer to a reload, or to a rollback.
    *
    * @param applied whether the files, or the earlier generation, are now in force
@@ -285,13 +309,15 @@ final class ServerClient {
    * @param isPutBack whether a rollback is in force
    * @param mistakes what is wrong with the files, safe to print
    * @param changes what changed or would change, safe to print
+   * @param effect what a dry run says about ids, safe to print; may be empty
    */
   record Reload(
       boolean applied,
       String active,
       boolean isPutBack,
       List<String> mistakes,
-      List<String> changes) {}
+      List<String> changes,
+      String effect) {}
 
   /**
    * Makes the server read its files.
@@ -320,6 +346,7 @@ final class ServerClient {
     String answer = send("POST", path, null);
     boolean applied = false;
     boolean putBack = false;
+    String effect = "";
     String active = "";
     List<String> mistakes = new ArrayList<>();
     List<String> changes = new ArrayList<>();
@@ -333,6 +360,8 @@ final class ServerClient {
           applied = parser.getBooleanValue();
         } else if (token.isBoolean() && name.equals("putBack")) {
           putBack = parser.getBooleanValue();
+        } else if (token == JsonToken.VALUE_STRING && name.equals("effect")) {
+          effect = SafeText.printable(parser.getText());
         } else if (token == JsonToken.VALUE_STRING
             && name.equals("hash")
             && outer.equals("active")
@@ -351,7 +380,7 @@ final class ServerClient {
     } catch (IOException e) {
       throw noAnswer(server + ": the answer does not come from a Sluice server", e);
     }
-    return new Reload(applied, active, putBack, mistakes, changes);
+    return new Reload(applied, active, putBack, mistakes, changes, effect);
   }
 
   /**

@@ -93,6 +93,14 @@ final class ServerSettings {
     @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
     private @Nullable String comment;
 
+    @Option(
+        names = "--author",
+        paramLabel = "NAME",
+        description =
+            "Who sets it. If the request has a token or a client certificate, the server notes the"
+                + " name of that instead.")
+    private @Nullable String author;
+
     SetCommand(Console console, String path) {
       super(console, path);
     }
@@ -111,6 +119,9 @@ final class ServerSettings {
       addTo(body);
       if (comment != null) {
         body.put("comment", comment);
+      }
+      if (author != null) {
+        body.put("author", author);
       }
       print(client().put(path, limit, id, body, force()));
       return Exit.DONE;
@@ -218,15 +229,22 @@ final class ServerSettings {
      */
     String text() {
       StringBuilder text = new StringBuilder(subject(field("limit"), field("id"))).append(": ");
-      if (fields.containsKey("until")) {
+      if (!fields.containsKey("burst")) {
         text.append("nothing until ").append(field("until"));
         if (fields.containsKey("owed")) {
           text.append(", owes ").append(field("owed"));
         }
       } else {
         text.append("burst %s, then %s per %s".formatted(field("burst"), field("count"), period()));
+        if (fields.containsKey("until")) {
+          text.append(", until ").append(field("until"));
+        }
       }
-      text.append(" (").append(place(field("keptIn"))).append(')');
+      text.append(" (").append(place(field("keptIn")));
+      if (fields.containsKey("author")) {
+        text.append(", set by ").append(SafeText.printable(field("author")));
+      }
+      text.append(')');
       return fields.containsKey("comment")
           ? text.append(": ").append(SafeText.printable(field("comment"))).toString()
           : text.toString();

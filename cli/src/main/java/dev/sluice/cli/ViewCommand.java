@@ -77,7 +77,7 @@ abstract class ViewCommand implements Callable<Integer> {
       for (Map<String, Object> one : objects(answer, "limits")) {
         rows.add(List.of(text(one, "name"), quota(one), text(one, "id"), text(one, "overrides")));
       }
-      table(rows, 2).forEach(console::line);
+      table(rows, 3).forEach(console::line);
       files(answer).forEach(console::line);
       return Exit.DONE;
     }
@@ -261,9 +261,11 @@ abstract class ViewCommand implements Callable<Integer> {
     List<String> lines = new ArrayList<>();
     String hash = text(active, "hash");
     lines.add(
-        "limits %s, in force since %s, %s"
+        "%s, in force since %s, %s"
             .formatted(
-                hash.substring(0, Math.min(HASH_DIGITS, hash.length())),
+                hash.length() < HASH_DIGITS // "none"
+                    ? "sample limits"
+                    : "limits " + hash.substring(0, HASH_DIGITS),
                 text(active, "since").replaceFirst("\\.\\d+Z$", "Z"),
                 mistakes.isEmpty() ? "no mistakes" : "newer files have mistakes:"));
     mistakes.forEach(one -> lines.add("  " + one));

@@ -5,6 +5,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.Replay;
@@ -17,8 +18,10 @@ import java.time.format.DateTimeFormatter;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -26,21 +29,27 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice why}: why a client was denied, from the access logs. */
+/** {@code sluice why}: why a client was denied, from a running server or from access logs. */
 @Command(
     name = "why",
     description = {
-      "Shows each request of access logs that was charged to a bucket: the tokens before and after"
-          + " it, why it was denied, and when it would have passed."
+      "With --server, explains the state of a bucket: its tokens, the limit in force, a penalty, its"
+          + " last denials (with --top-denied, for the role admin), and with --request which rule"
+          + " a request meets.",
+      "",
+      "With --log, shows each request of access logs that was charged to the bucket: the tokens"
+          + " before and after it, why it was denied, and when it would have passed."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:no request was denied",
+      "0:no request was denied, or the server has answered",
       "1:a request was denied, or none was charged to the bucket",
-      "2:broken input"
+      "2:broken input",
+      "3:no answer"
     },
-    footerHeading = "%nExample:%n",
+    footerHeading = "%nExamples:%n",
     footer = {
+      "  sluice why LoginsPerClient 203.0.113.7 --server http://127.0.0.1:8080",
       "  sluice why LoginsPerClient 203.0.113.7 --limits limits.yml --rules rules.yml \\",
       "       --log access.log --at 2026-11-26T10:31:00Z"
     })
@@ -64,7 +73,6 @@ final class WhyCommand implements Callable<Integer> {
   @Option(
       names = "--log",
       paramLabel = "FILE|-",
-      required = true,
       description = "An access log, or - for standard input. Repeatable.")
   private List<String> logs = new ArrayList<>();
 
@@ -82,6 +90,22 @@ final class WhyCommand implements Callable<Integer> {
               + " Without it, the last requests up to the last denied one are shown.")
   private @Nullable String at;
 
+  @Option(
+      names = "--server",
+      paramLabel = "URL",
+      description = "The address of a running server, such as http://127.0.0.1:8080.")
+  private @Nullable String server;
+
+  @Option(
+      names = "--request",
+      paramLabel = "'METHOD TARGET'",
+      description =
+          "A request whose rules the server explains, such as 'GET /orders/7'. An id that is an IP"
+              + " address is its client.")
+  private @Nullable String request;
+
+  @Mixin private ServerClientOptions clientOptions = new ServerClientOptions();
+
   private final Deque<Step> latest = new ArrayDeque<>();
   private final Deque<Step> shown = new ArrayDeque<>();
   private long charged;
@@ -94,6 +118,14 @@ final class WhyCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    String url = server;
+    if (url != null) {
+      return explain(url);
+    }
+    if (logs.isEmpty()) {
+      throw new InputException(
+          "expected --server URL to ask a running server, or --log FILE with --limits FILE");
+    }
     if (files.limits() == null) {
       throw new InputException(
           "the option --limits FILE is missing: it has the limits by which the requests are decided");
@@ -117,6 +149,28 @@ final class WhyCommand implements Callable<Integer> {
     ZoneId zone = result.log().zone();
     (after == 0 ? latest : shown).forEach(step -> console.line(line(step, quota.burst(), zone)));
     return denied == 0 ? Exit.DONE : Exit.NO;
+  }
+
+  private int explain(String url) {
+    if (!logs.isEmpty() || files.limits() != null) {
+      throw new InputException("found --server and --log or --limits, expected one or the other");
+    }
+    Map<String, Object> question = new LinkedHashMap<>(Map.of("limit", limit, "id", id));
+    if (request != null) {
+      int space = request.indexOf(' ');
+      if (space < 1) {
+        throw new InputException(
+            "--request: found %s, expected a method and a target such as 'GET /orders/7'"
+                .formatted(SafeText.quote(request)));
+      }
+      question.put("method", request.substring(0, space));
+      question.put("target", request.substring(space + 1));
+      if (IpAddress.parse(id) != null) {
+        question.put("client", id);
+      }
+    }
+    clientOptions.client(url, console).explain(question).forEach(console::line);
+    return Exit.DONE;
   }
 
   private static String said(Quota quota) {

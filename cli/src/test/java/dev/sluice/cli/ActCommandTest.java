@@ -11,12 +11,13 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.http.HttpPart;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
-import dev.sluice.server.stats.Denials;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalRedis;
@@ -620,7 +621,9 @@ final class ActCommandTest {
     private final BucketStore store = BucketStore.inMemory(new ManualTime());
     private final Limiter limiter = Limiter.of(SampleLimits.make(), store);
     private final SluiceServer server =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                ConnectionBudget.usual())
             .part(
                 new HttpPart(
                     limiter,

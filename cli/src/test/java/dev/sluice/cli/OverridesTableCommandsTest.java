@@ -49,6 +49,45 @@ final class OverridesTableCommandsTest {
   }
 
   @Test
+  void dumpOfAll_isImportedAgain_withAuthorsEndsAndDisabledRows() throws Exception {
+    assertThat(
+            add("CertificatesPerDomain", "a.com", "--author", "ann", "--until", "2200-03-01")
+                .code())
+        .isEqualTo(Exit.DONE);
+    assertThat(add("CertificatesPerDomain", "b.com").code()).isEqualTo(Exit.DONE);
+    assertThat(on("disable", "CertificatesPerDomain", "b.com").code()).isEqualTo(Exit.DONE);
+    String all =
+        """
+        name,id,count,burst,period,comment,author,until,enabled
+        CertificatesPerDomain,a.com,600,300,3h0m0s,,ann,2200-03-01T00:00:00Z,true
+        CertificatesPerDomain,b.com,600,300,3h0m0s,,,,false
+        """;
+    assertThat(dumpAll()).isEqualTo(new Cli(Exit.DONE, all, ""));
+
+    Path file = Files.writeString(folder.resolve("all.csv"), all);
+    db = LocalPostgres.newDatabase();
+    assertThat(Cli.run("overrides", "migrate", "--db", db).code()).isEqualTo(Exit.DONE);
+    assertThat(importCsv(file).err()).isEqualTo("2 added, 0 replaced, of which 1 disabled\n");
+    assertThat(dumpAll().out()).isEqualTo(all);
+
+    Path six =
+        Files.writeString(
+            folder.resolve("six.csv"), HEADER + "CertificatesPerDomain,b.com,700,300,3h0m0s,\n");
+    assertThat(importCsv(six).err()).isEqualTo("0 added, 1 replaced, of which 1 disabled\n");
+    Path broken = Files.writeString(folder.resolve("broken.csv"), HEADER + "Nothing,x\n");
+    assertThat(importCsv(broken).code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(importCsv(broken).err()).contains("line 2: found 2 columns, expected 6");
+  }
+
+  private Cli dumpAll() {
+    return Cli.run("overrides", "dump", "--all", "--db", db);
+  }
+
+  private Cli importCsv(Path file) {
+    return Cli.run("overrides", "import", "--csv", file.toString(), "--db", db);
+  }
+
+  @Test
   void limitWithoutANumber_isKeptUnderItsName() throws Exception {
     Path limits =
         Files.writeString(

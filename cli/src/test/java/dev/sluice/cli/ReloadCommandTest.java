@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Reloads, dry runs and rollbacks of a running server. */
+/** Reloads, dry runs, rollbacks and questions to a running server. */
 class ReloadCommandTest {
 
   private static final String FIRST =
@@ -52,7 +52,7 @@ class ReloadCommandTest {
                 Sources.of(new ServerConfig.Files(limits, null, null, null)),
                 Storage.in(StoreAccess.of("memory")),
                 new Control(null, audit.toString(), null, null),
-                Telemetry.NONE));
+                new Telemetry(true, null)));
     url = "http://" + HostPort.format(service.addresses().get(0));
   }
 
@@ -100,10 +100,42 @@ class ReloadCommandTest {
   }
 
   @Test
+  void dryRun_countsTheIdsThatWouldBeDenied() throws Exception {
+    for (String id : new String[] {"ann", "bob"}) {
+      assertThat(Cli.run("spend", "CallsPerId", id, "--cost", "20", "--server", url).code())
+          .isEqualTo(Exit.DONE);
+      assertThat(Cli.run("spend", "CallsPerId", id, "--server", url).code()).isEqualTo(Exit.NO);
+    }
+    assertThat(
+            Cli.run(
+                    "overrides",
+                    "set",
+                    "CallsPerId",
+                    "bob",
+                    "--burst",
+                    "200",
+                    "--count",
+                    "90",
+                    "--period",
+                    "1h",
+                    "--server",
+                    url)
+                .code())
+        .isEqualTo(Exit.DONE);
+    assertThat(reload("--dry-run").err())
+        .contains("of 2 ids denied last, 1 are denied now, and 1 would be");
+    Files.writeString(limits, SECOND);
+    assertThat(reload("--dry-run").err())
+        .contains("of 2 ids denied last, 1 are denied now, and 0 would be");
+  }
+
+  @Test
   void dryRun_ofUnchangedFiles_saysSo() {
     Cli dry = reload("--dry-run");
     assertThat(dry.out()).isEmpty();
-    assertThat(dry.err()).isEqualTo("a reload would change nothing\n");
+    assertThat(dry.err())
+        .isEqualTo(
+            "a reload would change nothing\nof 0 ids denied last, 0 are denied now, and 0 would be\n");
   }
 
   @Test
@@ -181,5 +213,46 @@ class ReloadCommandTest {
     Cli none = Cli.run("rollback", "--server", url);
     assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(none.err()).contains("no earlier generation is kept");
+  }
+
+  @Test
+  void why_asksTheServer() {
+    Cli why = Cli.run("why", "CallsPerId", "ann", "--server", url, "--request", "GET /x");
+    assertThat(why.code()).isEqualTo(Exit.DONE);
+    assertThat(why.out().lines())
+        .containsExactly(
+            "CallsPerId of ann: 20 of 20 tokens left, a request passes now",
+            "limited by the default: 20 per 1h, burst 20",
+            "no denial is kept",
+            "there are no rules for requests");
+  }
+
+  @Test
+  void why_withoutASource_orWithBoth_isRefused() {
+    Cli none = Cli.run("why", "CallsPerId", "ann");
+    assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(none.err()).contains("expected --server URL");
+    Cli both = Cli.run("why", "CallsPerId", "ann", "--server", url, "--log", "access.log");
+    assertThat(both.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(both.err()).contains("expected one or the other");
+    Cli broken = Cli.run("why", "CallsPerId", "ann", "--server", url, "--request", "x");
+    assertThat(broken.err()).contains("expected a method and a target");
+  }
+
+  @Test
+  void why_usesAnAddressAsTheClientOfTheRequest() throws Exception {
+    apply(
+        """
+        limits:
+          PerIp: {id: ipAddress, burst: 3, count: 3, period: 1h}
+          CallsPerId: {id: string, burst: 20, count: 20, period: 1h}
+        rules:
+          - {path: /health, unlimited: true}
+          - {path: /**, limit: PerIp, id: "{ip}"}
+        """);
+    Cli why = Cli.run("why", "PerIp", "192.0.2.7", "--server", url, "--request", "GET /cart");
+    assertThat(why.out())
+        .contains("limits.yml:5: not this rule: it is for the path /health")
+        .contains("limits.yml:6: this rule\n  PerIp of 192.0.2.7, cost 1");
   }
 }

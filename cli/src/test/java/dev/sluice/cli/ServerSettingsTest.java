@@ -49,6 +49,12 @@ class ServerSettingsTest {
           .startsWith("{\"limit\":\"ApiCallsPerKey\",")
           .contains("\"period\":\"168h0m0s\"");
       assertThat(out(url, "overrides list --json")).startsWith("{\"limit\":");
+      assertThat(out(url, override + " --until 2200-01-01 --author ann"))
+          .isEqualTo(
+              "ApiCallsPerKey k1: burst 500, then 400 per 7d, until 2200-01-01T00:00:00Z"
+                  + " (kept in memory until the server ends, set by ann)\n");
+      assertThat(out(url, override)).as("the end stays").contains(", until 2200-");
+      assertThat(out(url, override + " --until never")).isEqualTo(set);
       assertThat(out(url, "overrides remove ApiCallsPerKey k1"))
           .isEqualTo("ApiCallsPerKey k1: removed\n");
 
@@ -86,7 +92,7 @@ class ServerSettingsTest {
         BufferedReader err = server.err()) {
       String url = url(err);
       assertThat(refused(url, "penalty set ApiCallsPerKey k1 --until tomorrow"))
-          .startsWith("sluice: --until: found \"tomorrow\", expected an instant such as 2026-");
+          .startsWith("sluice: --until: found \"tomorrow\", expected a date such as 2027-03-01 or");
       assertThat(refused(url, "penalty set ApiCallsPerKey k1 --until 2001-01-01T00:00:00Z"))
           .startsWith("sluice: --until: found 2001-01-01T00:00:00Z, expected an instant after now");
       assertThat(refused(url, "penalty set ApiCallsPerKey k1 --for 1x"))

@@ -107,7 +107,7 @@ class ViewCommandTest {
           .startsWith("LIMIT ")
           .containsPattern("(?m)^LIMIT +QUOTA +ID +OVERRIDES$")
           .containsPattern("(?m)^ApiCallsPerKey +100 per 7d, burst 300 +string +0$")
-          .containsPattern("(?m)^LoginsPerIPAddress +2 per 1h +ipAddress +0$")
+          .containsPattern("(?m)^LoginsPerIPAddress +2 per 1h {15}ipAddress +0$")
           .containsPattern("(?m)^FailedLoginsPerIPAddress +unlimited +ipAddress +0$")
           .containsPattern("\nlimits [0-9a-f]{12}, in force since \\S+:\\d\\dZ, no mistakes\n$");
     }

@@ -4,9 +4,11 @@ package dev.sluice.limit;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
+import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A quota of its own for one id.
@@ -15,8 +17,17 @@ import java.util.stream.Collectors;
  * @param id the id as the name's override form has it, canonical
  * @param quota how much may pass
  * @param comment what a person noted beside it, may be empty
+ * @param author who set it, may be empty
+ * @param until when it ends, null if it does not end. A server ends it by its own clock, within a
+ *     second; without a server, {@link Limits#withoutEnded} must be called
  */
-public record LimitOverride(LimitName name, String id, Quota quota, String comment) {
+public record LimitOverride(
+    LimitName name,
+    String id,
+    Quota quota,
+    String comment,
+    String author,
+    @Nullable Instant until) {
 
   /**
    * Makes an override.
@@ -25,12 +36,48 @@ public record LimitOverride(LimitName name, String id, Quota quota, String comme
    * @param id the id as the name's override form has it, canonical
    * @param quota how much may pass
    * @param comment a note by a person, may be empty
+   * @param author who set it, may be empty
+   * @param until when it ends, null if it does not end
    */
   public LimitOverride {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(id, "id");
     Objects.requireNonNull(quota, "quota");
     Objects.requireNonNull(comment, "comment");
+    Objects.requireNonNull(author, "author");
+  }
+
+  /**
+   * Makes an override without an author and without an end.
+   *
+   * @param name the limit's name
+   * @param id the id as the name's override form has it, canonical
+   * @param quota how much may pass
+   * @param comment a note by a person, may be empty
+   */
+  public LimitOverride(LimitName name, String id, Quota quota, String comment) {
+    this(name, id, quota, comment, "", null);
+  }
+
+  /**
+   * Returns the same override for another limit or id.
+   *
+   * @param newName the limit's name
+   * @param newId the id, canonical
+   * @return an override that differs only in these
+   */
+  public LimitOverride moved(LimitName newName, String newId) {
+    return new LimitOverride(newName, newId, quota, comment, author, until);
+  }
+
+  /**
+   * Returns whether the override has ended.
+   *
+   * @param now the current time
+   * @return true from its end on
+   */
+  public boolean isEndedAt(Instant now) {
+    return until != null && !now.isBefore(until);
   }
 
   /**

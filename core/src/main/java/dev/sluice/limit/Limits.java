@@ -8,6 +8,7 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -216,6 +217,27 @@ public final class Limits {
           .computeIfAbsent(known.name(), n -> new HashMap<>())
           .put(override.id(), override);
     }
+    return builder.build();
+  }
+
+  /**
+   * Returns a copy of these limits without the overrides that have ended. Limits do not read a
+   * clock: until this is called, an ended override stays in force.
+   *
+   * @param now the current time
+   * @return new limits; these limits if no override has ended
+   */
+  public Limits withoutEnded(Instant now) {
+    boolean none =
+        overrides.values().stream()
+            .flatMap(byId -> byId.values().stream())
+            .noneMatch(one -> one.isEndedAt(now));
+    if (none) {
+      return this;
+    }
+    Builder builder = copied();
+    builder.overrides.values().forEach(byId -> byId.values().removeIf(one -> one.isEndedAt(now)));
+    builder.overrides.values().removeIf(Map::isEmpty);
     return builder.build();
   }
 

@@ -18,8 +18,10 @@ import java.time.Instant;
  * @param until when it ends, from the epoch to the year 2262
  * @param owed the tokens that the id owed when the penalty was set, 0 for a ban
  * @param comment a note by a person, may be empty; never shown to clients
+ * @param author who set it, may be empty; never shown to clients
  */
-public record Penalty(LimitName name, String id, Instant until, long owed, String comment) {
+public record Penalty(
+    LimitName name, String id, Instant until, long owed, String comment, String author) {
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final Instant LATEST =
@@ -33,6 +35,7 @@ public record Penalty(LimitName name, String id, Instant until, long owed, Strin
    * @param until when it ends, from the epoch to the year 2262
    * @param owed the tokens that the id owed when the penalty was set, 0 for a ban
    * @param comment a note by a person, may be empty
+   * @param author who set it, may be empty
    * @throws IllegalArgumentException for an end out of its range, and for a negative debt
    */
   public Penalty {
@@ -44,6 +47,20 @@ public record Penalty(LimitName name, String id, Instant until, long owed, Strin
     if (owed < 0) {
       throw new IllegalArgumentException("owed: found " + owed + ", expected 0 or more tokens");
     }
+  }
+
+  /**
+   * Makes a penalty without an author.
+   *
+   * @param name the limit's name
+   * @param id the id of a transaction, canonical
+   * @param until when it ends, from the epoch to the year 2262
+   * @param owed the tokens that the id owed when the penalty was set, 0 for a ban
+   * @param comment a note by a person, may be empty
+   * @throws IllegalArgumentException for an end out of its range, and for a negative debt
+   */
+  public Penalty(LimitName name, String id, Instant until, long owed, String comment) {
+    this(name, id, until, owed, comment, "");
   }
 
   /**

@@ -29,6 +29,20 @@ class LimitsTest {
           LimitName.builder(3, "OrdersPerAccount").id(IdFormat.regId()).build());
   private static final String IP_LIMIT = "VisitsPerIPAddress";
 
+  @Test
+  void withoutEnded_leavesOutWhatHasEnded_andKeepsTheRest() {
+    LimitName visits = NAMES.get(IP_LIMIT);
+    Instant end = Instant.parse("2027-03-01T00:00:00Z");
+    LimitOverride ends = new LimitOverride(visits, "192.0.2.1", LARGE, "", "ann", end);
+    LimitOverride stays = new LimitOverride(visits, "192.0.2.2", LARGE, "");
+    Limits limits = Limits.builder(NAMES).override(ends).override(stays).build();
+
+    assertThat(limits.withoutEnded(end.minusNanos(1))).isSameAs(limits);
+    assertThat(limits.withoutEnded(end).overridesOf(visits)).containsExactly(stays);
+    Limits only = Limits.builder(NAMES).override(ends).build();
+    assertThat(only.withoutEnded(end).isConfigured(visits)).isFalse();
+  }
+
   private static LimitName named(int number, String name) {
     return LimitName.builder(number, name).build();
   }

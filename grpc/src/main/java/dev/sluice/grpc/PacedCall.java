@@ -16,7 +16,6 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -110,10 +109,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
   }
 
   private void refuse(Listener<A> listener, Throwable failure) {
-    Throwable cause =
-        failure instanceof CompletionException && failure.getCause() != null
-            ? failure.getCause()
-            : failure;
+    Throwable cause = Stages.cause(failure);
     Status status =
         cause instanceof CancellationException
             ? Status.CANCELLED.withDescription("cancelled while it waited for its turn")

@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
@@ -103,7 +102,7 @@ public final class PacedHttpClient extends HttpClient {
           if (failure == null) {
             answer.complete(learned(response));
           } else {
-            answer.completeExceptionally(cause(failure));
+            answer.completeExceptionally(Stages.cause(failure));
           }
         });
     Stages.onEnd(
@@ -114,11 +113,6 @@ public final class PacedHttpClient extends HttpClient {
           }
         });
     return answer;
-  }
-
-  private static Throwable cause(Throwable failure) {
-    Throwable cause = failure.getCause();
-    return failure instanceof CompletionException && cause != null ? cause : failure;
   }
 
   @Override

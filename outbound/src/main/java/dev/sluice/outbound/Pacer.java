@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -266,12 +265,10 @@ public final class Pacer {
 
     private void come(@Nullable Decision decision, @Nullable Throwable failure) {
       if (decision == null) {
-        Throwable cause =
-            failure instanceof CompletionException && failure.getCause() != null
-                ? failure.getCause()
-                : failure;
         result.completeExceptionally(
-            cause == null ? new IllegalStateException("neither decision nor failure") : cause);
+            failure == null
+                ? new IllegalStateException("neither decision nor failure")
+                : Stages.cause(failure));
       } else if (decision.denied()) {
         refuse(decision.retryIn());
       } else if (pausedUntilNanos.getOrDefault(id, 0L) > time.nanos()) {

@@ -7,6 +7,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import java.time.Duration;
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A row of the table as it stands there, not checked: others may write it too.
@@ -18,6 +19,8 @@ import java.time.Instant;
  * @param periodNanos the period, in nanoseconds
  * @param enabled whether the override holds
  * @param comment what a person noted beside it
+ * @param author who set it, empty if the row does not say so
+ * @param until when it ends, null if it does not end
  * @param updatedAt when the row was written last; the epoch where it does not say so
  */
 public record OverrideRow(
@@ -28,6 +31,8 @@ public record OverrideRow(
     long periodNanos,
     boolean enabled,
     String comment,
+    String author,
+    @Nullable Instant until,
     Instant updatedAt) {
 
   /**
@@ -41,7 +46,12 @@ public record OverrideRow(
     LimitName name = limit(limitNumber, bucketKey, catalogue);
     String id = name.overrideIdOf(bucketKey);
     return new LimitOverride(
-        name, id, Quota.burst(burst).refill(count, Duration.ofNanos(periodNanos)), comment);
+        name,
+        id,
+        Quota.burst(burst).refill(count, Duration.ofNanos(periodNanos)),
+        comment,
+        author,
+        until);
   }
 
   /** The number of a limit as rows have it. */

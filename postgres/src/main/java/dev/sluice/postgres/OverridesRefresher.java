@@ -139,7 +139,8 @@ public final class OverridesRefresher implements AutoCloseable {
   /** Applies the table's overrides again; to be called when the base has changed. */
   public synchronized void baseChanged() {
     Limits files = base.get();
-    target.replace(files.withOverrides(TableContent.of(rows, files.catalogue()).overrides()));
+    target.replace(
+        files.withOverrides(TableContent.of(rows, files.catalogue()).living(Instant.now())));
   }
 
   /** Stops reading; the current limits stay in force. Does not wait for a read in progress. */
@@ -236,7 +237,7 @@ public final class OverridesRefresher implements AutoCloseable {
     if (number > inForce) { // else a newer read is already in force
       rows = read.rows();
       inForce = number;
-      target.replace(files.withOverrides(content.overrides()));
+      target.replace(files.withOverrides(content.living(Instant.now())));
     }
     Limits held = target.get();
     return new Afterwards(next, () -> listener.refreshed(Instant.now(), held, content.bad()));

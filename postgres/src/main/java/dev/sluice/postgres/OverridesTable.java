@@ -12,14 +12,18 @@ import dev.sluice.limit.LimitOverride.LoweredException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Timestamp;
+import java.sql.Types;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -36,8 +40,7 @@ public final class OverridesTable {
   public static final int MOST_ROWS = 500_000;
 
   private static final int ROWS_A_FETCH = 1_000;
-  private static final String COLUMNS =
-      "limit_number, bucket_key, burst, count, period_ns, enabled, comment, updated_at";
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
 
   private final DataSource source;
   private final Catalogue catalogue;
@@ -78,7 +81,7 @@ public final class OverridesTable {
    * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
    */
   public List<OverrideRow> rows() throws SQLException {
-    return select("SELECT " + COLUMNS + " FROM rate_limit_overrides ORDER BY 1, 2 LIMIT ?");
+    return select("SELECT * FROM rate_limit_overrides ORDER BY limit_number, bucket_key LIMIT ?");
   }
 
   /**
@@ -99,12 +102,11 @@ public final class OverridesTable {
     List<OverrideRow> found =
         select(
             """
-            (SELECT %1$s FROM rate_limit_overrides WHERE enabled LIMIT ?)
+            (SELECT * FROM rate_limit_overrides WHERE enabled LIMIT ?)
             UNION ALL
-            (SELECT %1$s FROM rate_limit_overrides
+            (SELECT * FROM rate_limit_overrides
              WHERE NOT EXISTS (SELECT 1 FROM rate_limit_overrides WHERE enabled) LIMIT 1)
-            ORDER BY 1, 2"""
-                .formatted(COLUMNS));
+            ORDER BY limit_number, bucket_key""");
     boolean allDisabled = !found.isEmpty() && !found.get(0).enabled();
     return new EnabledRows(allDisabled ? List.of() : found, allDisabled);
   }
@@ -122,8 +124,9 @@ public final class OverridesTable {
   }
 
   /**
-   * Writes overrides: all or none. A new one is enabled; one that is there gets the new quota, and
-   * the new comment unless that is empty. It stays enabled or disabled as it is.
+   * Writes overrides: all or none. A new one is enabled; one that is there gets the new quota and
+   * end, and the new comment and author unless these are empty. It stays enabled or disabled as it
+   * is.
    *
    * @param overrides of names of the catalogue
    * @param mayLower whether those that are there may become lower
@@ -135,11 +138,35 @@ public final class OverridesTable {
    */
   @CanIgnoreReturnValue
   public PutResult put(Collection<LimitOverride> overrides, boolean mayLower) throws SQLException {
+    return write(overrides, mayLower, any -> null);
+  }
+
+  /**
+   * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each.
+   *
+   * @param enabled the overrides, of names of the catalogue, with whether each shall hold
+   * @param mayLower whether those that are there may become lower
+   * @return how many were new, and how many were there
+   * @throws LoweredException if some would become lower and must not
+   * @throws SQLException if the database fails; then nothing is written
+   * @throws IllegalArgumentException if one has a name that is not in the catalogue, or a text that
+   *     PostgreSQL can't keep
+   */
+  @CanIgnoreReturnValue
+  public PutResult put(Map<LimitOverride, Boolean> enabled, boolean mayLower) throws SQLException {
+    return write(enabled.keySet(), mayLower, enabled::get);
+  }
+
+  private PutResult write(
+      Collection<LimitOverride> overrides,
+      boolean mayLower,
+      Function<LimitOverride, @Nullable Boolean> enabled)
+      throws SQLException {
     for (LimitOverride override : overrides) {
       var unused = catalogue.get(override.name().name());
-      if (override.comment().indexOf('\0') >= 0) {
+      if ((override.comment() + override.author()).indexOf('\0') >= 0) {
         throw new IllegalArgumentException(
-            "comment of %s: found the character U+0000, which PostgreSQL can't keep"
+            "comment or author of %s: found the character U+0000, which PostgreSQL can't keep"
                 .formatted(SafeText.quote(keyOf(override))));
       }
     }
@@ -159,16 +186,23 @@ public final class OverridesTable {
               connection.prepareStatement(
                   """
                   INSERT INTO rate_limit_overrides AS o
-                    (limit_number, bucket_key, burst, count, period_ns, comment)
-                  VALUES (?, ?, ?, ?, ?, ?)
+                    (limit_number, bucket_key, burst, count, period_ns, comment, author, until_ns,
+                     enabled)
+                  VALUES (?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, true))
                   ON CONFLICT (limit_number, bucket_key) DO UPDATE
                     SET burst = excluded.burst, count = excluded.count,
                         period_ns = excluded.period_ns,
                         comment = coalesce(nullif(excluded.comment, ''), o.comment),
+                        author = coalesce(nullif(excluded.author, ''), o.author),
+                        until_ns = excluded.until_ns,
+                        enabled = coalesce(?, o.enabled),
                         updated_at = now()
                   RETURNING o.xmax = 0, o.enabled""")) {
             for (LimitOverride override : inOrder) {
               fill(upsert, override);
+              Boolean on = enabled.apply(override);
+              upsert.setObject(9, on, Types.BOOLEAN);
+              upsert.setObject(10, on, Types.BOOLEAN);
               try (ResultSet row = upsert.executeQuery()) {
                 row.next();
                 added += row.getBoolean(1) ? 1 : 0;
@@ -221,6 +255,12 @@ public final class OverridesTable {
     upsert.setLong(4, quota.count());
     upsert.setLong(5, quota.period().toNanos());
     upsert.setString(6, override.comment());
+    upsert.setString(7, override.author());
+    Instant until = override.until();
+    upsert.setObject(
+        8,
+        until == null ? null : until.getEpochSecond() * NANOS_PER_SECOND + until.getNano(),
+        Types.BIGINT);
   }
 
   private static String keyOf(LimitOverride override) {
@@ -263,13 +303,14 @@ public final class OverridesTable {
             query.setInt(1, mostRows + 1);
             try (ResultSet result = query.executeQuery()) {
               List<OverrideRow> rows = new ArrayList<>();
+              boolean hasEnds = hasColumn("until_ns", result);
               while (result.next()) {
                 if (rows.size() == mostRows) {
                   throw new SQLException(
                       "rate_limit_overrides has more than %1$s rows, %1$s are allowed"
                           .formatted(mostRows));
                 }
-                rows.add(row(result));
+                rows.add(row(result, hasEnds));
               }
               return rows;
             }
@@ -277,7 +318,24 @@ public final class OverridesTable {
         });
   }
 
-  private static OverrideRow row(ResultSet result) throws SQLException {
+  /**
+   * Whether the table has a column. Reads work before {@link #migrate} adds a column, so that a new
+   * version of a server starts with the old schema.
+   */
+  static boolean hasColumn(String name, ResultSet result) throws SQLException {
+    ResultSetMetaData columns = result.getMetaData();
+    for (int i = 1; i <= columns.getColumnCount(); i++) {
+      if (columns.getColumnName(i).equals(name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static OverrideRow row(ResultSet result, boolean hasEnds) throws SQLException {
+    long untilNanos = hasEnds ? result.getLong("until_ns") : 0;
+    boolean ends = hasEnds && !result.wasNull();
+    String author = hasEnds ? result.getString("author") : "";
     String comment = result.getString("comment");
     Timestamp updatedAt = result.getTimestamp("updated_at");
     return new OverrideRow(
@@ -288,6 +346,10 @@ public final class OverridesTable {
         result.getLong("period_ns"),
         result.getBoolean("enabled"),
         comment == null ? "" : comment,
+        author == null ? "" : author,
+        ends
+            ? Instant.ofEpochSecond(untilNanos / NANOS_PER_SECOND, untilNanos % NANOS_PER_SECOND)
+            : null,
         updatedAt == null ? Instant.EPOCH : updatedAt.toInstant());
   }
 }

@@ -73,12 +73,13 @@ public final class PenaltiesTable {
     try (PreparedStatement query =
         connection.prepareStatement(
             """
-            SELECT limit_number, bucket_key, until_ns, owed, comment
-            FROM rate_limit_penalties WHERE until_ns > ? ORDER BY 1, 2 LIMIT ?""")) {
+            SELECT * FROM rate_limit_penalties WHERE until_ns > ?
+            ORDER BY limit_number, bucket_key LIMIT ?""")) {
       query.setLong(1, nanos(after));
       query.setInt(2, mostRows + SLACK + 1);
       List<Penalty> penalties = new ArrayList<>();
       try (ResultSet row = query.executeQuery()) {
+        boolean hasAuthors = OverridesTable.hasColumn("author", row);
         while (row.next()) {
           if (penalties.size() + bad.size() == mostRows + SLACK) {
             throw new SQLException(
@@ -87,7 +88,7 @@ public final class PenaltiesTable {
           }
           String key = String.valueOf(row.getString("bucket_key"));
           try {
-            penalties.add(penalty(row, key, names));
+            penalties.add(penalty(row, hasAuthors, key, names));
           } catch (IllegalArgumentException e) {
             bad.add(BadRow.of(key, e));
           }
@@ -97,14 +98,21 @@ public final class PenaltiesTable {
     }
   }
 
-  private static Penalty penalty(ResultSet row, String key, Catalogue names) throws SQLException {
+  private static Penalty penalty(ResultSet row, boolean hasAuthors, String key, Catalogue names)
+      throws SQLException {
     LimitName name = OverrideRow.limit(row.getInt("limit_number"), key, names);
     long untilNanos = row.getLong("until_ns");
     Instant until =
         Instant.ofEpochSecond(untilNanos / NANOS_PER_SECOND, untilNanos % NANOS_PER_SECOND);
     String comment = row.getString("comment");
+    String author = hasAuthors ? row.getString("author") : "";
     return new Penalty(
-        name, name.idOf(key), until, row.getLong("owed"), comment == null ? "" : comment);
+        name,
+        name.idOf(key),
+        until,
+        row.getLong("owed"),
+        comment == null ? "" : comment,
+        author == null ? "" : author);
   }
 
   /**
@@ -122,22 +130,24 @@ public final class PenaltiesTable {
                   connection.prepareStatement(
                       """
                       INSERT INTO rate_limit_penalties
-                        (limit_number, bucket_key, until_ns, owed, comment)
-                      SELECT ?, ?, ?, ?, ?
+                        (limit_number, bucket_key, until_ns, owed, comment, author)
+                      SELECT ?, ?, ?, ?, ?, ?
                       WHERE (SELECT count(*) FROM rate_limit_penalties) < ? OR EXISTS (
                         SELECT 1 FROM rate_limit_penalties
                         WHERE limit_number = ? AND bucket_key = ?)
                       ON CONFLICT (limit_number, bucket_key) DO UPDATE
                         SET until_ns = excluded.until_ns, owed = excluded.owed,
-                            comment = excluded.comment, updated_at = now()""")) {
+                            comment = excluded.comment, author = excluded.author,
+                            updated_at = now()""")) {
                 upsert.setInt(1, OverrideRow.numberOf(penalty.name()));
                 upsert.setString(2, penalty.name().bucketKey(penalty.id()));
                 upsert.setLong(3, penalty.untilNanos());
                 upsert.setLong(4, penalty.owed());
                 upsert.setString(5, penalty.comment());
-                upsert.setInt(6, mostRows);
-                upsert.setInt(7, OverrideRow.numberOf(penalty.name()));
-                upsert.setString(8, penalty.name().bucketKey(penalty.id()));
+                upsert.setString(6, penalty.author());
+                upsert.setInt(7, mostRows);
+                upsert.setInt(8, OverrideRow.numberOf(penalty.name()));
+                upsert.setString(9, penalty.name().bucketKey(penalty.id()));
                 return upsert.executeUpdate();
               }
             });

@@ -3,13 +3,14 @@ package dev.sluice.postgres;
 
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitOverride;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * The content of the table at one read.
  *
- * @param overrides the overrides that hold
+ * @param overrides the overrides of valid enabled rows; some may have ended
  * @param bad the enabled rows that can't be overrides
  */
 public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
@@ -17,12 +18,22 @@ public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
   /**
    * Copies the lists.
    *
-   * @param overrides the overrides that hold
+   * @param overrides the overrides of valid enabled rows
    * @param bad the enabled rows that can't be overrides
    */
   public TableContent {
     overrides = List.copyOf(overrides);
     bad = List.copyOf(bad);
+  }
+
+  /**
+   * Returns the overrides that have not ended.
+   *
+   * @param now the current time
+   * @return the overrides that hold
+   */
+  public List<LimitOverride> living(Instant now) {
+    return overrides.stream().filter(one -> !one.isEndedAt(now)).toList();
   }
 
   /** Separates the rows that are valid overrides of the catalogue's names from the other rows. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.ClientClock;
-import dev.sluice.remote.Failures;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.store.BucketStore.Charge;
 import java.util.List;
@@ -47,8 +47,8 @@ final class Scripts {
     CompletableFuture<String> ran =
         call.handle(
             (answer, failure) -> {
-              if (failure != null && ServerFault.of(Failures.cause(failure)).isOutage()) {
-                throw new CompletionException(Failures.cause(failure));
+              if (failure != null && ServerFault.of(Stages.cause(failure)).isOutage()) {
+                throw new CompletionException(Stages.cause(failure));
               }
               return "ran";
             });

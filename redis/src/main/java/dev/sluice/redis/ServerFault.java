@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.ChargeOutcome;
-import dev.sluice.remote.Failures;
 import dev.sluice.remote.Fault;
 import dev.sluice.remote.RemoteCall.NotSentException;
 import dev.sluice.store.StoreException;
@@ -42,7 +42,7 @@ record ServerFault(Throwable cause, String code) implements Fault {
               if (failure == null) {
                 return CompletableFuture.completedFuture(value);
               }
-              ServerFault fault = ServerFault.of(Failures.cause(failure));
+              ServerFault fault = ServerFault.of(Stages.cause(failure));
               String message =
                   fault.cause() instanceof TimeoutException
                       ? "timed out on " + server

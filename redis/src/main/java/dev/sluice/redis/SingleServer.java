@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.Breaker;
 import dev.sluice.remote.Endpoint;
-import dev.sluice.remote.Failures;
 import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.store.BucketStore.Charge;
@@ -44,7 +44,7 @@ final class SingleServer implements Endpoint {
         .probe(context.probeKey())
         .whenComplete(
             (answered, failure) -> {
-              if (failure != null && ServerFault.of(Failures.cause(failure)).isSilence()) {
+              if (failure != null && ServerFault.of(Stages.cause(failure)).isSilence()) {
                 link.renew();
               }
             });

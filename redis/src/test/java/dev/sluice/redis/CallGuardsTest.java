@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.StoreUri.Host;
-import dev.sluice.remote.Failures;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
@@ -116,7 +116,7 @@ final class CallGuardsTest {
     assertThat(ended).isCompletedExceptionally();
     assertThatThrownBy(ended::join).hasCauseInstanceOf(StoreException.class);
     return String.valueOf(
-        ended.handle((none, failure) -> Failures.cause(failure)).join().getMessage());
+        ended.handle((none, failure) -> Stages.cause(failure)).join().getMessage());
   }
 
   /** One call whose time-out is nearly over: a timer of its own ends it. */

@@ -5,7 +5,7 @@ import static dev.sluice.redis.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.remote.Failures;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.RemoteCall;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.testkit.servers.LocalRedis;
@@ -204,7 +204,7 @@ final class LazyConnectionTest {
         .hasCauseInstanceOf(RemoteCall.NotSentException.class)
         .satisfies(
             e ->
-                assertThat(ServerFault.of(Failures.cause(e)).exception("there"))
+                assertThat(ServerFault.of(Stages.cause(e)).exception("there"))
                     .hasMessageContaining("nothing was charged"));
     assertThat(connected).hasValue(2);
   }
@@ -216,7 +216,7 @@ final class LazyConnectionTest {
     assertThatThrownBy(() -> spend(link).join())
         .satisfies(
             e ->
-                assertThat(ServerFault.of(Failures.cause(e)).exception("there"))
+                assertThat(ServerFault.of(Stages.cause(e)).exception("there"))
                     .hasMessageContaining("refused")
                     .hasMessageContaining("nothing was charged"));
   }

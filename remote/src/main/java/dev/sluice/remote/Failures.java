@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote;
 
+import dev.sluice.internal.async.Stages;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /** Failures of stages, unwrapped and wrapped. */
-public final class Failures {
+final class Failures {
 
   private Failures() {}
 
   /** Returns the failure of a future that has failed. */
   static Throwable of(CompletableFuture<?> failed) {
-    Throwable why = failed.<@Nullable Throwable>handle((none, failure) -> cause(failure)).join();
-    return why == null ? new IllegalStateException("it has not failed") : why;
-  }
-
-  /** Returns the failure itself, unwrapped if a stage has wrapped it. */
-  public static @Nullable Throwable cause(@Nullable Throwable failure) {
-    return failure instanceof CompletionException && failure.getCause() != null
-        ? failure.getCause()
-        : failure;
+    Throwable why = failed.<@Nullable Throwable>handle((none, failure) -> failure).join();
+    return why == null ? new IllegalStateException("it has not failed") : Stages.cause(why);
   }
 
   /**

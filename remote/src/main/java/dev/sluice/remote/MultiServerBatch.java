@@ -119,7 +119,10 @@ final class MultiServerBatch {
       keepTheRest();
       throw e;
     }
-    settled = all(parts).whenComplete((done, failure) -> settleOrFail(Failures.cause(failure)));
+    settled =
+        all(parts)
+            .whenComplete(
+                (done, failure) -> settleOrFail(failure == null ? null : Stages.cause(failure)));
     Stages.onEnd(verdict, (readings, failure) -> withdraw(failure));
     return verdict;
   }

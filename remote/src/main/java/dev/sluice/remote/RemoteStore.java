@@ -186,8 +186,8 @@ public final class RemoteStore implements BucketStore {
       long latest = until + context.timeoutNanos() / LATE;
       return context.timing().await(answer, Math.max(latest - context.timing().nanoTime(), 0));
     } catch (ExecutionException e) {
-      Throwable cause = Failures.cause(e.getCause());
-      throw failure(told(cause == null ? e : cause, ifSent));
+      Throwable cause = e.getCause();
+      throw failure(told(cause == null ? e : Stages.cause(cause), ifSent));
     } catch (TimeoutException e) {
       throw leave(answer, ifSent, timedOut(), e);
     } catch (InterruptedException e) {
@@ -329,8 +329,8 @@ public final class RemoteStore implements BucketStore {
       if (failure == null) {
         complete(readings);
       } else {
-        Throwable cause = Failures.cause(failure);
-        Throwable told = cause == null ? failure : told(cause, ifSent);
+        Throwable cause = Stages.cause(failure);
+        Throwable told = told(cause, ifSent);
         super.completeExceptionally(Failures.passedOn(told == cause ? failure : told));
       }
     }

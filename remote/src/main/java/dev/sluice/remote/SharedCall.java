@@ -98,7 +98,7 @@ final class SharedCall {
             answered(call);
           } else {
             try {
-              failed(Failures.cause(failure));
+              failed(failure == null ? null : Stages.cause(failure));
             } finally {
               queue.drain();
             }
@@ -250,7 +250,7 @@ final class SharedCall {
             }
             return;
           }
-          Fault fault = server.fault(Failures.cause(failure));
+          Fault fault = server.fault(failure == null ? null : Stages.cause(failure));
           if (fault.passes()
               && !request.isLeftBy(timing.nanoTime() + RETRY_NANOS)
               && askAgainLater(request, left)) {

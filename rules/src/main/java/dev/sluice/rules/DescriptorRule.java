@@ -87,6 +87,15 @@ record DescriptorRule(
         : new RuleMatch(match.line(), match.verdict(), match.charges(), replaces);
   }
 
+  /** Returns what the rule matches, in words such as {@code edge: remote_address, path=/a*}. */
+  String words() {
+    String entries =
+        wanted.stream()
+            .map(one -> one.value.equals(ValuePattern.ANY) ? one.key : one.key + "=" + one.value)
+            .collect(Collectors.joining(", "));
+    return domain == null ? entries : domain + ": " + entries;
+  }
+
   List<String> keys() {
     return wanted.stream().map(Wanted::key).toList();
   }

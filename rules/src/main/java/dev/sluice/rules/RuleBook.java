@@ -178,6 +178,21 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
+   * Returns all rules, in order.
+   *
+   * @return one form for each rule
+   */
+  public List<RuleForm> forms() {
+    return rules.stream()
+        .map(
+            rule ->
+                rule instanceof DescriptorRule descriptor
+                    ? new RuleForm(rule.line(), false, descriptor.words())
+                    : new RuleForm(rule.line(), true, ((RequestRule) rule).form().paths()))
+        .toList();
+  }
+
+  /**
    * Whether a domain is mapped by rules only, so that a descriptor without a matching rule is not
    * looked up as the name of a limit.
    *
@@ -403,6 +418,15 @@ public final class RuleBook implements RequestRules {
      */
     public record Unusable(int line, String detail) {}
   }
+
+  /**
+   * What a rule matches, for people.
+   *
+   * @param line where the rule starts in the file, from 1
+   * @param forRequests whether it is for requests; otherwise for descriptors
+   * @param matches its paths, or its domain and entries
+   */
+  public record RuleForm(int line, boolean forRequests, String matches) {}
 
   /**
    * A summary of a rule for requests, for messages and for readers of logs.

@@ -201,7 +201,7 @@ final class RateLimitedCall {
     try {
       return spent.quota.join();
     } catch (CompletionException | CancellationException e) {
-      Throwable cause = Objects.requireNonNullElse(cause(e), e);
+      Throwable cause = Stages.cause(e);
       throw failed(name, cause.toString(), cause, limiter.observer());
     }
   }
@@ -286,7 +286,7 @@ final class RateLimitedCall {
         batch(limiter),
         (batch, failure) -> {
           if (batch == null) {
-            admitted.completeExceptionally(Objects.requireNonNull(cause(failure)));
+            admitted.completeExceptionally(Stages.cause(Objects.requireNonNull(failure)));
           } else if (!admitted.isDone()) { // unless the caller gave up
             try {
               admit(limiter.async(), batch, admitted);
@@ -376,7 +376,7 @@ final class RateLimitedCall {
       return body.handle(
               (result, failure) ->
                   admission
-                      .settleAsync(cause(failure))
+                      .settleAsync(failure == null ? null : Stages.cause(failure))
                       .thenCompose(settled -> again(result, failure)))
           .thenCompose(stage -> stage);
     } catch (Throwable failure) {
@@ -396,12 +396,6 @@ final class RateLimitedCall {
     return failure == null
         ? CompletableFuture.completedFuture(result)
         : CompletableFuture.failedFuture(failure);
-  }
-
-  static @Nullable Throwable cause(@Nullable Throwable failure) {
-    return failure instanceof CompletionException && failure.getCause() != null
-        ? failure.getCause()
-        : failure;
   }
 
   /** The invocation, to proceed once its interceptor has returned, and more than once. */

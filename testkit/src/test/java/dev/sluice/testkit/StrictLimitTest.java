@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * The recipe "at most N per minute, strictly" of the README, against a client that comes when it
+ * The recipe "at most 10 in any minute" of docs/limit-files.md, against a client that comes when it
  * may.
  */
 final class StrictLimitTest {

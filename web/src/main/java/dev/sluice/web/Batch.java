@@ -191,11 +191,11 @@ public final class Batch<O> {
         : made.cancelAsync(isFree(outcome))
             .exceptionally(
                 failure -> {
-                  if (cause(failure) instanceof StoreException e) {
+                  if (Stages.cause(failure) instanceof StoreException e) {
                     failed.accept(e);
                     return null;
                   }
-                  throw new CompletionException(cause(failure));
+                  throw new CompletionException(Stages.cause(failure));
                 });
   }
 
@@ -227,11 +227,5 @@ public final class Batch<O> {
       }
       throw e;
     }
-  }
-
-  /** Returns a stage's failure, unwrapped from a {@link CompletionException}. */
-  static Throwable cause(Throwable failure) {
-    Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
-    return cause == null ? failure : cause;
   }
 }

@@ -154,7 +154,7 @@ public final class RequestLimiter implements AutoCloseable {
   /** Refuses a request after a failure; what is no failure to decide is the caller's. */
   private void complete(
       CompletableFuture<Admission> admission, WebRequest request, Throwable failure) {
-    Throwable cause = Batch.cause(failure);
+    Throwable cause = Stages.cause(failure);
     try {
       if (cause instanceof RuntimeException e) {
         admission.complete(refused(request, e));
@@ -213,10 +213,10 @@ public final class RequestLimiter implements AutoCloseable {
 
   /** Logs the failure of a trial; it has no effect for the client. */
   private void failed(Trial trial, Throwable failure) {
-    if (Batch.cause(failure) instanceof RuntimeException e) {
+    if (Stages.cause(failure) instanceof RuntimeException e) {
       reportFailed("could not decide for the shadow rule on " + trial.rule(), e);
     } else {
-      throw new CompletionException(Batch.cause(failure));
+      throw new CompletionException(Stages.cause(failure));
     }
   }
 

@@ -3,6 +3,7 @@ package dev.sluice.web;
 
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
@@ -117,7 +118,7 @@ record Spend(
     try {
       return supplied.join();
     } catch (CompletionException | CancellationException e) {
-      Throwable cause = Batch.cause(e);
+      Throwable cause = Stages.cause(e);
       throw new QuotaFailedException(name, cause.toString(), cause);
     }
   }

@@ -38,15 +38,23 @@ public final class LimitsYaml {
         target.append("    ids:\n");
       }
       last = override;
-      if (override.comment().isEmpty()) {
-        target.append("      - ").append(quoted(override.id())).append('\n');
-      } else {
-        target.append("      - id: ").append(quoted(override.id())).append('\n');
-        target.append("        comment: ").append(quoted(override.comment())).append('\n');
+      boolean alone =
+          override.comment().isEmpty() && override.author().isEmpty() && override.until() == null;
+      target.append(alone ? "      - " : "      - id: ").append(quoted(override.id())).append('\n');
+      writeNote("comment", override.comment(), target);
+      writeNote("author", override.author(), target);
+      if (override.until() != null) {
+        target.append("        until: ").append(override.until().toString()).append('\n');
       }
     }
     if (last == null) {
       target.append("[]\n");
+    }
+  }
+
+  private static void writeNote(String field, String text, Appendable target) throws IOException {
+    if (!text.isEmpty()) {
+      target.append("        ").append(field).append(": ").append(quoted(text)).append('\n');
     }
   }
 

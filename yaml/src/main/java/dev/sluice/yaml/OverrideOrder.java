@@ -6,6 +6,7 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Function;
 
 /**
  * The order in which overrides are written: by name, then the most generous quota first, then by
@@ -28,6 +29,11 @@ final class OverrideOrder {
         .flatMap(name -> limits.overridesOf(name).stream())
         .sorted(ORDER)
         .toList();
+  }
+
+  /** Returns lines, sorted by their overrides. */
+  static <T> List<T> sorted(List<T> lines, Function<T, LimitOverride> override) {
+    return lines.stream().sorted(Comparator.comparing(override, ORDER)).toList();
   }
 
   private static int byQuota(Quota a, Quota b) {

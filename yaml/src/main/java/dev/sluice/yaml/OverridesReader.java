@@ -2,11 +2,13 @@
 package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.EndTime;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -22,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 final class OverridesReader {
 
   private static final List<String> FIELDS = List.of("burst", "count", "period", "ids");
-  private static final List<String> ID_FIELDS = List.of("id", "comment");
+  private static final List<String> ID_FIELDS = List.of("id", "comment", "author", "until");
   private static final String EXPECTED = "a list of name → {burst, count, period, ids}";
 
   private final KnownNames names;
@@ -146,10 +148,13 @@ final class OverridesReader {
     }
   }
 
-  /** Reads one item of the list of ids: an id, or {id, comment}. */
+  /** Reads one item of the list of ids: an id, or {id, comment, author, until}. */
   private void id(Node item, @Nullable LimitName name, @Nullable Quota quota) {
     Node idNode = item;
+    boolean ended = false;
     String comment = "";
+    String author = "";
+    Instant until = null;
     if (item instanceof Node.Mapping map) {
       if (looksUnquoted(map)) {
         problems.mistake(
@@ -160,7 +165,14 @@ final class OverridesReader {
       }
       Fields fields = Fields.of(map, item, ID_FIELDS, problems);
       idNode = fields.require("id");
-      comment = comment(fields.find("comment"));
+      comment = note(fields.find("comment"));
+      author = note(fields.find("author"));
+      Node end = fields.find("until");
+      until = until(end);
+      if (end != null && until != null && !until.isAfter(Instant.now())) {
+        problems.warning(end, "the override has ended and is not in force; remove it");
+        ended = true;
+      }
     }
     String text = Values.text(idNode, "an id, or {id, comment}", problems);
     if (text == null || idNode == null || name == null) {
@@ -169,7 +181,9 @@ final class OverridesReader {
     try {
       String canonical = name.overrideId().canonical(text, strictness);
       if (isFirst(canonical, idNode, name) && quota != null) {
-        overrides.add(new LimitOverride(name, canonical, quota, comment));
+        if (!ended) {
+          overrides.add(new LimitOverride(name, canonical, quota, comment, author, until));
+        }
       }
       String doubt = name.overrideId().doubt(canonical);
       if (doubt != null) {
@@ -187,7 +201,20 @@ final class OverridesReader {
         && scalar.isNull();
   }
 
-  private String comment(@Nullable Node node) {
+  private @Nullable Instant until(@Nullable Node node) {
+    String text = Values.text(node, "a date such as 2027-03-01", problems);
+    if (text == null || node == null) {
+      return null;
+    }
+    try {
+      return EndTime.parse(text);
+    } catch (IllegalArgumentException e) {
+      problems.mistake(node, String.valueOf(e.getMessage()));
+      return null;
+    }
+  }
+
+  private String note(@Nullable Node node) {
     if (node == null || (node instanceof Node.Scalar scalar && scalar.isNull())) {
       return "";
     }

@@ -2,14 +2,19 @@
 package dev.sluice.yaml;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.testkit.Vectors;
+import dev.sluice.yaml.OverridesCsv.Line;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class OverridesCsvTest {
@@ -92,6 +97,55 @@ class OverridesCsvTest {
             ApiCallsPerKey,=1+1,1,1,1s,"two
             lines"
             """);
+  }
+
+  @Test
+  void read_ofWhatWasWritten_givesTheSame_withSixAndNineColumns() throws IOException {
+    add("NewOrdersPerAccount", "1", 2, 2, Duration.ofSeconds(2), "a \"b\",\nc");
+    limits.override(
+        new LimitOverride(
+            NAMES.get("NewOrdersPerAccount"),
+            "2",
+            Quota.burst(3).refill(4, Duration.ofHours(1)),
+            "",
+            "ann",
+            Instant.parse("2200-03-01T00:00:00Z")));
+    List<LimitOverride> overrides = limits.overrides();
+    assertThat(read(csv())).hasSize(2).allMatch(line -> line.enabled() == null);
+
+    StringBuilder all = new StringBuilder();
+    OverridesCsv.writeAll(
+        overrides.stream().map(one -> new Line(one, one.id().equals("1"))).toList(), all);
+    assertThat(all.toString()).contains(",4,3,1h0m0s,,ann,2200-03-01T00:00:00Z,false\n");
+    assertThat(read(all.toString()))
+        .containsExactlyInAnyOrder(
+            new Line(overrides.get(0), overrides.get(0).id().equals("1")),
+            new Line(overrides.get(1), overrides.get(1).id().equals("1")));
+  }
+
+  @Test
+  void read_ofMistakes_namesEachWithItsLine() {
+    String header = "name,id,count,burst,period,comment\r\n";
+    assertThatThrownBy(() -> read("limit,id\n")).hasMessageContaining("line 1: found \"limit,id\"");
+    assertThatThrownBy(() -> read("")).hasMessageContaining("expected the header name,id,");
+    assertThatThrownBy(
+            () ->
+                read(
+                    header
+                        + "NewOrdersPerAccount,1,x,1,1s,\n"
+                        + "NewOrdersPerAccount,2,1,1,1s\n"
+                        + "Nothing,2,1,1,1s,\n"
+                        + "NewOrdersPerAccount,3,1,1,1s,\n"
+                        + "NewOrdersPerAccount,3,1,1,1s,\n"))
+        .hasMessageContaining("line 2: count: found \"x\", expected a whole number")
+        .hasMessageContaining("line 3: found 5 columns, expected 6")
+        .hasMessageContaining("line 4: ")
+        .hasMessageContaining("line 6: found \"3\" again");
+    assertThatThrownBy(() -> read(header + "a,\"b")).hasMessageContaining("does not end");
+  }
+
+  private static List<Line> read(String csv) {
+    return OverridesCsv.read(csv, NAMES, Strictness.LENIENT);
   }
 
   private void add(

@@ -105,6 +105,17 @@ public final class Stages {
   }
 
   /**
+   * Returns a stage's failure, unwrapped if a stage before has passed it on.
+   *
+   * @param failure the failure of a stage
+   * @return the failure itself
+   */
+  public static Throwable cause(Throwable failure) {
+    Throwable cause = failure.getCause();
+    return failure instanceof CompletionException && cause != null ? cause : failure;
+  }
+
+  /**
    * Passes the cancellation or time-out of the last stage of a chain on to the first one. Stages
    * themselves pass nothing upwards.
    *

@@ -6,7 +6,6 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.Breaker;
 import dev.sluice.remote.Endpoint;
-import dev.sluice.remote.Failures;
 import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.StoreThread;
@@ -137,9 +136,8 @@ public final class SqlDatabase implements Endpoint, Topology {
     CompletableFuture<String> ran =
         call.handle(
             (answer, failure) -> {
-              Throwable cause = Failures.cause(failure);
-              if (cause != null && dialect.fault(cause).isOutage()) {
-                throw new CompletionException(cause);
+              if (failure != null && dialect.fault(Stages.cause(failure)).isOutage()) {
+                throw new CompletionException(Stages.cause(failure));
               }
               return "ran";
             });
@@ -155,8 +153,8 @@ public final class SqlDatabase implements Endpoint, Topology {
     CompletableFuture<Void> pong =
         call.handle(
             (answer, failure) -> {
-              Throwable cause = Failures.cause(failure);
-              if (cause != null) {
+              if (failure != null) {
+                Throwable cause = Stages.cause(failure);
                 throw new StoreException(name + ": " + dialect.fault(cause).words(), cause);
               }
               return null;

@@ -112,6 +112,18 @@ public final class Caller {
     return names.isEmpty() ? credential.name() : names.get(0);
   }
 
+  /**
+   * Returns the author of a change.
+   *
+   * @param claimed the name that the caller gives, which counts only if the server knows none
+   * @return the name of the token or of the certificate, else the claimed name
+   */
+  public String author(String claimed) {
+    boolean isKnown =
+        kind() != CallerKind.ANYBODY || !credential.certificateNames().get().isEmpty();
+    return isKnown ? name() : claimed;
+  }
+
   /** Returns the word for how the caller was identified. */
   String by() {
     boolean hasCertificate = !credential.certificateNames().get().isEmpty();
@@ -152,6 +164,17 @@ public final class Caller {
   /** Whether the caller has a role, or the server has no access control. */
   boolean has(Role role) {
     return rights.roles().contains(role);
+  }
+
+  /**
+   * Whether the caller has a permission.
+   *
+   * @param need the permission
+   * @return true if {@link #require(Permission)} throws nothing
+   */
+  public boolean may(Permission need) {
+    Role role = need.role();
+    return role == null || has(role);
   }
 
   /**

@@ -4,6 +4,7 @@ package dev.sluice.server.admin;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Penalty;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import dev.sluice.server.admin.Setting.Kept;
@@ -86,7 +87,7 @@ interface Keeper {
   abstract class ListKeeper implements Keeper {
 
     /**
-     * How long an ended penalty is kept: servers' clocks differ, so it may still hold elsewhere.
+     * How long an ended setting is kept: servers' clocks differ, so it may still hold elsewhere.
      */
     private static final Duration GRACE = Duration.ofMinutes(10);
 
@@ -132,7 +133,9 @@ interface Keeper {
       Instant longOver = Instant.now().minus(GRACE);
       List<Penalty> living =
           kept.penalties().stream().filter(one -> one.until().isAfter(longOver)).toList();
-      return Setting.PENALTY.with(living, kept);
+      List<LimitOverride> lasting =
+          kept.overrides().stream().filter(one -> !one.isEndedAt(longOver)).toList();
+      return new Kept(lasting, living);
     }
   }
 }

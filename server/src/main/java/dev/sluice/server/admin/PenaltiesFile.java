@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.admin;
 
-import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.EndTime;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
@@ -14,7 +14,6 @@ import dev.sluice.yaml.LimitsYaml;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import dev.sluice.yaml.Values;
-import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -26,7 +25,8 @@ import org.jspecify.annotations.Nullable;
 final class PenaltiesFile implements CompanionFile<PenaltiesFile.Content> {
 
   private static final String PENALTIES = "penalties";
-  private static final List<String> FIELDS = List.of("limit", "id", "until", "owed", "comment");
+  private static final List<String> FIELDS =
+      List.of("limit", "id", "until", "owed", "comment", "author");
 
   /** The content of the file. */
   record Content(List<Penalty> penalties) {}
@@ -77,28 +77,37 @@ final class PenaltiesFile implements CompanionFile<PenaltiesFile.Content> {
     String until = Values.text(fields.require("until"), "an instant", problems);
     Node owedNode = fields.find("owed");
     Long owed = owedNode == null ? Long.valueOf(0) : Values.wholeNumber(owedNode, problems);
-    String comment =
-        fields.find("comment") == null
-            ? ""
-            : Values.text(fields.find("comment"), "a text", problems);
-    if (limit == null || id == null || until == null || owed == null || comment == null) {
+    String comment = note(fields.find("comment"), problems);
+    String author = note(fields.find("author"), problems);
+    if (limit == null
+        || id == null
+        || until == null
+        || owed == null
+        || comment == null
+        || author == null) {
+      return null;
+    }
+    Instant end;
+    try {
+      end = EndTime.parse(until);
+    } catch (IllegalArgumentException e) {
+      problems.mistake(fields.at("until"), String.valueOf(e.getMessage()));
       return null;
     }
     try {
       LimitName name = limits.catalogue().get(limit);
       String canonical = name.id().canonical(id, Strictness.LENIENT);
-      return new Penalty(name, canonical, Instant.parse(until), owed, comment);
+      return new Penalty(name, canonical, end, owed, comment, author);
     } catch (UnknownLimitException | InvalidIdException e) {
       problems.mistake(item, String.valueOf(e.getMessage()));
-    } catch (DateTimeException e) {
-      problems.mistake(
-          fields.at("until"),
-          "found %s, expected an instant such as 2026-11-22T12:00:00Z"
-              .formatted(SafeText.quote(until)));
     } catch (IllegalArgumentException e) {
       problems.mistake(item, String.valueOf(e.getMessage()));
     }
     return null;
+  }
+
+  private static @Nullable String note(@Nullable Node node, Problems problems) {
+    return node == null ? "" : Values.text(node, "a text", problems);
   }
 
   static String text(List<Penalty> penalties) {
@@ -116,6 +125,9 @@ final class PenaltiesFile implements CompanionFile<PenaltiesFile.Content> {
       }
       if (!penalty.comment().isEmpty()) {
         text.append("    comment: ").append(LimitsYaml.quoted(penalty.comment())).append('\n');
+      }
+      if (!penalty.author().isEmpty()) {
+        text.append("    author: ").append(LimitsYaml.quoted(penalty.author())).append('\n');
       }
     }
     return text.toString();

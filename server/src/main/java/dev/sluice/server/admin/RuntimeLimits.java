@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
@@ -28,13 +29,16 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -67,6 +71,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private static final Duration FIRST_RETRY = Duration.ofSeconds(1);
   private static final int MOST_DOUBLINGS = 20;
   private static final int MOST_TOLD = 10;
+
+  /** How long before the end of an override the server warns of it. */
+  private static final Duration NOTICE = Duration.ofDays(7);
+
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
   private final CurrentLimits base;
@@ -82,6 +90,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private volatile Set<LimitOverride> keptOverrides = Set.of();
   private String complained = ""; // guarded by this
   private Set<String> unasked = Set.of(); // guarded by this
+  private volatile List<LimitOverride> ending = List.of();
+  private volatile Instant nextEnd = Instant.MAX; // when ending changes next
   private volatile List<String> mistakes = List.of();
   private final AtomicLong failedReads = new AtomicLong();
   private volatile boolean ready;
@@ -128,6 +138,9 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   private void lookIfDue(long tickNanos) {
+    if (!Instant.now().isBefore(nextEnd)) {
+      baseChanged();
+    }
     if (System.nanoTime() - dueNanos < 0) {
       return;
     }
@@ -300,11 +313,62 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private void apply() {
     Limits now = base.get();
     Catalogue names = now.catalogue();
-    List<LimitOverride> overrides = fitting(Setting.OVERRIDE, names);
+    Instant at = Instant.now();
+    List<LimitOverride> overrides =
+        fitting(Setting.OVERRIDE, names).stream().filter(one -> !one.isEndedAt(at)).toList();
     List<Penalty> penalties = fitting(Setting.PENALTY, names);
     keptOverrides = Set.copyOf(overrides);
-    inForce.replace(now.withOverrides(overrides).withPenalties(penalties));
+    Limits next = now.withoutEnded(at).withOverrides(overrides).withPenalties(penalties);
+    inForce.replace(next);
     warnOfUnasked(RuleBook.of(now), overrides, penalties);
+    followEnds(next, at);
+  }
+
+  /** Logs which overrides ended, and which newly end soon, and notes when that changes next. */
+  private void followEnds(Limits now, Instant at) {
+    Instant notice = at.plus(NOTICE);
+    List<LimitOverride> soon = new ArrayList<>();
+    Instant change = Instant.MAX;
+    for (LimitName name : now.catalogue().names()) {
+      for (LimitOverride one : now.overridesOf(name)) {
+        Instant until = one.until();
+        if (until != null) {
+          boolean isSoon = !until.isAfter(notice);
+          if (isSoon) {
+            soon.add(one);
+          }
+          Instant next = isSoon ? until : until.minus(NOTICE);
+          change = next.isBefore(change) ? next : change;
+        }
+      }
+    }
+    soon.sort(Comparator.comparing(one -> Objects.requireNonNull(one.until())));
+    List<LimitOverride> before = ending;
+    ending = List.copyOf(soon);
+    nextEnd = change;
+    tellEach("the override of {} for {} ended at {}", before, one -> one.isEndedAt(at));
+    Set<LimitOverride> told = Set.copyOf(before);
+    tellEach("the override of {} for {} ends at {}", soon, one -> !told.contains(one));
+  }
+
+  private static void tellEach(
+      String message, List<LimitOverride> all, Predicate<LimitOverride> which) {
+    List<LimitOverride> told = all.stream().filter(which).toList();
+    told.stream()
+        .limit(MOST_TOLD)
+        .forEach(one -> log.warn(message, one.name(), SafeText.quote(one.id()), one.until()));
+    if (told.size() > MOST_TOLD) {
+      log.warn("and {} more overrides", told.size() - MOST_TOLD);
+    }
+  }
+
+  /**
+   * Returns the overrides in force that end within a week.
+   *
+   * @return the overrides, the first to end first
+   */
+  public List<LimitOverride> ending() {
+    return ending;
   }
 
   /**
@@ -418,7 +482,14 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
         throw new LoweredException(List.of(new Lowered(asked, present.quota())));
       }
       if (present != null && asked.comment().isEmpty()) {
-        override = new LimitOverride(asked.name(), asked.id(), asked.quota(), present.comment());
+        override =
+            new LimitOverride(
+                asked.name(),
+                asked.id(),
+                asked.quota(),
+                present.comment(),
+                asked.author(),
+                asked.until());
       }
       keeper.put(Setting.OVERRIDE, override, base.get().catalogue());
       reload();
@@ -489,15 +560,15 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @param name a name of the limits in force
    * @param id the id, canonical
    * @param until when the ban ends
-   * @param comment a note for people, may be empty
+   * @param note a note for people and its author
    * @return the penalty, which is in force
    * @throws IllegalArgumentException if nothing limits the id, or {@code until} is past
    * @throws KeepException if the change could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
-  public Penalty ban(LimitName name, String id, Instant until, String comment) {
+  public Penalty ban(LimitName name, String id, Instant until, Note note) {
     Reading now = look(name, id, quota(name, id));
-    Penalty penalty = new Penalty(name, id, until, 0, comment);
+    Penalty penalty = new Penalty(name, id, until, 0, note.comment(), note.author());
     if (!penalty.holdsAt(now.nowNanos())) {
       throw new IllegalArgumentException(
           "until: found %s, expected an instant after now (%s by the store's clock)"
@@ -513,15 +584,16 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @param name a name of the limits in force
    * @param id the id, canonical
    * @param time how long the ban lasts, positive
-   * @param comment a note for people, may be empty
+   * @param note a note for people and its author
    * @return the penalty, which is in force
    * @throws IllegalArgumentException if nothing limits the id, or the end is too far away
    * @throws KeepException if the change could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
-  public Penalty banFor(LimitName name, String id, Duration time, String comment) {
+  public Penalty banFor(LimitName name, String id, Duration time, Note note) {
     Reading now = look(name, id, quota(name, id));
-    Penalty penalty = new Penalty(name, id, instant(now.nowNanos()).plus(time), 0, comment);
+    Instant until = instant(now.nowNanos()).plus(time);
+    Penalty penalty = new Penalty(name, id, until, 0, note.comment(), note.author());
     set(penalty);
     return penalty;
   }
@@ -533,13 +605,13 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @param name a name of the limits in force
    * @param id the id, canonical
    * @param tokens how many tokens the bucket owes, at least 1
-   * @param comment a note for people, may be empty
+   * @param note a note for people and its author
    * @return the penalty, which is in force
    * @throws IllegalArgumentException if nothing limits the id, or the debt is too large to end
    * @throws KeepException if the penalty could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
-  public Penalty owe(LimitName name, String id, long tokens, String comment) {
+  public Penalty owe(LimitName name, String id, long tokens, Note note) {
     Quota quota = quota(name, id);
     Reading now = look(name, id, quota);
     long debtNanos;
@@ -554,7 +626,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
               .formatted(tokens, quota.intervalNanos()));
     }
     Instant until = instant(now.nowNanos()).plusNanos(debtNanos);
-    Penalty penalty = new Penalty(name, id, until, tokens, comment);
+    Penalty penalty = new Penalty(name, id, until, tokens, note.comment(), note.author());
     set(penalty);
     long missingNanos = aheadNanos - Gcra.aheadNanos(now.nowNanos(), now.tatNanos());
     if (missingNanos > 0) {
@@ -637,6 +709,14 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   public static String overrideId(LimitName name, String id) {
     return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }
+
+  /**
+   * What a person noted beside a setting.
+   *
+   * @param comment the note, may be empty
+   * @param author who set it, may be empty
+   */
+  public record Note(String comment, String author) {}
 
   /** Thrown when saved overrides or penalties cannot be read or written. */
   public static final class KeepException extends RuntimeException {

@@ -26,7 +26,7 @@ public final class Setting<T> {
           LimitOverride::name,
           LimitOverride::id,
           LimitName::overrideId,
-          (one, name, id) -> new LimitOverride(name, id, one.quota(), one.comment()),
+          LimitOverride::moved,
           Kept::overrides,
           (kept, overrides) -> new Kept(overrides, kept.penalties()));
 
@@ -37,7 +37,8 @@ public final class Setting<T> {
           Penalty::name,
           Penalty::id,
           LimitName::id,
-          (one, name, id) -> new Penalty(name, id, one.until(), one.owed(), one.comment()),
+          (one, name, id) ->
+              new Penalty(name, id, one.until(), one.owed(), one.comment(), one.author()),
           Kept::penalties,
           (kept, penalties) -> new Kept(kept.overrides(), penalties));
 

@@ -101,7 +101,7 @@ final class TableKeeper implements Keeper {
       return work.run();
     } catch (SQLException e) {
       throw new KeepException(
-          "the database could not be read or written (%s); run sluice overrides migrate if a table is missing"
+          "the database could not be read or written (%s); run sluice overrides migrate if a table or a column is missing"
               .formatted(e.getMessage()),
           e);
     }

@@ -15,6 +15,7 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.internal.text.EndTime;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
@@ -24,6 +25,7 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.admin.RuntimeLimits.Note;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.http.HttpFailures.Bodies;
 import dev.sluice.server.net.Requests;
@@ -31,6 +33,7 @@ import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -86,17 +89,22 @@ abstract class AdminResource implements HttpService {
   /**
    * Makes the setting.
    *
+   * @param caller who sets it
    * @param force whether the query has {@code force=true}; false unless {@link #takesForce}
    */
-  abstract Done put(LimitName name, String id, AdminBody body, boolean force);
+  abstract Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force);
 
   /** Whether the query may have {@code force=true}. */
   boolean takesForce() {
     return false;
   }
 
-  /** Removes the setting; returns false if nothing was set. */
-  abstract boolean delete(LimitName name, String id);
+  /**
+   * Removes the setting.
+   *
+   * @return the removed setting, for the audit log; null if nothing was set
+   */
+  abstract @Nullable String delete(LimitName name, String id);
 
   /** Returns a task that removes a setting of a limit that is gone; null if none is kept. */
   abstract @Nullable BooleanSupplier leftOut(String limit, String id);
@@ -168,7 +176,7 @@ abstract class AdminResource implements HttpService {
           String name = decoded(asForm(limit), "limit");
           String asGiven = decoded(id, "id");
           return method == HttpMethod.PUT
-              ? put(change.bucket(name, asGiven), json, force && isForced(context))
+              ? put(change, change.bucket(name, asGiven), json, force && isForced(context))
               : delete(change, name, asGiven);
         });
   }
@@ -179,8 +187,8 @@ abstract class AdminResource implements HttpService {
     return found == null ? Answers.fault(notThere(limit)) : Answers.json(HttpStatus.OK, found);
   }
 
-  private Done put(Bucket bucket, byte[] json, boolean force) {
-    return put(bucket.name(), bucket.id(), AdminBody.read(json), force);
+  private Done put(Change change, Bucket bucket, byte[] json, boolean force) {
+    return put(bucket.name(), bucket.id(), AdminBody.read(json), change.caller, force);
   }
 
   private static boolean isForced(ServiceRequestContext context) {
@@ -196,7 +204,7 @@ abstract class AdminResource implements HttpService {
     BooleanSupplier leftOut = leftOut(limit, asGiven);
     if (leftOut != null) {
       change.caller.requireLimit(limit);
-      return removed(leftOut.getAsBoolean());
+      return removed(leftOut.getAsBoolean() ? "" : null);
     }
     Bucket bucket = change.bucket(limit, asGiven);
     return removed(delete(bucket.name(), bucket.id()));
@@ -220,16 +228,27 @@ abstract class AdminResource implements HttpService {
     }
   }
 
-  private static @Nullable Done removed(boolean wasThere) {
-    return wasThere
-        ? new Done(
+  private static @Nullable Done removed(@Nullable String before) {
+    return before == null
+        ? null
+        : new Done(
             json -> {
               json.writeStartObject();
               json.writeBooleanField("removed", true);
               json.writeEndObject();
             },
-            "")
-        : null;
+            before.isEmpty() ? "" : "before: " + before);
+  }
+
+  /** Returns the detail of a change for the audit log, with the old value if there was one. */
+  static String detail(String now, @Nullable String before) {
+    return before == null ? now : now + "; before: " + before;
+  }
+
+  static void writeNote(String field, String text, JsonGenerator json) throws IOException {
+    if (!text.isEmpty()) {
+      json.writeStringField(field, text);
+    }
   }
 
   /** A bucket that a request names, in its canonical form. */
@@ -306,6 +325,7 @@ abstract class AdminResource implements HttpService {
     private static final JsonFactory JSON =
         JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
     private static final int LONGEST_COMMENT = 1000;
+    private static final int LONGEST_AUTHOR = 200;
 
     /** Stands for a value that is neither a string nor a 64-bit integer. */
     private record Unusable(String why) {}
@@ -432,17 +452,35 @@ abstract class AdminResource implements HttpService {
       return null;
     }
 
-    /** Returns the comment of a person; empty if it is absent. */
-    String comment() {
-      String text = text("comment");
+    /** Returns the comment and the author; each is empty if it is absent. */
+    Note note(Caller caller) {
+      return new Note(
+          note("comment", LONGEST_COMMENT), caller.author(note("author", LONGEST_AUTHOR)));
+    }
+
+    private String note(String field, int longest) {
+      String text = text(field);
       if (text == null) {
         return "";
       }
-      if (text.length() > LONGEST_COMMENT || text.indexOf('\0') >= 0) {
-        mistakes.add(
-            "comment", "expected at most %s characters, and no U+0000".formatted(LONGEST_COMMENT));
+      if (text.length() > longest || text.indexOf('\0') >= 0) {
+        mistakes.add(field, "expected at most %s characters, and no U+0000".formatted(longest));
       }
       return text;
+    }
+
+    /** Returns an end; null if it is absent, or after a mistake. */
+    @Nullable Instant until() {
+      String text = text("until");
+      if (text == null) {
+        return null;
+      }
+      try {
+        return EndTime.parse(text);
+      } catch (IllegalArgumentException e) {
+        mistakes.add("until", String.valueOf(e.getMessage()));
+        return null;
+      }
     }
   }
 }

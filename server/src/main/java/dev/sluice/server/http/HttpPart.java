@@ -31,6 +31,7 @@ import dev.sluice.server.http.MetricsResource.RequestMeters;
 import dev.sluice.server.http.OverrideResource.OverridesResource;
 import dev.sluice.server.http.PenaltyResource.PenaltiesResource;
 import dev.sluice.server.http.ReloadResource.RollbackResource;
+import dev.sluice.server.http.StatsResource.RatesResource;
 import dev.sluice.server.http.StatsResource.TopDeniedResource;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.Part;
@@ -46,8 +47,10 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -117,7 +120,11 @@ public final class HttpPart implements Part {
     new Endpoint("/v1/limits", READ, new LimitsResource(limiter.limits(), generations))
         .addTo(server);
     new Endpoint("/v1/limits/*", READ, new LimitResource(limiter)).addTo(server);
-    new Endpoint("/v1/admin/reload", ADMIN, new ReloadResource(generations, audit, reloads))
+    new Endpoint(RulesResource.PATH, READ, new RulesResource(limiter.limits())).addTo(server);
+    new Endpoint(
+            "/v1/admin/reload",
+            ADMIN,
+            new ReloadResource(generations, audit, reloads, limiter, denials))
         .act("reload")
         .addTo(server);
     new Endpoint("/v1/admin/rollback", ADMIN, new RollbackResource(generations, audit, reloads))
@@ -195,7 +202,35 @@ public final class HttpPart implements Part {
     @Override
     public void addTo(ServerBuilder server) {
       new Endpoint("/v1/stats", READ, new StatsResource(state, topDenied != null)).addTo(server);
+      new Endpoint("/v1/rates", READ, new RatesResource(state)).addTo(server);
       new Endpoint("/v1/admin/top-denied", READ, new TopDeniedResource(topDenied)).addTo(server);
+    }
+  }
+
+  /** Explains denials and rules: {@code POST /v1/explain}. */
+  public static final class ExplainPart implements Part {
+
+    private final Limiter limiter;
+    private final RuntimeLimits runtime;
+    private final Denials denials;
+
+    /**
+     * Makes the part.
+     *
+     * @param limiter the limiter that decides
+     * @param runtime knows which overrides were set at run time
+     * @param denials has the last denials, if they are kept
+     */
+    public ExplainPart(Limiter limiter, RuntimeLimits runtime, Denials denials) {
+      this.limiter = limiter;
+      this.runtime = runtime;
+      this.denials = denials;
+    }
+
+    @Override
+    public void addTo(ServerBuilder server) {
+      new Endpoint("/v1/explain", READ, new ExplainResource(limiter, runtime, denials))
+          .addTo(server);
     }
   }
 
@@ -315,7 +350,7 @@ public final class HttpPart implements Part {
   /**
    * The sources of the figures of {@code GET /v1/stats}. Thread-safe if its parts are.
    *
-   * @param history the decisions of the last minute
+   * @param history the decisions of the last minute and day
    * @param meters the meters of the store's circuit breakers
    * @param traffic the budget of all connections
    * @param doors returns where the server listens; called for each answer
@@ -323,6 +358,10 @@ public final class HttpPart implements Part {
    * @param storeName {@code memory}, or the store's address without password; only its scheme if
    *     everybody may read it
    * @param ready throws if the server cannot decide now; may block
+   * @param host the name of the machine
+   * @param runtime the limits in force
+   * @param certificateEnd returns when the certificate in use ends; null without TLS
+   * @param failureRule returns the failure rule of a limit, in words
    */
   public record ServerState(
       RateHistory history,
@@ -331,7 +370,11 @@ public final class HttpPart implements Part {
       Supplier<List<OpenDoor>> doors,
       BucketStore store,
       String storeName,
-      Runnable ready) {
+      Runnable ready,
+      String host,
+      RuntimeLimits runtime,
+      Supplier<@Nullable Instant> certificateEnd,
+      Function<String, String> failureRule) {
 
     /**
      * A door that is open.

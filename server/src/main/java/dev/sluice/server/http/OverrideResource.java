@@ -8,13 +8,16 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.admin.RuntimeLimits.Note;
 import dev.sluice.server.admin.Setting;
 import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
@@ -27,7 +30,11 @@ final class OverrideResource extends AdminResource {
   static final String UNDER = "/v1/admin/overrides/";
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
-  private static final List<String> FIELDS = List.of("burst", "count", "period", "comment");
+  private static final List<String> FIELDS =
+      List.of("burst", "count", "period", "until", "comment", "author");
+
+  /** The value of {@code until} that removes an end. */
+  private static final String NEVER = "never";
 
   OverrideResource(RuntimeLimits limits, AuditLog audit, Executor changes) {
     super(limits, audit, changes, UNDER, "override");
@@ -50,7 +57,7 @@ final class OverrideResource extends AdminResource {
   }
 
   @Override
-  Done put(LimitName name, String id, AdminBody body, boolean force) {
+  Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force) {
     if (body.has("unlimited")) {
       throw new WireException(
           "unlimited",
@@ -58,15 +65,39 @@ final class OverrideResource extends AdminResource {
               + " count that its ids never reach");
     }
     body.require(FIELDS);
-    String comment = body.comment();
+    Note note = body.note(caller);
+    LimitOverride before = limits.override(name, id);
+    Instant until = until(body, before);
     Quota quota = quota(body);
-    LimitOverride asked = new LimitOverride(name, id, quota, comment);
+    LimitOverride asked = new LimitOverride(name, id, quota, note.comment(), note.author(), until);
     List<String> warnings = limits.put(asked, force);
     LimitOverride set = limits.override(name, id);
     return new Done(
         json -> write(set == null ? asked : set, limits, warnings, json),
-        "burst %s, %s in %s"
-            .formatted(quota.burst(), quota.count(), GoDuration.shortened(quota.period())));
+        detail(described(asked), before == null ? null : described(before)));
+  }
+
+  /** Returns the end: without {@code until}, the override keeps the end that it has. */
+  private static @Nullable Instant until(AdminBody body, @Nullable LimitOverride before) {
+    if (!body.has("until")) {
+      return before == null ? null : before.until();
+    }
+    Instant until = NEVER.equals(body.text("until")) ? null : body.until();
+    if (until != null && !until.isAfter(Instant.now())) {
+      body.mistake("until", "found %s, expected a time in the future".formatted(until));
+    }
+    return until;
+  }
+
+  private static String described(LimitOverride override) {
+    Quota quota = override.quota();
+    return "burst %s, %s in %s%s%s"
+        .formatted(
+            quota.burst(),
+            quota.count(),
+            GoDuration.shortened(quota.period()),
+            override.until() == null ? "" : ", until " + override.until(),
+            override.author().isEmpty() ? "" : ", by " + override.author());
   }
 
   /** Reads the quota as limit files do: if a value is missing, the others are still checked. */
@@ -90,15 +121,16 @@ final class OverrideResource extends AdminResource {
   }
 
   @Override
-  boolean delete(LimitName name, String id) {
+  @Nullable String delete(LimitName name, String id) {
+    LimitOverride before = limits.override(name, id);
     if (limits.remove(name, id)) {
-      return true;
+      return before == null ? "" : described(before);
     }
     if (limits.override(name, id) != null) {
       throw new WireException(
           "id", "this override was deployed with the limit files; remove it there");
     }
-    return false;
+    return null;
   }
 
   @Override
@@ -113,9 +145,11 @@ final class OverrideResource extends AdminResource {
     json.writeStringField("limit", override.name().name());
     json.writeStringField("id", override.id());
     DecisionWriter.writeQuota(override.quota(), json);
-    if (!override.comment().isEmpty()) {
-      json.writeStringField("comment", override.comment());
+    if (override.until() != null) {
+      json.writeStringField("until", override.until().toString());
     }
+    writeNote("comment", override.comment(), json);
+    writeNote("author", override.author(), json);
     json.writeStringField("keptIn", limits.isKept(override) ? limits.place() : "files");
     writeWarnings(warnings, json);
     json.writeEndObject();

@@ -2,13 +2,14 @@
 package dev.sluice.server.http;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.admin.RuntimeLimits.Note;
 import dev.sluice.server.admin.Setting;
 import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.wire.WireException;
@@ -29,7 +30,7 @@ final class PenaltyResource extends AdminResource {
   static final String UNDER = "/v1/admin/penalties/";
 
   private static final List<String> WAYS = List.of("until", "for", "owe");
-  private static final List<String> FIELDS = List.of("until", "for", "owe", "comment");
+  private static final List<String> FIELDS = List.of("until", "for", "owe", "comment", "author");
 
   PenaltyResource(RuntimeLimits limits, AuditLog audit, Executor changes) {
     super(limits, audit, changes, UNDER, "penalty");
@@ -43,10 +44,13 @@ final class PenaltyResource extends AdminResource {
 
   @Override
   Answers.@Nullable BodyWriter get(LimitName name, String id) {
+    Penalty found = inForce(name, id);
+    return found == null ? null : json -> write(found, limits, List.of(), json);
+  }
+
+  private @Nullable Penalty inForce(LimitName name, String id) {
     Penalty found = limits.limits().get().penaltyFor(name, id);
-    return found == null || !isInForce(found)
-        ? null
-        : json -> write(found, limits, List.of(), json);
+    return found == null || !isInForce(found) ? null : found;
   }
 
   /**
@@ -58,51 +62,44 @@ final class PenaltyResource extends AdminResource {
   }
 
   @Override
-  Done put(LimitName name, String id, AdminBody body, boolean force) {
+  Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force) {
     body.require(FIELDS);
     long ways = WAYS.stream().filter(body::has).count();
     if (ways != 1) {
       body.mistake(null, "found %s of until, for and owe, expected one of them".formatted(ways));
     }
-    String comment = body.comment();
-    Instant until = body.has("until") ? instant(body) : null;
+    Note note = body.note(caller);
+    Instant until = body.until();
     Duration time = body.has("for") ? body.duration("for") : null;
     Long owed = body.has("owe") ? tokens(body) : null;
     body.requireSound();
     String way = WAYS.stream().filter(body::has).findFirst().orElseThrow();
+    Penalty before = inForce(name, id);
     Penalty penalty;
     try {
       penalty =
           until != null
-              ? limits.ban(name, id, until, comment)
+              ? limits.ban(name, id, until, note)
               : time != null
-                  ? limits.banFor(name, id, time, comment)
-                  : limits.owe(name, id, Objects.requireNonNull(owed), comment);
+                  ? limits.banFor(name, id, time, note)
+                  : limits.owe(name, id, Objects.requireNonNull(owed), note);
     } catch (IllegalArgumentException | DateTimeException | ArithmeticException e) {
       throw e instanceof WireException wire
           ? wire
           : new WireException(way, String.valueOf(e.getMessage()));
     }
-    String debt = penalty.owed() == 0 ? "" : ", owes " + penalty.owed();
     List<String> warnings = limits.doubts(penalty);
     return new Done(
-        json -> write(penalty, limits, warnings, json), "until " + penalty.until() + debt);
+        json -> write(penalty, limits, warnings, json),
+        detail(described(penalty), before == null ? null : described(before)));
   }
 
-  private static @Nullable Instant instant(AdminBody body) {
-    String text = body.text("until");
-    if (text == null) {
-      return null; // already reported
-    }
-    try {
-      return Instant.parse(text);
-    } catch (DateTimeException e) {
-      body.mistake(
-          "until",
-          "found %s, expected an instant such as 2026-11-22T12:00:00Z"
-              .formatted(SafeText.quote(text)));
-      return null;
-    }
+  private static String described(Penalty penalty) {
+    return "until %s%s%s"
+        .formatted(
+            penalty.until(),
+            penalty.owed() == 0 ? "" : ", owes " + penalty.owed(),
+            penalty.author().isEmpty() ? "" : ", by " + penalty.author());
   }
 
   private static @Nullable Long tokens(AdminBody body) {
@@ -114,10 +111,11 @@ final class PenaltyResource extends AdminResource {
   }
 
   @Override
-  boolean delete(LimitName name, String id) {
+  @Nullable String delete(LimitName name, String id) {
     Penalty known = limits.limits().get().penaltyFor(name, id);
     boolean isOver = known != null && !isInForce(known);
-    return limits.acquit(name, id) && !isOver; // an ended penalty is not shown either
+    boolean removed = limits.acquit(name, id) && !isOver; // an ended penalty is not shown either
+    return !removed ? null : known == null ? "" : described(known);
   }
 
   @Override
@@ -135,9 +133,8 @@ final class PenaltyResource extends AdminResource {
     if (penalty.owed() > 0) {
       json.writeNumberField("owed", penalty.owed());
     }
-    if (!penalty.comment().isEmpty()) {
-      json.writeStringField("comment", penalty.comment());
-    }
+    writeNote("comment", penalty.comment(), json);
+    writeNote("author", penalty.author(), json);
     json.writeStringField("keptIn", limits.place());
     writeWarnings(warnings, json);
     json.writeEndObject();

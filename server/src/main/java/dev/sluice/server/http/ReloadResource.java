@@ -7,6 +7,11 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
@@ -20,15 +25,21 @@ import dev.sluice.server.base.Generations.Past;
 import dev.sluice.server.base.Generations.Watched;
 import dev.sluice.server.http.LimitResource.GenerationJson;
 import dev.sluice.server.http.MethodService.Resource;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -47,14 +58,20 @@ class ReloadResource extends Resource {
   private final Executor reloads;
   private final String act;
   private final String parameter;
+  private Function<Limits, String> effect = next -> "";
 
   /**
    * Makes the resource.
    *
    * @param reloads runs the reload, which may block
+   * @param limiter looks at the buckets of ids, for a dry run
+   * @param denials has the ids that were denied last, if they are kept
    */
-  ReloadResource(Generations generations, AuditLog audit, Executor reloads) {
+  ReloadResource(
+      Generations generations, AuditLog audit, Executor reloads, Limiter limiter, Denials denials) {
     this(generations, audit, reloads, "reload", DRY_RUN);
+    this.effect =
+        next -> new DryRunEffect(limiter, denials).of(inForce(generations.of(Kind.LIMITS)), next);
   }
 
   private ReloadResource(
@@ -106,6 +123,7 @@ class ReloadResource extends Resource {
   private AggregatedHttpResponse dryRun(Caller caller) {
     List<String> mistakes = new ArrayList<>();
     List<String> changes = new ArrayList<>();
+    String[] said = {""};
     for (Kind kind : Kind.values()) {
       Watched watched = generations.of(kind);
       Files files = watched.files();
@@ -114,6 +132,7 @@ class ReloadResource extends Resource {
           Limits next = files.read();
           if (kind == Kind.LIMITS) {
             changes.addAll(LimitsDiff.between(inForce(watched), next));
+            said[0] = effect.apply(next);
           }
         } catch (LimitFilesException e) {
           e.problems().stream().map(Problem::toString).forEach(mistakes::add);
@@ -127,6 +146,7 @@ class ReloadResource extends Resource {
           json.writeBooleanField("applied", false);
           GenerationJson.writeLines("mistakes", "mistake", mistakes, caller, json);
           GenerationJson.writeLines("changes", "change", changes, caller, json);
+          json.writeStringField("effect", said[0]);
           GenerationJson.write(generations, caller, json);
           json.writeEndObject();
         });
@@ -139,6 +159,68 @@ class ReloadResource extends Resource {
         .findFirst()
         .orElse(watched.past().get(0))
         .limits();
+  }
+
+  /** The ids that would be denied at once by other limits. Blocks on the store. */
+  private record DryRunEffect(Limiter limiter, Denials denials) {
+
+    /** How many buckets are read in one call of the store. */
+    private static final int STEP = 100;
+
+    /** Returns a sentence about the ids that were denied last. */
+    String of(Limits deployed, Limits next) {
+      if (!denials.keepsLast()) {
+        return "which ids would be denied is not known; start the server with --top-denied";
+      }
+      Limits with = next.withOverrides(setAtRunTime(deployed, next));
+      Map<String, Transaction> now = new LinkedHashMap<>();
+      Map<String, Transaction> then = new LinkedHashMap<>();
+      denials.forEachLast(
+          (limit, id) -> {
+            put(limiter.limits().get(), limit, id, now);
+            put(with, limit, id, then);
+          });
+      try {
+        return "of %s ids denied last, %s are denied now, and %s would be"
+            .formatted(now.size(), denied(now.values()), denied(then.values()));
+      } catch (CompletionException e) {
+        return "which ids would be denied is not known: the store does not answer";
+      }
+    }
+
+    private List<LimitOverride> setAtRunTime(Limits deployed, Limits next) {
+      Limits current = limiter.limits().get();
+      return current.configured().stream()
+          .filter(name -> name.equals(next.catalogue().find(name.name())))
+          .flatMap(
+              name ->
+                  current.overridesOf(name).stream()
+                      .filter(one -> !deployed.overridesOf(name).contains(one)))
+          .toList();
+    }
+
+    private static void put(
+        Limits limits, String limit, String id, Map<String, Transaction> transactions) {
+      try {
+        Transaction one = Transaction.of(limits, limit, id);
+        transactions.put(limit + ' ' + id, one);
+      } catch (InvalidRequestException e) {
+        // The limit is gone or has other ids: it denies nothing.
+      }
+    }
+
+    private long denied(Collection<Transaction> transactions) {
+      List<Transaction> limited = transactions.stream().filter(one -> one.quota() != null).toList();
+      long denied = 0;
+      for (int from = 0; from < limited.size(); from += STEP) {
+        List<Transaction> step = limited.subList(from, Math.min(limited.size(), from + STEP));
+        denied +=
+            limiter.async().check(step).toCompletableFuture().join().parts().stream()
+                .filter(Decision::denied)
+                .count();
+      }
+      return denied;
+    }
   }
 
   private void note(Caller caller, String result, String detail) {

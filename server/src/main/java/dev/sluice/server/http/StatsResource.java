@@ -7,6 +7,7 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.base.NotReadyException;
@@ -15,28 +16,36 @@ import dev.sluice.server.http.HttpPart.ServerState;
 import dev.sluice.server.http.HttpPart.ServerState.OpenDoor;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.stats.RateHistory;
+import dev.sluice.server.stats.RateHistory.Day;
 import dev.sluice.server.stats.RateHistory.Rates;
 import dev.sluice.server.stats.RateHistory.SpendOutcome;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.server.stats.TopDenied.Denied;
 import dev.sluice.store.StoreException;
 import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.WireException;
 import io.micrometer.core.instrument.Gauge;
 import java.io.IOException;
+import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, its circuit
- * breakers and the doors. The answer has no ids.
+ * breakers and the doors. With {@code series=A,B}, second by second only for these limits. The
+ * answer has no ids.
  */
 final class StatsResource extends Resource {
+
+  private static final String SERIES = "series";
 
   private final ServerState state;
   private final boolean keepsDenied;
@@ -56,28 +65,31 @@ final class StatsResource extends Resource {
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
-    Queries.require(context, List.of());
+    Queries.require(context, List.of(SERIES));
     // A ping of the store must not block an event loop.
     Caller caller = AccessPart.caller(context);
-    return CompletableFuture.supplyAsync(() -> stats(caller), context.blockingTaskExecutor());
+    String series = context.queryParams().get(SERIES);
+    Set<String> only = series == null ? null : Set.of(series.split(",", -1));
+    return CompletableFuture.supplyAsync(() -> stats(caller, only), context.blockingTaskExecutor());
   }
 
-  private AggregatedHttpResponse stats(Caller caller) {
+  private AggregatedHttpResponse stats(Caller caller, @Nullable Set<String> only) {
     String problem = problem();
     return Answers.json(
         HttpStatus.OK,
         json -> {
           json.writeStartObject();
           json.writeStringField("version", BuildInfo.version());
+          json.writeStringField("host", state.host());
           DecisionWriter.writeSeconds("uptimeSeconds", System.nanoTime() - startNanos, json);
           json.writeBooleanField("ending", state.traffic().isEnding());
           json.writeNumberField("connections", state.traffic().connections());
           writeDoors(json);
           writeStore(problem, json);
           writeBreakers(json);
-          writeRates(
-              state.history().rates().stream().filter(one -> caller.mayUse(one.limit())).toList(),
-              json);
+          writeDegraded(caller, json);
+          writeEnds(caller, json);
+          writeRates(caller, only, json);
           json.writeBooleanField("topDenied", keepsDenied);
           json.writeEndObject();
         });
@@ -136,24 +148,74 @@ final class StatsResource extends Resource {
     json.writeEndArray();
   }
 
-  private static void writeRates(List<Rates> rates, JsonGenerator json) throws IOException {
+  /** Writes the limits for which a failure rule decides now. */
+  private void writeDegraded(Caller caller, JsonGenerator json) throws IOException {
+    json.writeArrayFieldStart("degraded");
+    for (Map.Entry<String, Instant> one : state.history().degraded().entrySet()) {
+      if (caller.mayUse(one.getKey())) {
+        json.writeStartObject();
+        json.writeStringField("limit", one.getKey());
+        json.writeStringField("rule", state.failureRule().apply(one.getKey()));
+        json.writeStringField("since", one.getValue().toString());
+        json.writeEndObject();
+      }
+    }
+    json.writeEndArray();
+  }
+
+  /** Writes when the certificate ends, and how many overrides end soon. */
+  private void writeEnds(Caller caller, JsonGenerator json) throws IOException {
+    Instant certificate = state.certificateEnd().get();
+    if (certificate != null) {
+      json.writeStringField("certificateEnd", certificate.toString());
+    }
+    List<LimitOverride> ending =
+        state.runtime().ending().stream().filter(one -> caller.mayUse(one.name().name())).toList();
+    if (!ending.isEmpty()) {
+      json.writeObjectFieldStart("endingOverrides");
+      json.writeNumberField("count", ending.size());
+      json.writeStringField("first", String.valueOf(ending.get(0).until()));
+      json.writeEndObject();
+    }
+  }
+
+  private void writeRates(Caller caller, @Nullable Set<String> only, JsonGenerator json)
+      throws IOException {
     json.writeObjectFieldStart("rates");
     json.writeNumberField("seconds", RateHistory.SECONDS);
     json.writeArrayFieldStart("limits");
-    for (Rates one : rates) {
+    RateHistory history = state.history();
+    Predicate<String> asked = limit -> only == null || only.contains(limit);
+    for (Rates one : history.rates(asked.and(caller::mayUse))) {
       json.writeStartObject();
       json.writeStringField("limit", one.limit());
-      for (Map.Entry<SpendOutcome, List<Integer>> counts : one.perSecond().entrySet()) {
-        json.writeArrayFieldStart(field(counts.getKey()));
-        for (int count : counts.getValue()) {
-          json.writeNumber(count);
-        }
-        json.writeEndArray();
+      writeCounts(one.counts(), json);
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeArrayFieldStart("totals");
+    for (Map.Entry<String, Map<SpendOutcome, Long>> one :
+        history.totals(caller::mayUse).entrySet()) {
+      json.writeStartObject();
+      json.writeStringField("limit", one.getKey());
+      for (Map.Entry<SpendOutcome, Long> total : one.getValue().entrySet()) {
+        json.writeNumberField(field(total.getKey()), total.getValue());
       }
       json.writeEndObject();
     }
     json.writeEndArray();
     json.writeEndObject();
+  }
+
+  private static void writeCounts(Map<SpendOutcome, List<Integer>> all, JsonGenerator json)
+      throws IOException {
+    for (Map.Entry<SpendOutcome, List<Integer>> counts : all.entrySet()) {
+      json.writeArrayFieldStart(field(counts.getKey()));
+      for (int count : counts.getValue()) {
+        json.writeNumber(count);
+      }
+      json.writeEndArray();
+    }
   }
 
   /** Returns the field of an outcome, such as {@code shadowDenied} for SHADOW_DENIED. */
@@ -165,6 +227,44 @@ final class StatsResource extends Resource {
         : name.substring(0, gap)
             + Character.toUpperCase(name.charAt(gap + 1))
             + name.substring(gap + 2);
+  }
+
+  /** {@code GET /v1/rates?limit=NAME}: the decisions of the last day of one limit. */
+  static final class RatesResource extends Resource {
+
+    private static final String LIMIT = "limit";
+
+    private final ServerState state;
+
+    RatesResource(ServerState state) {
+      super(HttpMethod.GET);
+      this.state = state;
+    }
+
+    @Override
+    CompletionStage<AggregatedHttpResponse> answer(
+        ServiceRequestContext context, HttpRequest request) {
+      Queries.require(context, List.of(LIMIT));
+      String limit = context.queryParams().get(LIMIT);
+      if (limit == null) {
+        throw new WireException(LIMIT, "the query parameter limit is missing");
+      }
+      AccessPart.caller(context)
+          .lookUp(List.of(limit), () -> state.runtime().limits().get().catalogue().get(limit));
+      Day day = state.history().day(limit);
+      return CompletableFuture.completedFuture(
+          Answers.json(
+              HttpStatus.OK,
+              json -> {
+                json.writeStartObject();
+                json.writeStringField(LIMIT, limit);
+                json.writeNumberField("stepSeconds", RateHistory.DAY_STEP_SECONDS);
+                json.writeNumberField("steps", RateHistory.DAY_STEPS);
+                json.writeNumberField("lastSeconds", day.lastSeconds());
+                writeCounts(day.counts(), json);
+                json.writeEndObject();
+              }));
+    }
   }
 
   /**

@@ -147,7 +147,7 @@ public final class ConnectionBudget {
    * Returns the default budget. Headers and bodies in flight are in direct memory, which may be
    * smaller than the heap, so the smaller of the two counts.
    */
-  static long usualBudgetBytes() {
+  private static long usualBudgetBytes() {
     return Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
         / SluiceServer.HEAP_PER_BUDGET;
   }

@@ -165,10 +165,12 @@ public final class SluiceServer implements AutoCloseable {
    * Returns a builder of a server.
    *
    * @param address the address to listen on; port 0 for any free port
+   * @param traffic the budget of all ports: the bounds on connections and on bytes in flight, and
+   *     the time to read a response
    * @return a builder
    */
-  public static Builder builder(InetSocketAddress address) {
-    return new Builder(address);
+  public static Builder builder(InetSocketAddress address, ConnectionBudget traffic) {
+    return new Builder(address, traffic);
   }
 
   /**
@@ -215,22 +217,20 @@ public final class SluiceServer implements AutoCloseable {
   /** Makes a {@link SluiceServer}. Not thread-safe. */
   public static final class Builder {
     private final InetSocketAddress address;
+    private final ConnectionBudget traffic;
     private final List<Part> parts = new ArrayList<>();
     private Duration idleTimeout = IDLE_TIMEOUT;
     private Duration requestTimeout = REQUEST_TIMEOUT;
     private Duration unready = UNREADY_PERIOD;
     private Duration maxConnectionAge = MAX_CONNECTION_AGE;
-    private int maxConnections = MAX_CONNECTIONS;
-    private int maxConnectionsPerPeer = MAX_CONNECTIONS_PER_PEER;
-    private long budgetBytes = ConnectionBudget.usualBudgetBytes();
     private final Set<String> hosts = new HashSet<>();
     private final Set<String> origins = new HashSet<>();
     private boolean requestLog;
-    private @Nullable ConnectionBudget shared;
     private @Nullable Tls tls;
 
-    private Builder(InetSocketAddress address) {
+    private Builder(InetSocketAddress address, ConnectionBudget traffic) {
       this.address = address;
+      this.traffic = traffic;
     }
 
     /**
@@ -297,33 +297,6 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets how many connections one IPv4 address, or one IPv6 network of 64 bits, may have at a
-     * time; {@link #MAX_CONNECTIONS_PER_PEER} if not called.
-     *
-     * @param most at least 1
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder maxConnectionsPerPeer(int most) {
-      this.maxConnectionsPerPeer = most;
-      return this;
-    }
-
-    /**
-     * Sets how many bytes requests in flight may hold together, incomplete bodies and unread
-     * responses included; the heap divided by {@link #HEAP_PER_BUDGET} if not called. A request
-     * counts for 16 KiB and its body; one peer may hold half of the bytes.
-     *
-     * @param most at least 1 MiB
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder maxBytesInFlight(long most) {
-      this.budgetBytes = most;
-      return this;
-    }
-
-    /**
      * Adds a name that clients may use for this server in {@code Host}. {@code localhost} and IP
      * addresses need not be added.
      *
@@ -346,32 +319,6 @@ public final class SluiceServer implements AutoCloseable {
     @CanIgnoreReturnValue
     public Builder origin(String origin) {
       origins.add(origin.toLowerCase(Locale.ROOT));
-      return this;
-    }
-
-    /**
-     * Sets how many connections there may be at a time; {@link #MAX_CONNECTIONS} if not called. A
-     * further one replaces an idle connection, or is closed at once.
-     *
-     * @param most at least 1
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder maxConnections(int most) {
-      this.maxConnections = most;
-      return this;
-    }
-
-    /**
-     * Shares a budget with other ports: the bounds on connections and on bytes in flight, and the
-     * time to read a response. Without this call, the server has its own budget.
-     *
-     * @param traffic the shared budget
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder traffic(ConnectionBudget traffic) {
-      this.shared = traffic;
       return this;
     }
 
@@ -406,14 +353,6 @@ public final class SluiceServer implements AutoCloseable {
      * @throws AddressException if the port can't be opened
      */
     public SluiceServer start() {
-      ConnectionBudget traffic =
-          shared == null
-              ? new ConnectionBudget(
-                  budgetBytes,
-                  maxConnections,
-                  maxConnectionsPerPeer,
-                  requestTimeout.plus(READ_TIMEOUT))
-              : shared;
       Tls encryption = tls;
       TaskThreads tasks = new TaskThreads("sluice-tasks", MAX_TASK_THREADS, MAX_WAITING_TASKS);
       ServerBuilder builder =
@@ -428,7 +367,7 @@ public final class SluiceServer implements AutoCloseable {
               .requestTimeout(requestTimeout)
               // The library does not end the executor: it would wait for a task that hangs.
               .blockingTaskExecutor(tasks, /* shutdownOnStop= */ false)
-              .maxNumConnections(maxConnections + BEING_CLOSED)
+              .maxNumConnections(MAX_CONNECTIONS + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
               .http1MaxInitialLineLength(MAX_LINE)
               .http1MaxHeaderSize(MAX_HEADERS)

@@ -9,6 +9,7 @@ import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.NotReadyException;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.HttpPart.AdminPart;
+import dev.sluice.server.http.HttpPart.ExplainPart;
 import dev.sluice.server.http.HttpPart.ForwardAuthPart;
 import dev.sluice.server.http.HttpPart.MetricsPart;
 import dev.sluice.server.http.HttpPart.ProblemsPart;
@@ -199,8 +200,7 @@ interface Door {
     @Override
     public Open open(DoorContext room) {
       SluiceServer.Builder server =
-          SluiceServer.builder(settings.address())
-              .traffic(room.traffic())
+          SluiceServer.builder(settings.address(), room.traffic())
               .tls(room.tls())
               .requestLog(settings.requestLog());
       parts(room).forEach(server::part);
@@ -226,6 +226,7 @@ interface Door {
           part.json(),
           new ForwardAuthPart(
               room.limiter(), settings.clientAddress(), room.meters(), room.denials()),
+          new ExplainPart(room.limiter(), room.runtime(), room.denials()),
           stats,
           metrics,
           room.traces());
@@ -266,12 +267,11 @@ interface Door {
     public Open open(DoorContext room) {
       RlsPart part = part(room, rls);
       SluiceServer server =
-          SluiceServer.builder(address)
+          SluiceServer.builder(address, room.traffic())
               .part(new ProblemsPart())
               .part(new AccessPart(room.access()))
               .part(part)
               .part(room.traces())
-              .traffic(room.traffic())
               .tls(room.tls())
               .idleTimeout(IDLE_TIMEOUT)
               .start();

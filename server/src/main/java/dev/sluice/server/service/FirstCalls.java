@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitRequest;
@@ -12,10 +11,12 @@ import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.http.HttpPart.ProblemsPart;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.io.BufferedInputStream;
@@ -45,6 +46,7 @@ final class FirstCalls {
   private static final int TIMEOUT_MILLIS = 2_000;
   private static final int CALLS = 5_000;
   private static final int CALLS_OF_ROUND = 10;
+  private static final long BUDGET_BYTES = 16 << 20;
   private static final Duration LONGEST = Duration.ofSeconds(2);
   private static final int MOST_WINDOW = 1 << 30;
   private static final int FRAME_HEADER = 9;
@@ -67,8 +69,9 @@ final class FirstCalls {
     Limits limits = Limits.builder(Catalogue.samples()).limit(LIMIT, quota()).build();
     BucketStore store = BucketStore.inMemory();
     CompositeMeterRegistry meters = new CompositeMeterRegistry(); // discards the metrics
+    ConnectionBudget traffic = new ConnectionBudget(BUDGET_BYTES, 1, 1, LONGEST);
     SluiceServer server =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), traffic)
             .part(new ProblemsPart())
             .part(new AccessPart(Access.open(AuditLog.none(), meters, null, true)))
             .part(
@@ -76,7 +79,8 @@ final class FirstCalls {
                     Limiter.of(limits, store),
                     Settings.of(OverridePolicy.ALLOW),
                     () -> {},
-                    AuditLog.none(), Denials.none(),
+                    AuditLog.none(),
+                    Denials.none(),
                     meters))
             .start();
     try {

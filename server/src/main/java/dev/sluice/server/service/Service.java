@@ -53,7 +53,9 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -136,12 +138,10 @@ public final class Service implements AutoCloseable {
     boolean isOpen = config.control().tokens() == null;
     String storeKind = config.storage().store().kind();
     BucketStore.Observer watch = new StoreMetrics(meters, storeKind);
-    BucketStore store =
-        openStore(
-            config.storage(),
-            meters,
-            isOpen ? new NumberedServers(watch, storeKind) : watch,
-            started);
+    OutageLog outages =
+        new OutageLog(config.storage(), isOpen ? new NumberedServers(watch, storeKind) : watch);
+    started.add(outages::close);
+    BucketStore store = openStore(config.storage(), meters, outages, started);
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
@@ -181,13 +181,17 @@ public final class Service implements AutoCloseable {
             }
             : reachable;
     TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
-    Denials denials = Denials.to(AccessSetup.denialLog(config, meters, started));
+    Denials denials =
+        Denials.to(AccessSetup.denialLog(config, meters, started), config.telemetry().topDenied());
     List<LimiterObserver> observers = new ArrayList<>(List.of(metrics.metrics()));
     if (topDenied != null) {
       observers.add(topDenied);
     }
     if (!denials.isOff()) {
       observers.add(denials);
+    }
+    if (!config.storage().store().isMemory()) {
+      observers.add(outages);
     }
     Limiter limiter = limiter(config, limits, store, LimiterObserver.all(observers));
     Reservations reservations =
@@ -221,7 +225,11 @@ public final class Service implements AutoCloseable {
             doors::shown,
             store,
             shown(config.storage().store(), isOpen),
-            reachable);
+            reachable,
+            hostName(),
+            runtime,
+            () -> tls == null ? null : tls.certificateEnd(),
+            limit -> words(config.storage(), limit));
     for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
     }
@@ -269,6 +277,20 @@ public final class Service implements AutoCloseable {
     Otlp otlp = Otlp.start(settings, BuildInfo.version(), meters);
     started.add(otlp::close);
     return otlp.traces();
+  }
+
+  private static String hostName() {
+    try {
+      return InetAddress.getLocalHost().getHostName();
+    } catch (UnknownHostException e) {
+      return "an unnamed host";
+    }
+  }
+
+  /** Returns the failure rule of a limit, as the option names it. */
+  private static String words(Storage storage, String limit) {
+    FailureRule rule = storage.onFailureByLimit().getOrDefault(limit, storage.onFailure());
+    return rule.toString();
   }
 
   private static Tls tls(

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.stats;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.server.base.JsonLines;
 import dev.sluice.server.base.JsonLines.Kind;
 import dev.sluice.server.base.Periodic;
 import dev.sluice.server.stats.Denials.Denial;
-import dev.sluice.wire.DecisionWriter;
-import java.io.IOException;
 import java.time.Instant;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -80,35 +76,14 @@ public final class DenialLog implements AutoCloseable {
   void add(Denial denial) {
     Pace pace = paces.computeIfAbsent(Source.of(denial), source -> new Pace());
     if (pace.passes(nanoTime.getAsLong())) {
-      lines.add(json -> write(denial, json));
+      String id = denial.id();
+      lines.add(json -> denial.write(id == null ? null : shown(id), json));
     }
   }
 
-  private void write(Denial denial, JsonGenerator json) throws IOException {
-    json.writeStringField("at", denial.at().toString());
-    json.writeStringField("door", denial.asked().door());
-    writeText("method", denial.asked().method(), json);
-    writeText("path", denial.asked().path(), json);
-    writeText("rule", denial.asked().rule(), json);
-    writeText("limit", denial.limit(), json);
-    if (denial.limit() != null) {
-      writeText("id", ids.apply(Objects.requireNonNullElse(denial.id(), "")), json);
-      json.writeNumberField("cost", denial.cost());
-      if (denial.retryInNanos() > 0) {
-        DecisionWriter.writeSeconds("retryInSeconds", denial.retryInNanos(), json);
-      }
-    }
-    json.writeStringField("decidedBy", denial.decidedBy());
-    if (denial.penalized()) {
-      json.writeBooleanField("penalty", true);
-    }
-  }
-
-  private static void writeText(String field, @Nullable String text, JsonGenerator json)
-      throws IOException {
-    if (text != null) {
-      json.writeStringField(field, JsonLines.shown(text));
-    }
+  /** Returns the text that stands for an id. */
+  String shown(String id) {
+    return ids.apply(id);
   }
 
   /** Reports what was left out in the seconds that have ended. */
@@ -122,8 +97,12 @@ public final class DenialLog implements AutoCloseable {
       lines.add(
           json -> {
             json.writeStringField("at", Instant.now().toString());
-            writeText("rule", source.rule(), json);
-            writeText("limit", source.limit(), json);
+            if (source.rule() != null) {
+              json.writeStringField("rule", JsonLines.shown(source.rule()));
+            }
+            if (source.limit() != null) {
+              json.writeStringField("limit", source.limit());
+            }
             json.writeNumberField("leftOut", count);
           });
     }

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.stats;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
 import dev.sluice.limit.LimitName;
+import dev.sluice.server.base.JsonLines;
+import dev.sluice.wire.DecisionWriter;
+import java.io.IOException;
 import java.time.Instant;
+import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives the denials of all doors, for the {@linkplain DenialLog log of denials}.
+ * Receives the denials of all doors: for the {@linkplain DenialLog log of denials}, and to keep the
+ * last ones of each id.
  *
  * <p>Each door reports its own denials, since only the door knows the request. The exception is
  * {@link #spent}: only the Redis protocol decides many spends at a time, so the limiter reports
@@ -19,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Denials implements LimiterObserver {
 
-  private static final Denials NONE = new Denials(null);
+  private static final Denials NONE = new Denials(null, false);
 
   /** The word in {@link Denial#decidedBy} for a rule that denies whatever the limits say. */
   private static final String RULE = "rule";
@@ -28,9 +35,11 @@ public final class Denials implements LimiterObserver {
   private static final String REQUEST = "request";
 
   private final @Nullable DenialLog log;
+  private final @Nullable LastDenials last;
 
-  private Denials(@Nullable DenialLog log) {
+  private Denials(@Nullable DenialLog log, boolean keepsLast) {
     this.log = log;
+    this.last = keepsLast ? new LastDenials() : null;
   }
 
   /**
@@ -46,10 +55,52 @@ public final class Denials implements LimiterObserver {
    * Returns a receiver that passes denials on.
    *
    * @param log the log, null for none
+   * @param keepsLast whether the last denials of each id are kept, in bounded memory
    * @return the receiver
    */
-  public static Denials to(@Nullable DenialLog log) {
-    return log == null ? NONE : new Denials(log);
+  public static Denials to(@Nullable DenialLog log, boolean keepsLast) {
+    return log == null && !keepsLast ? NONE : new Denials(log, keepsLast);
+  }
+
+  /**
+   * Whether the last denials of each id are kept.
+   *
+   * @return false if {@link #last} is always empty
+   */
+  public boolean keepsLast() {
+    return last != null;
+  }
+
+  /**
+   * Returns the last denials of an id.
+   *
+   * @param limit the limit's name
+   * @param id the canonical id
+   * @return at most ten, the newest first
+   */
+  public List<Denial> last(String limit, String id) {
+    return last == null ? List.of() : last.of(limit, id);
+  }
+
+  /**
+   * Calls a consumer with each id that was denied last.
+   *
+   * @param each receives the limit's name and the canonical id; must be fast
+   */
+  public void forEachLast(BiConsumer<String, String> each) {
+    if (last != null) {
+      last.forEach(each);
+    }
+  }
+
+  /**
+   * Returns the text that stands for an id in the log.
+   *
+   * @param id the canonical id
+   * @return the id itself or its hash; empty without a log
+   */
+  public String idInLog(String id) {
+    return log == null ? "" : log.shown(id);
   }
 
   /**
@@ -58,7 +109,7 @@ public final class Denials implements LimiterObserver {
    * @return true if nothing is kept or logged
    */
   public boolean isOff() {
-    return log == null;
+    return log == null && last == null;
   }
 
   /**
@@ -98,7 +149,7 @@ public final class Denials implements LimiterObserver {
    * @param decidedBy {@code store}, the word of a failure rule, {@code rule} or {@code request}
    * @param penalized whether a penalty made the bucket count as empty
    */
-  record Denial(
+  public record Denial(
       Instant at,
       Asked asked,
       @Nullable String limit,
@@ -107,6 +158,40 @@ public final class Denials implements LimiterObserver {
       long retryInNanos,
       String decidedBy,
       boolean penalized) {
+
+    /**
+     * Writes the denial as fields.
+     *
+     * @param shownId the text that stands for the id, null for none
+     * @param json the target, within an object
+     * @throws IOException if the target throws it
+     */
+    public void write(@Nullable String shownId, JsonGenerator json) throws IOException {
+      json.writeStringField("at", at.toString());
+      json.writeStringField("door", asked.door());
+      writeText("method", asked.method(), json);
+      writeText("path", asked.path(), json);
+      writeText("rule", asked.rule(), json);
+      if (limit != null) {
+        json.writeStringField("limit", limit);
+        writeText("id", shownId, json);
+        json.writeNumberField("cost", cost);
+        if (retryInNanos > 0) {
+          DecisionWriter.writeSeconds("retryInSeconds", retryInNanos, json);
+        }
+      }
+      json.writeStringField("decidedBy", decidedBy);
+      if (penalized) {
+        json.writeBooleanField("penalty", true);
+      }
+    }
+
+    private static void writeText(String field, @Nullable String text, JsonGenerator json)
+        throws IOException {
+      if (text != null) {
+        json.writeStringField(field, JsonLines.shown(text));
+      }
+    }
 
     static Denial of(Decision part, Transaction transaction, Asked asked) {
       return new Denial(
@@ -174,6 +259,9 @@ public final class Denials implements LimiterObserver {
   private void add(Denial denial) {
     if (log != null) {
       log.add(denial);
+    }
+    if (last != null && denial.limit() != null && denial.id() != null) {
+      last.add(denial.limit(), denial.id(), denial);
     }
   }
 

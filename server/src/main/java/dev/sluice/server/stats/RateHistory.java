@@ -5,6 +5,9 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.server.base.Periodic;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
@@ -14,15 +17,19 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The decisions of the last minute, second by second: what the meters have counted, read once a
- * second. A decision costs nothing more than its meter.
+ * The decisions of the last minute, second by second, and of the last day, five minutes by five
+ * minutes: what the meters have counted, read once a second. A decision costs nothing more than its
+ * meter.
  *
- * <p>Bounded: {@link #SECONDS} counts for each outcome of at most {@link #MOST_LIMITS} limits, at
- * most 400 KB. Thread-safe; {@link #rates} waits at most for a reading of the meters.
+ * <p>Bounded: an outcome that occurs takes 1.4 KB, so that {@link #MOST_LIMITS} limits which both
+ * allow and deny take 14 MB. Thread-safe; every method waits at most for a reading of the meters.
  */
 public final class RateHistory implements AutoCloseable {
 
@@ -31,8 +38,17 @@ public final class RateHistory implements AutoCloseable {
   /** How many seconds are kept. */
   public static final int SECONDS = 60;
 
+  /** How many seconds one count of the last day covers. */
+  public static final int DAY_STEP_SECONDS = 300;
+
+  /** How many counts the last day has. */
+  public static final int DAY_STEPS = 24 * 60 * 60 / DAY_STEP_SECONDS;
+
   /** The most limits with a history: the limits that decide first after the start. */
-  public static final int MOST_LIMITS = 256;
+  public static final int MOST_LIMITS = 5_000;
+
+  /** How long a limit counts as degraded after its last decision by a failure rule. */
+  private static final Duration DEGRADED = Duration.ofMinutes(1);
 
   private static final List<String> METERS =
       List.of("ratelimits.decisions", "ratelimits.new.buckets");
@@ -44,10 +60,26 @@ public final class RateHistory implements AutoCloseable {
   private final Map<String, Map<SpendOutcome, Series>> byLimit = new TreeMap<>();
 
   @GuardedBy("this")
+  private final Map<String, Degraded> degraded = new TreeMap<>();
+
+  @GuardedBy("this")
   private int next;
 
+  @GuardedBy("this")
+  private int step;
+
+  @GuardedBy("this")
+  private int secondsOfStep;
+
+  private final InstantSource time;
+
   RateHistory(MeterRegistry meters) {
+    this(meters, InstantSource.system());
+  }
+
+  RateHistory(MeterRegistry meters, InstantSource time) {
     this.meters = meters;
+    this.time = time;
   }
 
   /**
@@ -66,13 +98,61 @@ public final class RateHistory implements AutoCloseable {
   /** Ends a second: its counts are what the meters have counted since the last call. */
   synchronized void sample() {
     try {
+      beginSecond();
       for (String meter : METERS) {
         meters.find(meter).counters().forEach(this::count);
       }
+      meters.find("ratelimits.degraded").counters().forEach(this::countDegraded);
     } finally {
       next = (next + 1) % SECONDS; // otherwise the next second would overwrite this one
     }
   }
+
+  @GuardedBy("this")
+  private void beginSecond() {
+    boolean beginsStep = secondsOfStep == DAY_STEP_SECONDS;
+    if (beginsStep) {
+      step = (step + 1) % DAY_STEPS;
+      secondsOfStep = 0;
+    }
+    secondsOfStep++;
+    for (Map<SpendOutcome, Series> all : byLimit.values()) {
+      for (Series series : all.values()) {
+        series.begin(next, beginsStep ? step : -1);
+      }
+    }
+  }
+
+  @GuardedBy("this")
+  private void countDegraded(Counter counter) {
+    String limit = Objects.requireNonNullElse(counter.getId().getTag("limit"), "");
+    Degraded known = degraded.get(limit);
+    double total = counter.count();
+    if (total > (known == null ? 0 : known.total)) {
+      Instant now = time.instant();
+      Instant since = known != null && now.isBefore(known.last.plus(DEGRADED)) ? known.since : now;
+      degraded.put(limit, new Degraded(since, now, total));
+    }
+  }
+
+  /**
+   * Returns the limits for which a failure rule decided within the last minute.
+   *
+   * @return by limit, since when it has decided, with pauses of less than a minute
+   */
+  public synchronized Map<String, Instant> degraded() {
+    Instant now = time.instant();
+    Map<String, Instant> current = new TreeMap<>();
+    degraded.forEach(
+        (limit, one) -> {
+          if (now.isBefore(one.last.plus(DEGRADED))) {
+            current.put(limit, one.since);
+          }
+        });
+    return current;
+  }
+
+  private record Degraded(Instant since, Instant last, double total) {}
 
   @GuardedBy("this")
   private void count(Counter counter) {
@@ -82,7 +162,7 @@ public final class RateHistory implements AutoCloseable {
       Map<SpendOutcome, Series> all = byLimit.computeIfAbsent(limit, RateHistory::series);
       for (Series series : all.values()) {
         if (series.outcome.label().equals(decision)) {
-          series.count(counter.count(), next);
+          series.count(counter.count(), next, step);
         }
       }
     }
@@ -99,16 +179,55 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Returns the counts of the last {@link #SECONDS} whole seconds.
    *
-   * @return the limits that have decided since the start, by name
+   * @param which the limits that are asked for
+   * @return those limits that have decided since the start, by name
    */
-  public synchronized List<Rates> rates() {
+  public synchronized List<Rates> rates(Predicate<String> which) {
     List<Rates> all = new ArrayList<>();
-    for (Map.Entry<String, Map<SpendOutcome, Series>> limit : byLimit.entrySet()) {
-      Map<SpendOutcome, int[]> rings = new EnumMap<>(SpendOutcome.class);
-      limit.getValue().forEach((outcome, series) -> rings.put(outcome, series.ring));
-      all.add(Rates.of(limit.getKey(), rings, next));
-    }
+    byLimit.forEach(
+        (limit, series) -> {
+          if (which.test(limit)) {
+            all.add(Rates.of(limit, series, one -> one.ring, next));
+          }
+        });
     return all;
+  }
+
+  /**
+   * Returns the counts of the last {@link #SECONDS} whole seconds, summed up.
+   *
+   * @param which the limits that are asked for
+   * @return those limits that have decided in these seconds, by name; an outcome that did not occur
+   *     is missing
+   */
+  public synchronized Map<String, Map<SpendOutcome, Long>> totals(Predicate<String> which) {
+    Map<String, Map<SpendOutcome, Long>> all = new TreeMap<>();
+    byLimit.forEach(
+        (limit, series) -> {
+          Map<SpendOutcome, Long> sums = new EnumMap<>(SpendOutcome.class);
+          series.forEach(
+              (outcome, one) -> {
+                if (one.minute > 0) {
+                  sums.put(outcome, one.minute);
+                }
+              });
+          if (!sums.isEmpty() && which.test(limit)) {
+            all.put(limit, sums);
+          }
+        });
+    return all;
+  }
+
+  /**
+   * Returns the counts of the last day of one limit.
+   *
+   * @param limit the limit's name
+   * @return the counts, {@link #DAY_STEPS} for each outcome
+   */
+  public synchronized Day day(String limit) {
+    Map<SpendOutcome, Series> series = byLimit.getOrDefault(limit, Map.of());
+    return new Day(
+        secondsOfStep, Rates.of(limit, series, one -> one.day, (step + 1) % DAY_STEPS).counts());
   }
 
   /** Ends the reading; the counts stay. */
@@ -120,16 +239,60 @@ public final class RateHistory implements AutoCloseable {
   /** The counts of one outcome of one limit. Guarded by the history. */
   private static final class Series {
     private final SpendOutcome outcome;
-    private final int[] ring = new int[SECONDS];
+    private int @Nullable [] ring; // null until the outcome occurs
+    private int @Nullable [] day;
+    private long minute;
     private double total;
 
     Series(SpendOutcome outcome) {
       this.outcome = outcome;
     }
 
-    void count(double newTotal, int at) {
-      ring[at] = (int) Math.min(newTotal - total, Integer.MAX_VALUE);
+    /**
+     * Forgets the oldest counts.
+     *
+     * @param step the new step of the day, -1 if none begins
+     */
+    void begin(int second, int step) {
+      if (ring != null) {
+        minute -= ring[second];
+        ring[second] = 0;
+      }
+      if (day != null && step >= 0) {
+        day[step] = 0;
+      }
+    }
+
+    void count(double newTotal, int second, int step) {
+      int more = (int) Math.min(newTotal - total, Integer.MAX_VALUE);
       total = newTotal;
+      if (more > 0) {
+        ring = ring == null ? new int[SECONDS] : ring;
+        day = day == null ? new int[DAY_STEPS] : day;
+        ring[second] = more;
+        minute += more;
+        day[step] = (int) Math.min((long) day[step] + more, Integer.MAX_VALUE);
+      }
+    }
+  }
+
+  /**
+   * The counts of the last day.
+   *
+   * @param lastSeconds how many seconds the newest count covers; the others cover {@link
+   *     RateHistory#DAY_STEP_SECONDS} each
+   * @param counts the counts by outcome, oldest first; an outcome that did not occur is missing
+   */
+  public record Day(int lastSeconds, Map<SpendOutcome, List<Integer>> counts) {
+
+    /**
+     * Copies the counts.
+     *
+     * @param lastSeconds the seconds of the newest count
+     * @param counts the counts
+     */
+    public Day {
+      counts = Map.copyOf(counts);
     }
   }
 
@@ -137,26 +300,31 @@ public final class RateHistory implements AutoCloseable {
    * How many spends of a limit had which outcome, second by second. Immutable and thread-safe.
    *
    * @param limit the limit's name
-   * @param perSecond the counts of the last {@link RateHistory#SECONDS} seconds, oldest first; an
+   * @param counts the counts of the last {@link RateHistory#SECONDS} seconds, oldest first; an
    *     outcome that did not occur is missing
    */
-  public record Rates(String limit, Map<SpendOutcome, List<Integer>> perSecond) {
+  public record Rates(String limit, Map<SpendOutcome, List<Integer>> counts) {
 
     /**
      * Copies the counts.
      *
      * @param limit the limit's name
-     * @param perSecond the counts
+     * @param counts the counts
      */
     public Rates {
-      perSecond = Map.copyOf(perSecond);
+      counts = Map.copyOf(counts);
     }
 
-    static Rates of(String limit, Map<SpendOutcome, int[]> rings, int next) {
+    private static Rates of(
+        String limit,
+        Map<SpendOutcome, Series> all,
+        Function<Series, int @Nullable []> rings,
+        int next) {
       Map<SpendOutcome, List<Integer>> counts = new EnumMap<>(SpendOutcome.class);
-      rings.forEach(
-          (outcome, ring) -> {
-            if (Arrays.stream(ring).anyMatch(count -> count > 0)) {
+      all.forEach(
+          (outcome, series) -> {
+            int[] ring = rings.apply(series);
+            if (ring != null && Arrays.stream(ring).anyMatch(count -> count > 0)) {
               counts.put(outcome, inOrder(ring, next));
             }
           });

@@ -117,6 +117,15 @@ public final class TlsIdentity {
     }
 
     /**
+     * Returns when the current certificate ends.
+     *
+     * @return the end
+     */
+    public Instant certificateEnd() {
+      return current.get().end();
+    }
+
+    /**
      * Encrypts a connection that was just accepted. Handlers that are already in its pipeline see
      * decrypted bytes.
      *

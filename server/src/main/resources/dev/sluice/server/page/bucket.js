@@ -4,7 +4,7 @@
 import {look, post} from './api.js';
 import {levelChart} from './charts.js';
 import {exceptions} from './exceptions.js';
-import {h, idText, say, setText, visible} from './dom.js';
+import {h, idText, offer, say, setText, visible} from './dom.js';
 import {Bucket, now} from './gcra.js';
 import {clock, number, period, plural, span} from './words.js';
 
@@ -33,6 +33,7 @@ export function mount(root, context, query) {
   const big = h('b', {class: 'big'});
   const of = h('span');
   const facts = h('dl', {class: 'facts'});
+  const theory = h('dl', {class: 'facts'});
   const heading = h('h2');
   const amount = h('input', {id: 'refund-cost', type: 'number', min: '1', value: '1', inputmode: 'numeric'});
   const reset = h('button', {type: 'button', class: 'danger'}, 'Reset');
@@ -41,7 +42,8 @@ export function mount(root, context, query) {
   const done = h('p', {class: 'note', role: 'status'});
   const own = exceptions(context, () => asked && ask(asked.limit, asked.id, true));
   const split = h('div', {class: 'split'},
-    h('div', {class: 'card'}, h('p', {class: 'level-now'}, big, ' ', of), facts, again),
+    h('div', {class: 'card'}, h('p', {class: 'level-now'}, big, ' ', of), facts,
+      h('details', {class: 'theory'}, h('summary', {}, 'Details of the algorithm'), theory), again),
     h('div', {class: 'card wide'}, chart.element));
   const change = h('section', {class: 'card', 'aria-labelledby': 'act-title'},
     h('h3', {id: 'act-title'}, 'Change it'),
@@ -55,13 +57,13 @@ export function mount(root, context, query) {
   let bucket = null;
   let asked = null;
 
+  let known = 0;
+
   function showForms() {
     const limits = context.limits?.limits ?? [];
     const chosen = select.value || query.get('limit') || '';
-    select.replaceChildren(...limits.map((limit) => h('option', {value: limit.name}, limit.name)));
-    if (limits.some((limit) => limit.name === chosen)) {
-      select.value = chosen;
-    }
+    known = limits.length;
+    offer(select, limits.map((limit) => limit.name), chosen);
     form.hidden = false;
     showForm();
   }
@@ -126,17 +128,24 @@ export function mount(root, context, query) {
     const penalized = bucket.penaltyLeft(at) > 0;
     const lines = [
       ['Limit', `${number(bucket.count)} per ${period(bucket.period)}, burst ${number(bucket.burst)}`],
-      ['TAT', penalized ? 'not told until the penalty ends' : ahead > 0 ? `${clock(Date.now() + ahead * 1000)}, when it is full` : 'in the past: the bucket is full'],
       ...(penalized ? [['Penalty', `counts as empty until ${clock(bucket.penaltyUntil)}`]] : []),
       ['Next token', ahead > 0 ? `in ${span(Math.max(next, 0))}` : 'there is no room for one'],
       ['Full', ahead > 0 ? `in ${span(ahead)}` : 'now'],
+    ];
+    const inner = [
+      ['TAT', penalized ? 'not told until the penalty ends' : ahead > 0 ? `${clock(Date.now() + ahead * 1000)}, when it is full` : 'in the past: the bucket is full'],
       ['Key in the store', visible(bucket.key)],
     ];
-    if ([...facts.querySelectorAll('dt')].map((name) => name.textContent).join() !== lines.map(([name]) => name).join()) {
-      facts.replaceChildren(...lines.flatMap(([name]) => [h('dt', {}, name), h('dd')]));
-    }
-    lines.forEach(([, text], i) => setText(facts.children[i * 2 + 1], text));
+    fill(facts, lines);
+    fill(theory, inner);
     chart.tick(at);
+  }
+
+  function fill(list, lines) {
+    if ([...list.querySelectorAll('dt')].map((name) => name.textContent).join() !== lines.map(([name]) => name).join()) {
+      list.replaceChildren(...lines.flatMap(([name]) => [h('dt', {}, name), h('dd')]));
+    }
+    lines.forEach(([, text], i) => setText(list.children[i * 2 + 1], text));
   }
 
   async function act(path, body, words) {
@@ -179,7 +188,7 @@ export function mount(root, context, query) {
   });
 
   const end = context.on('limits', () => {
-    if (select.options.length !== context.limits.limits.length) {
+    if (known !== context.limits.limits.length) {
       showForms();
     }
   });

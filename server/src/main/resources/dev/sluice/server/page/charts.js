@@ -2,7 +2,7 @@
 // Charts as SVG, drawn at the available width, so that their text keeps its size.
 
 import {h, s, setText} from './dom.js';
-import {clock, number, span} from './words.js';
+import {clock, number, rate, shortClock, span} from './words.js';
 
 /** Calls back with the width of an element, now and whenever it changes. */
 export function onWidth(element, draw) {
@@ -26,10 +26,12 @@ export function sparkline() {
   const denied = s('path', {class: 'denied'});
   const svg = s('svg', {class: 'spark', viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, width: SPARK.width, height: SPARK.height, preserveAspectRatio: 'none', role: 'img'},
     s('path', {class: 'axis', d: `M0 ${SPARK.up + 0.5}H${SPARK.width}`}), allowed, denied);
+  const peak = h('span', {});
   return {
-    svg,
+    element: h('div', {}, svg, h('div', {class: 'scale', 'aria-hidden': 'true'}, h('span', {}, '−60 s'), peak, h('span', {}, 'now'))),
     update(series, label) {
       const most = Math.max(...series.allowed, ...series.denied, 1);
+      setText(peak, `peak ${number(Math.max(...series.allowed, ...series.denied))}/s`);
       allowed.setAttribute('d', bars(series.allowed, (count) => [SPARK.up - (count / most) * SPARK.up, SPARK.up]));
       denied.setAttribute('d', bars(series.denied, (count) => [SPARK.up + 1, SPARK.up + 1 + (count / most) * (SPARK.height - SPARK.up - 1)]));
       svg.setAttribute('aria-label', label);
@@ -48,6 +50,98 @@ function bars(counts, ends) {
     const y = top < SPARK.up ? SPARK.up - height : top;
     return `M${(i * step).toFixed(1)} ${y.toFixed(1)}h${(step - 0.6).toFixed(1)}v${height.toFixed(1)}h-${(step - 0.6).toFixed(1)}z`;
   }).join('');
+}
+
+/** A round number at or above a value: 1, 2, 5, 10, 20, 50 and so on. */
+function nice(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value * 0.999);
+}
+
+const KINDS = {allowed: 'allowed', denied: 'denied', shadowDenied: 'shadow-denied'};
+
+/** The decisions of a limit over time, per second, as a picture with axes and as a table. */
+export function rateChart(title, kind) {
+  const box = h('div', {class: 'chart'});
+  const rows = h('tbody');
+  const element = h('figure', {class: `rates ${kind}`},
+    h('figcaption', {}, title),
+    h('p', {class: 'key'}, Object.entries(KINDS).map(([field, word]) => h('span', {class: field}, h('span', {'aria-hidden': 'true'}, '■ '), word))),
+    box,
+    h('details', {}, h('summary', {}, 'As a table'),
+      h('table', {class: 'plain'}, h('thead', {}, h('tr', {}, ['Until', 'Allowed', 'Denied', 'Shadow-denied'].map((name) => h('th', {scope: 'col'}, name)))), rows)));
+  let answer = null;
+  let width = 0;
+
+  function draw() {
+    if (!answer || !width) {
+      return;
+    }
+    const {counts, steps, stepSeconds, lastSeconds, at} = answer;
+    const perSecond = (field, i) => (counts[field]?.[i] ?? 0) / (i === steps - 1 ? Math.max(lastSeconds, 1) : stepSeconds);
+    const stacked = (i) => Object.keys(KINDS).reduce((sum, field) => sum + perSecond(field, i), 0);
+    const top = nice(Math.max(...Array.from({length: steps}, (_, i) => stacked(i)), 0.1));
+    const height = 200;
+    const frame = {left: 26 + 8 * Math.max(rate(top).length, rate(top / 2).length), right: 14, top: 12, bottom: 28};
+    const inner = {width: width - frame.left - frame.right, height: height - frame.top - frame.bottom};
+    const x = (i) => frame.left + (i / steps) * inner.width;
+    const y = (value) => frame.top + (1 - value / top) * inner.height;
+    const area = (low, high) => Array.from({length: steps}, (_, i) => (high(i) > low(i)
+      ? `M${x(i).toFixed(1)} ${y(low(i)).toFixed(1)}V${Math.min(y(high(i)), y(low(i)) - 1).toFixed(1)}H${x(i + 1).toFixed(1)}V${y(low(i)).toFixed(1)}z` : '')).join('');
+    const paths = [];
+    Object.keys(KINDS).reduce((low, field) => {
+      const high = (i) => low(i) + perSecond(field, i);
+      paths.push(s('path', {class: field, d: area(low, high)}));
+      return high;
+    }, () => 0);
+    const marks = kind === 'day' ? hours(at, steps * stepSeconds, inner.width) : [0, 15, 30, 45, 60].map((ago) => [ago, ago === 0 ? 'now' : `−${ago} s`]);
+    const all = Object.entries(KINDS).map(([field, word]) => `${number(Array.from({length: steps}, (_, i) => counts[field]?.[i] ?? 0).reduce((one, other) => one + other, 0))} ${word}`).join(', ');
+    box.replaceChildren(s('svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${title}: ${all}. At most ${rate(top)} per second.`},
+      [0, top / 2, top].map((value) => [
+        s('path', {class: 'grid', d: `M${frame.left} ${y(value)}H${width - frame.right}`}),
+        s('text', {x: frame.left - 8, y: y(value) + 4, 'text-anchor': 'end'}, value === 0 ? '0' : `${rate(value)}/s`)]),
+      marks.map(([ago, word]) => {
+        const place = x(steps - ago / stepSeconds);
+        return [
+          s('path', {class: 'grid', d: `M${place} ${frame.top}V${height - frame.bottom}`}),
+          s('text', {x: place, y: height - 8, 'text-anchor': place > width - 40 ? 'end' : place < frame.left + 20 ? 'start' : 'middle'}, word)];
+      }),
+      paths));
+    const group = kind === 'day' ? 12 : 5; // an hour, five seconds
+    rows.replaceChildren(...Array.from({length: Math.ceil(steps / group)}, (_, i) => {
+      const end = steps - i * group;
+      const part = (field) => number((counts[field] ?? []).slice(Math.max(end - group, 0), end).reduce((one, other) => one + other, 0));
+      return h('tr', {}, h('td', {}, clock(at - i * group * stepSeconds * 1000)), Object.keys(KINDS).map((field) => h('td', {class: 'right'}, part(field))));
+    }));
+  }
+
+  const stop = onWidth(box, (found) => {
+    width = found;
+    draw();
+  });
+  return {
+    element,
+    stop,
+    /** Shows counts, oldest first; each covers `stepSeconds`, except the newest. */
+    show(counts, steps, stepSeconds, lastSeconds) {
+      answer = {counts, steps, stepSeconds, lastSeconds, at: Date.now()};
+      draw();
+    },
+  };
+}
+
+/** Marks at whole hours of the reader's clock, as seconds ago and as words. */
+function hours(at, seconds, width) {
+  const step = width > 520 ? 3 : 6;
+  const hour = new Date(at);
+  hour.setMinutes(0, 0, 0);
+  const marks = [];
+  for (; at - hour < seconds * 1000; hour.setHours(hour.getHours() - 1)) {
+    if (hour.getHours() % step === 0) {
+      marks.push([(at - hour) / 1000, shortClock(hour.getTime())]);
+    }
+  }
+  return marks;
 }
 
 /** A round number of seconds at or above one, with marks that people read easily. */

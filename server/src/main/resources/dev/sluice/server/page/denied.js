@@ -2,10 +2,12 @@
 // The ids that each limit denied most.
 
 import {get} from './api.js';
+import {editOverride, editPenalty, presentOverride} from './edit.js';
 import {h, idText} from './dom.js';
 import {number, plural, span} from './words.js';
 
 const EVERY = 4000;
+const STEP = 12; // limits
 
 export const title = 'Most denied';
 
@@ -13,7 +15,9 @@ export function mount(root, context) {
   const lead = h('p', {class: 'lead'});
   const lists = h('div', {class: 'grid'});
   const trouble = h('p', {class: 'problem', hidden: true});
-  root.append(h('h1', {tabindex: '-1'}, 'Most denied ids'), lead, trouble, lists);
+  const more = h('button', {type: 'button', hidden: true}, 'Show more limits');
+  root.append(h('h1', {tabindex: '-1'}, 'Most denied ids'), lead, trouble, lists, more);
+  let most = STEP;
   let timer = 0;
   let shown = '';
   let gone = false;
@@ -26,7 +30,8 @@ export function mount(root, context) {
       }
       trouble.hidden = true;
       const told = JSON.stringify(answer);
-      if (told !== shown) {
+      // While somebody uses the lists, they stay as they are.
+      if (told !== shown && !lists.contains(document.activeElement)) {
         shown = told;
         show(answer);
       }
@@ -50,7 +55,25 @@ export function mount(root, context) {
     lead.replaceChildren(answer.limits.length === 0
       ? `No id was denied in the last ${span(answer.windowSeconds * 2)}.`
       : `Denials of the last ${window} to ${span(answer.windowSeconds * 2)}. The ids are kept in memory only. Where a count is a range, the truth lies within it.`);
-    lists.replaceChildren(...answer.limits.map((limit) => section(limit)));
+    const denials = (limit) => limit.ids.reduce((sum, one) => sum + one.atMost, 0);
+    const all = [...answer.limits].sort((one, other) => denials(other) - denials(one));
+    lists.replaceChildren(...all.slice(0, most).map((limit) => section(limit, act)));
+    more.hidden = all.length <= most;
+    more.onclick = () => {
+      most += STEP;
+      show(answer);
+    };
+  }
+
+  /** Runs a change, and shows why it failed. */
+  async function act(change) {
+    try {
+      await change(context);
+    } catch (problem) {
+      trouble.hidden = false;
+      trouble.textContent = problem.message;
+      context.report(problem);
+    }
   }
 
   load();
@@ -60,15 +83,18 @@ export function mount(root, context) {
   };
 }
 
-function section(limit) {
-  const most = Math.max(...limit.ids.map((one) => one.atMost));
+function section({limit, ids}, act) {
+  const most = Math.max(...ids.map((one) => one.atMost));
   return h('section', {class: 'card'},
-    h('h2', {}, limit.limit),
+    h('h2', {}, limit),
     h('table', {class: 'plain ranked'},
-      h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'Id'), h('th', {scope: 'col', class: 'right'}, 'Denials'))),
-      h('tbody', {}, limit.ids.map((one) => h('tr', {},
+      h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'Id'), h('th', {scope: 'col', class: 'right'}, 'Denials'), h('th', {scope: 'col'}, h('span', {class: 'hidden'}, 'Change')))),
+      h('tbody', {}, ids.map((one) => h('tr', {},
         h('td', {},
-          h('a', {href: `#/bucket?limit=${encodeURIComponent(limit.limit)}&id=${encodeURIComponent(one.id)}`}, idText(one.id)),
+          h('a', {href: `#/bucket?limit=${encodeURIComponent(limit)}&id=${encodeURIComponent(one.id)}`}, idText(one.id)),
           h('meter', {min: 0, max: most, value: one.atMost, 'aria-label': plural(one.atMost, 'denial', 'denials')})),
-        h('td', {class: 'right'}, one.atLeast === one.atMost ? number(one.atMost) : `${number(one.atLeast)}–${number(one.atMost)}`))))));
+        h('td', {class: 'right'}, one.atLeast === one.atMost ? number(one.atMost) : `${number(one.atLeast)}–${number(one.atMost)}`),
+        h('td', {class: 'buttons'},
+          h('button', {type: 'button', 'aria-label': `Override for ${one.id}`, onclick: () => act(async (context) => editOverride(context, limit, one.id, await presentOverride(limit, one.id)))}, 'Override'),
+          h('button', {type: 'button', 'aria-label': `Penalty on ${one.id}`, onclick: () => act((context) => editPenalty(context, limit, one.id))}, 'Penalty')))))));
 }

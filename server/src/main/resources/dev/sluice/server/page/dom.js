@@ -55,6 +55,37 @@ export function breakable(name) {
   return name.split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[._:/-])/).flatMap((word) => [word, h('wbr')]);
 }
 
+const MOST_OPTIONS = 100;
+
+/**
+ * Offers names in a list of choices. Thousands of options take the browser seconds, so a long list is filled when the
+ * person comes to it. `first` are the options before the names.
+ */
+export function offer(select, names, chosen, ...first) {
+  const option = (name) => h('option', {value: name}, name);
+  const fill = () => {
+    const value = select.value;
+    select.replaceChildren(...first, ...names.map(option));
+    select.value = value;
+  };
+  const known = names.includes(chosen);
+  select.onfocus = null;
+  select.onpointerdown = null;
+  if (names.length <= MOST_OPTIONS) {
+    select.replaceChildren(...first, ...names.map(option));
+  } else {
+    select.replaceChildren(...first, ...(known ? [chosen] : first.length ? [] : [names[0]]).map(option));
+    select.onfocus = select.onpointerdown = () => {
+      select.onfocus = null;
+      select.onpointerdown = null;
+      fill();
+    };
+  }
+  if (known) {
+    select.value = chosen;
+  }
+}
+
 let spoken = 0;
 
 /** Makes screen readers announce a text, without interrupting. */

@@ -3,25 +3,40 @@
 
 import {get, keepToken, token} from './api.js';
 import {h, setText} from './dom.js';
-import {span} from './words.js';
+import {clock, plural, span} from './words.js';
 import * as bucket from './bucket.js';
 import * as denied from './denied.js';
+import * as limit from './limit.js';
 import * as limits from './limits.js';
 import * as playground from './playground.js';
+import * as rules from './rules.js';
 import * as settings from './settings.js';
 
-const VIEWS = {limits, playground, bucket, settings, denied};
+const {sign} = limits;
+const VIEWS = {limits, limit, playground, bucket, rules, settings, denied};
+/** The entry of the menu for a view that has none. */
+const UNDER = {limit: 'limits'};
 const EVERY = 2000;
+const SOON = 150;
 const SLOWEST = 10_000;
 const LIMITS_EVERY = 4;
+const CERTIFICATE_DAYS = 14;
 
 const main = document.getElementById('main');
 const trouble = document.getElementById('trouble');
+const status = document.getElementById('status');
 const events = new EventTarget();
 
 const context = {
   limits: null,
   stats: null,
+  /** The limits whose counts the current view shows second by second. */
+  series: [],
+  /** Asks the server now, because the view shows other limits. */
+  refresh() {
+    clearTimeout(timer);
+    timer = setTimeout(poll, SOON);
+  },
   on(what, react) {
     events.addEventListener(what, react);
     return () => events.removeEventListener(what, react);
@@ -50,10 +65,11 @@ function show() {
   main.replaceChildren();
   const view = h('div', {class: `view ${name}`});
   main.append(view);
-  leave = VIEWS[name].mount(view, context, new URLSearchParams(search ?? ''));
+  const query = new URLSearchParams(search ?? '');
+  leave = VIEWS[name].mount(view, context, query);
   document.title = `${VIEWS[name].title} – Sluice`;
   for (const link of document.querySelectorAll('nav a')) {
-    if (link.hash === `#/${name}`) {
+    if (link.hash === `#/${UNDER[name] ?? name}`) {
       link.setAttribute('aria-current', 'page');
     } else {
       link.removeAttribute('aria-current');
@@ -62,6 +78,9 @@ function show() {
   if (shown) {
     scrollTo(0, 0);
     view.querySelector('h1').focus({preventScroll: true});
+  }
+  if (query.get('at') === 'server') {
+    document.getElementById('server').scrollIntoView();
   }
   shown = name;
 }
@@ -82,13 +101,14 @@ async function poll() {
       context.limits = await get('/v1/limits');
       events.dispatchEvent(new Event('limits'));
     }
-    context.stats = await get('/v1/stats');
+    context.stats = await get(`/v1/stats?series=${context.series.map(encodeURIComponent).join()}`);
     events.dispatchEvent(new Event('stats'));
     round++;
     wait = EVERY;
-    const {store, version, uptimeSeconds} = context.stats;
-    setText(document.getElementById('about'), `Sluice ${version}, up ${span(uptimeSeconds)}`);
-    showTrouble(store.ready ? null : {kind: 'store', message: `The server cannot decide now: ${store.problem}. Limits answer by their failure rules.`});
+    const {host, version, uptimeSeconds} = context.stats;
+    setText(document.getElementById('about'), `Sluice ${version} on ${host}, up ${span(uptimeSeconds)}`);
+    showStatus(context.stats, context.limits.generation);
+    showTrouble(null);
   } catch (problem) {
     if (!problem.kind) {
       console.error(problem); // a mistake of this page
@@ -97,6 +117,43 @@ async function poll() {
     wait = Math.min(wait * 1.5, SLOWEST);
   }
   timer = setTimeout(poll, wait);
+}
+
+/** What an operator must know: is it deciding, as configured, and what ends soon. */
+function showStatus({host, store, ending, degraded, certificateEnd, endingOverrides}, generation) {
+  const lines = [];
+  const byRule = degraded.length > 0
+    ? `${plural(degraded.length, 'limit is', 'limits are')} decided by failure rules since ${clock(Math.min(...degraded.map((one) => Date.parse(one.since))))}: ${degraded.slice(0, 3).map((one) => `${one.limit} (${one.rule})`).join(', ')}${degraded.length > 3 ? ', …' : ''}`
+    : '';
+  if (ending) {
+    lines.push(sign(false, `${host} is about to stop.`));
+  } else if (!store.ready) {
+    lines.push(sign(false, `The server cannot decide now: ${store.problem}. ${byRule ? `${byRule}.` : 'Failure rules decide, and the server keeps trying.'}`));
+  } else {
+    lines.push(byRule ? sign(false, `${host}: ${byRule}.`) : sign(true, `${host} decides as configured.`));
+  }
+  const kinds = {'limit files': generation, tokens: generation?.tokens, certificates: generation?.certificates};
+  for (const [name, kind] of Object.entries(kinds)) {
+    const mistakes = kind?.offered?.mistakes.length ?? 0;
+    if (mistakes > 0) {
+      lines.push(h('a', {href: '#/limits?at=server'}, sign(false, `The ${name} have ${plural(mistakes, 'mistake', 'mistakes')}: those loaded ${clock(Date.parse(kind.active.since))} stay in force.`)));
+    }
+  }
+  if (generation?.runtime?.mistakes.length) {
+    lines.push(h('a', {href: '#/limits?at=server'}, sign(false, 'Saved overrides and penalties cannot be read.')));
+  }
+  if (certificateEnd) {
+    const days = Math.floor((Date.parse(certificateEnd) - Date.now()) / 86_400_000);
+    lines.push(sign(days >= CERTIFICATE_DAYS, `The certificate ${days < 0 ? 'ended' : 'ends'} ${clock(Date.parse(certificateEnd))}.`));
+  }
+  if (endingOverrides) {
+    lines.push(h('a', {href: '#/settings'}, sign(false, `${plural(endingOverrides.count, 'override ends', 'overrides end')} within a week, the first ${clock(Date.parse(endingOverrides.first))}.`)));
+  }
+  const key = lines.map((line) => line.textContent).join('\n');
+  if (status.dataset.key !== key) {
+    status.dataset.key = key;
+    status.replaceChildren(...lines.map((line) => h('span', {}, line)));
+  }
 }
 
 function showTrouble(problem) {

@@ -2,8 +2,11 @@
 // Numbers and times for people.
 
 const WHOLE = new Intl.NumberFormat('en');
-const CLOCK = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false});
-const DAY = new Intl.DateTimeFormat(undefined, {dateStyle: 'medium', timeStyle: 'medium', hour12: false});
+const TIME = {hour: '2-digit', minute: '2-digit', hour12: false};
+const EXACT = {...TIME, second: '2-digit', timeZoneName: 'short'};
+const SHORT = new Intl.DateTimeFormat(undefined, TIME);
+const CLOCK = new Intl.DateTimeFormat(undefined, EXACT);
+const DAY = new Intl.DateTimeFormat(undefined, {year: 'numeric', month: 'short', day: 'numeric', ...EXACT});
 
 export function number(value) {
   return WHOLE.format(value);
@@ -43,7 +46,18 @@ export function period(text) {
   return text.replace(/(?<=h)0m0s$/, '').replace(/(?<=m)0s$/, '');
 }
 
-/** The clock time of an instant in milliseconds; with the day if it is not today. */
+/** The clock time of an instant without seconds and zone, for an axis. */
+export function shortClock(millis) {
+  return SHORT.format(new Date(millis));
+}
+
+/** A share of one: 0 %, <0.1 %, 3.4 %, 72 %. */
+export function percent(share) {
+  const text = rate(100 * share);
+  return `${text} %`;
+}
+
+/** The clock time of an instant in milliseconds, with its zone; with the day if it is not today. */
 export function clock(millis) {
   const then = new Date(millis);
   if (!(Math.abs(millis) < 8.64e15)) {

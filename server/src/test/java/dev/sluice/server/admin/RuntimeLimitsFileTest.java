@@ -13,6 +13,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
+import dev.sluice.server.admin.RuntimeLimits.Note;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -45,7 +46,28 @@ class RuntimeLimitsFileTest {
     try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
       runtime.put(override(B, "bob"), true);
       runtime.put(override(B, "::1"), true);
-      assertThat(runtime.ban(B, "bob", UNTIL, "too loud")).isNotNull();
+      assertThat(runtime.ban(B, "bob", UNTIL, new Note("too loud", "ann"))).isNotNull();
+    }
+  }
+
+  @Test
+  void override_endsByTheServersClock_alsoOneOfTheDeployedFiles() {
+    Instant soon = Instant.now().plusSeconds(1);
+    LimitOverride deployed = new LimitOverride(A, "deployed", QUOTA, "", "", soon);
+    LimitOverride set = new LimitOverride(A, "set", QUOTA, "", "ann", soon);
+    LimitOverride tomorrow =
+        new LimitOverride(A, "tomorrow", QUOTA, "", "ann", soon.plus(Duration.ofDays(1)));
+    LimitOverride later =
+        new LimitOverride(A, "later", QUOTA, "", "ann", soon.plus(Duration.ofDays(9)));
+    Limits base = limits(A, B).withOverrides(List.of(deployed));
+    try (RuntimeLimits runtime = start(new CurrentLimits(base))) {
+      List.of(set, tomorrow, later).forEach(one -> runtime.put(one, true));
+      await()
+          .untilAsserted(
+              () ->
+                  assertThat(runtime.limits().get().overridesOf(A))
+                      .containsExactlyInAnyOrder(tomorrow, later));
+      assertThat(runtime.ending()).containsExactly(tomorrow);
     }
   }
 
@@ -54,7 +76,7 @@ class RuntimeLimitsFileTest {
     CurrentLimits base = new CurrentLimits(limits(A));
     try (RuntimeLimits runtime = start(base)) {
       runtime.put(override(A, "ann"), true);
-      assertThat(runtime.ban(A, "ann", UNTIL, "")).isNotNull();
+      assertThat(runtime.ban(A, "ann", UNTIL, new Note("", ""))).isNotNull();
       assertThat(runtime.limits().get().overridesOf(A)).containsExactly(override(A, "ann"));
       assertThat(runtime.limits().get().penaltyFor(A, "ann")).isNotNull();
 
@@ -78,7 +100,7 @@ class RuntimeLimitsFileTest {
       assertThat(runtime.limits().get().overridesOf(B_BY_ADDRESS))
           .containsExactly(override(B_BY_ADDRESS, "::1"));
       runtime.put(override(B_BY_ADDRESS, "::2"), true);
-      assertThat(runtime.ban(B_BY_ADDRESS, "::2", UNTIL, "")).isNotNull();
+      assertThat(runtime.ban(B_BY_ADDRESS, "::2", UNTIL, new Note("", ""))).isNotNull();
       assertThat(runtime.limits().get().overridesOf(B_BY_ADDRESS)).hasSize(2);
     }
     try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
@@ -154,7 +176,7 @@ class RuntimeLimitsFileTest {
       file = link;
       try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
         runtime.put(override(A, link.getFileName().toString()), true);
-        assertThat(runtime.ban(A, "ann", UNTIL, "")).isNotNull();
+        assertThat(runtime.ban(A, "ann", UNTIL, new Note("", ""))).isNotNull();
       }
       assertThat(link).isSymbolicLink();
     }

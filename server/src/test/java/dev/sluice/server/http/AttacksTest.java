@@ -4,7 +4,6 @@ package dev.sluice.server.http;
 import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.server.Aside;
 import dev.sluice.server.TestParts;
@@ -14,6 +13,7 @@ import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -75,12 +75,30 @@ final class AttacksTest {
         limiter,
         Settings.of(OverridePolicy.ALLOW),
         store::ping,
-        AuditLog.none(), Denials.none(),
+        AuditLog.none(),
+        Denials.none(),
         new SimpleMeterRegistry());
   }
 
+  private static ConnectionBudget connections(int most, int mostPerPeer) {
+    return new ConnectionBudget(64 * MIB, most, mostPerPeer, Duration.ofSeconds(20));
+  }
+
   private SluiceServer.Builder server() {
-    return SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+    return server(ConnectionBudget.usual());
+  }
+
+  private SluiceServer.Builder server(long budgetBytes) {
+    return server(
+        new ConnectionBudget(
+            budgetBytes,
+            SluiceServer.MAX_CONNECTIONS,
+            SluiceServer.MAX_CONNECTIONS_PER_PEER,
+            Duration.ofSeconds(20)));
+  }
+
+  private SluiceServer.Builder server(ConnectionBudget budget) {
+    return SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), budget)
         .part(TestParts.http(Limiter.of(SampleFixture.limits(), store), store))
         .unreadyPeriod(Duration.ZERO);
   }
@@ -99,7 +117,7 @@ final class AttacksTest {
   @Test
   void bodiesThatNeverEnd_areRefusedOrClosed_whileOthersAreAnswered() throws IOException {
     int size = SluiceServer.MAX_BODY;
-    try (SluiceServer server = server().maxBytesInFlight(2 * MIB).start();
+    try (SluiceServer server = server(2 * MIB).start();
         RawClient wellBehaved = RawClient.connect(server.address())) {
       for (int i = 0; i < 40; i++) {
         RawClient client = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
@@ -119,7 +137,7 @@ final class AttacksTest {
   @Test
   void http2ResponsesThatNobodyReads_endTheirConnections_whileOthersAreAnswered()
       throws IOException {
-    try (SluiceServer server = server().maxBytesInFlight(8 * MIB).start();
+    try (SluiceServer server = server(8 * MIB).start();
         RawClient wellBehaved = RawClient.connect(server.address())) {
       for (int i = 0; i < 8; i++) {
         RawClient client = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
@@ -166,7 +184,7 @@ final class AttacksTest {
   @Test
   void refusedRequests_holdNothing_whileTheirBodiesArrive() throws IOException {
     String refused = POST.replace("localhost", "evil.example").formatted(SluiceServer.MAX_BODY);
-    try (SluiceServer server = server().maxBytesInFlight(MIB).start()) {
+    try (SluiceServer server = server(MIB).start()) {
       for (int i = 0; i < 100; i++) {
         RawClient client = hostile(server, HOSTILE);
         assertThat(client.send(refused).answer()).startsWith("HTTP/1.1 421 ");
@@ -202,7 +220,7 @@ final class AttacksTest {
     Limiter limiter = Limiter.of(SampleFixture.limits(), store);
     RlsPart rls = rls(limiter);
     rls.prepare(Runnable::run);
-    try (SluiceServer server = server().part(rls).maxBytesInFlight(2 * MIB).start();
+    try (SluiceServer server = server(2 * MIB).part(rls).start();
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(1 << 16));
       for (int stream = 1; stream < 2 * SluiceServer.MAX_STREAMS; stream += 2) {
@@ -226,7 +244,9 @@ final class AttacksTest {
   @Test
   void http2BodiesThatAreTooLate_holdNothing_whileTheirAnswersWait() throws IOException {
     Duration timeout = Duration.ofMillis(500);
-    try (SluiceServer server = server().requestTimeout(timeout).maxBytesInFlight(2 * MIB).start();
+    ConnectionBudget late =
+        new ConnectionBudget(2 * MIB, 10, 10, timeout.plus(SluiceServer.READ_TIMEOUT));
+    try (SluiceServer server = server(late).requestTimeout(timeout).start();
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(0));
       StringBuilder statuses = new StringBuilder();
@@ -253,7 +273,7 @@ final class AttacksTest {
     int piece = 15_000; // three of them fit into the window of a stream, and open it anew
     int streams = 20;
     int tooLong = 0;
-    try (SluiceServer server = server().maxBytesInFlight(2 * MIB).start();
+    try (SluiceServer server = server(2 * MIB).start();
         RawClient client = RawClient.connect(server.address(), HOSTILE)) {
       client.send(RawClient.http2(0));
       for (int stream = 1; stream < 2 * streams; stream += 2) {
@@ -285,7 +305,7 @@ final class AttacksTest {
     String line = "{\"op\":\"check\",\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}\n";
     byte[] one = line.getBytes(StandardCharsets.US_ASCII);
     byte[] many = line.repeat(200).getBytes(StandardCharsets.US_ASCII);
-    try (SluiceServer server = server().traffic(traffic).start();
+    try (SluiceServer server = server(traffic).start();
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(0));
       client.send(decisions(1));
@@ -376,7 +396,7 @@ final class AttacksTest {
 
   @Test
   void idleConnectionsOfOthers_makeRoom() throws IOException {
-    try (SluiceServer server = server().maxConnections(40).maxConnectionsPerPeer(25).start()) {
+    try (SluiceServer server = server(connections(40, 25)).start()) {
       for (int i = 0; i < 200; i++) {
         var unused = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
       }
@@ -393,7 +413,7 @@ final class AttacksTest {
   /** The peer with most connections has no idle one; another one has. */
   @Test
   void idleConnections_makeRoom_besideBusyOnesOfAnother() throws IOException {
-    try (SluiceServer server = server().maxConnections(24).maxConnectionsPerPeer(16).start()) {
+    try (SluiceServer server = server(connections(24, 16)).start()) {
       for (int i = 0; i < 16; i++) {
         hostile(server, HOSTILE)
             .send("POST /v1/spend HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{");
@@ -409,7 +429,7 @@ final class AttacksTest {
 
   @Test
   void peer_hasNoMoreThanItsConnections() throws IOException {
-    try (SluiceServer server = server().maxConnectionsPerPeer(2).start()) {
+    try (SluiceServer server = server(connections(100, 2)).start()) {
       RawClient first = hostile(server, HOSTILE);
       assertAnswers(first);
       RawClient second = hostile(server, HOSTILE);
@@ -424,7 +444,7 @@ final class AttacksTest {
 
   @Test
   void headersThatNeverEnd_areCounted() throws IOException {
-    try (SluiceServer server = server().maxBytesInFlight(MIB).start();
+    try (SluiceServer server = server(MIB).start();
         RawClient wellBehaved = RawClient.connect(server.address())) {
       String head = "GET /healthz?" + "x".repeat(15_000) + " HTTP/1.1\r\nX: " + "x".repeat(15_000);
       for (int i = 0; i < 100; i++) {

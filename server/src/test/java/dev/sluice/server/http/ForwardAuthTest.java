@@ -15,6 +15,7 @@ import dev.sluice.rules.RuleBook;
 import dev.sluice.server.Aside;
 import dev.sluice.server.TestParts;
 import dev.sluice.server.http.HttpPart.ForwardAuthPart;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.stats.Denials;
@@ -118,7 +119,9 @@ final class ForwardAuthTest {
     Limiter limiter =
         Limiter.builder(new CurrentLimits(limits), store).onFailure(onFailure).build();
     server =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                ConnectionBudget.usual())
             .part(TestParts.http(limiter, store))
             .part(new ForwardAuthPart(limiter, client, meters, Denials.none()))
             .start();

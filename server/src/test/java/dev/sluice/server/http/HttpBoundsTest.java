@@ -8,6 +8,7 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.TestParts;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
@@ -217,10 +218,10 @@ final class HttpBoundsTest {
   void connection_overTheBound_takesThePlaceOfAnIdleOne_andOfNoOther() throws IOException {
     Limiter limiter = Limiter.of(SampleFixture.limits(), store);
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    ConnectionBudget two = new ConnectionBudget(64 << 20, 2, 2, Duration.ofSeconds(20));
     try (SluiceServer small =
-            SluiceServer.builder(any)
+            SluiceServer.builder(any, two)
                 .part(TestParts.http(limiter, store))
-                .maxConnections(2)
                 .unreadyPeriod(Duration.ZERO)
                 .start();
         Socket busy = connected(small.address());
@@ -307,7 +308,8 @@ final class HttpBoundsTest {
   void port_thatIsTaken_isRefusedInPlainWords() {
     Limiter limiter = Limiter.of(SampleFixture.limits(), store);
     SluiceServer.Builder second =
-        SluiceServer.builder(server.address()).part(TestParts.http(limiter, store));
+        SluiceServer.builder(server.address(), ConnectionBudget.usual())
+            .part(TestParts.http(limiter, store));
     assertThatThrownBy(second::start)
         .isInstanceOf(AddressException.class)
         .hasMessageContaining("can't listen on 127.0.0.1:" + server.address().getPort())

@@ -10,6 +10,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.http.HttpPart.MetricsPart;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
@@ -48,7 +49,9 @@ class MetricsPartTest {
     assertThat(limiter.spend("ApiCallsPerKey", "a").denied()).isTrue();
 
     try (SluiceServer server =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                ConnectionBudget.usual())
             .part(part)
             .start()) {
       HttpResponse<String> answer =
@@ -81,9 +84,9 @@ class MetricsPartTest {
           .register(registry)
           .record(i % 10);
     }
+    ConnectionBudget budget = new ConnectionBudget(1 << 20, 10, 10, Duration.ofSeconds(20));
     try (SluiceServer server =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-            .maxBytesInFlight(1 << 20)
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), budget)
             .part(
                 new MetricsPart(
                     registry, new CurrentLimits(SampleFixture.limits()), BucketStore.inMemory()))

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import java.io.IOException;
@@ -70,7 +71,8 @@ final class PagedResourceTest {
   }
 
   private final SluiceServer server =
-      SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+      SluiceServer.builder(
+              new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), ConnectionBudget.usual())
           .part(port -> port.service("/", new Entries()))
           .unreadyPeriod(Duration.ZERO)
           .start();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.TestParts;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
@@ -35,7 +36,9 @@ final class RequestChecksTest {
   static void start() {
     store = BucketStore.inMemory();
     server =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                ConnectionBudget.usual())
             .part(TestParts.http(Limiter.of(SampleFixture.limits(), store), store))
             .host("Sluice.internal")
             .origin("https://admin.example")

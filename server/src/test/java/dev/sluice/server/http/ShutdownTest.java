@@ -8,6 +8,7 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.server.Aside;
 import dev.sluice.server.TestParts;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
@@ -47,7 +48,9 @@ final class ShutdownTest {
     SlowStore store = new SlowStore();
     Limiter limiter = Limiter.of(new CurrentLimits(SampleFixture.limits()), store);
     SluiceServer server =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                ConnectionBudget.usual())
             .part(TestParts.http(limiter, store))
             .unreadyPeriod(Duration.ZERO)
             .start();
@@ -174,7 +177,8 @@ final class ShutdownTest {
 
   private static SluiceServer server(BucketStore store, Duration unready) {
     Limiter limiter = Limiter.of(new CurrentLimits(SampleFixture.limits()), store);
-    return SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+    return SluiceServer.builder(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), ConnectionBudget.usual())
         .part(TestParts.http(limiter, store))
         .unreadyPeriod(unready)
         .start();

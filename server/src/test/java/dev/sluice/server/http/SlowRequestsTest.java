@@ -14,6 +14,7 @@ import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.http.HttpPart.AdminPart;
 import dev.sluice.server.http.HttpPart.MetricsPart;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.Part;
 import dev.sluice.server.net.Part.Decorators;
@@ -96,7 +97,13 @@ final class SlowRequestsTest {
     generations.readBeside(runtime);
     Limiter limiter = Limiter.of(limits, store);
     server =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                new ConnectionBudget(
+                    Runtime.getRuntime().maxMemory() / SluiceServer.HEAP_PER_BUDGET,
+                    SluiceServer.MAX_CONNECTIONS,
+                    SluiceServer.MAX_CONNECTIONS_PER_PEER,
+                    requestTimeout.plus(SluiceServer.READ_TIMEOUT)))
             .part(
                 new HttpPart(
                     limiter,

@@ -12,6 +12,7 @@ import dev.sluice.server.TestParts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.http.HttpPart.AdminPart;
+import dev.sluice.server.http.HttpPart.ExplainPart;
 import dev.sluice.server.http.HttpPart.ForwardAuthPart;
 import dev.sluice.server.http.HttpPart.MetricsPart;
 import dev.sluice.server.http.HttpPart.ServerState;
@@ -61,14 +62,31 @@ final class TestServer implements AutoCloseable {
     Limiter limiter = Limiter.of(runtime.limits(), store);
     MeterRegistry meters = new SimpleMeterRegistry();
     this.history = RateHistory.start(meters);
-    ConnectionBudget traffic = ConnectionBudget.usual();
+    ConnectionBudget traffic =
+        new ConnectionBudget(
+            Runtime.getRuntime().maxMemory() / SluiceServer.HEAP_PER_BUDGET,
+            SluiceServer.MAX_CONNECTIONS,
+            SluiceServer.MAX_CONNECTIONS_PER_PEER,
+            request.plus(SluiceServer.READ_TIMEOUT));
     ServerState state =
-        new ServerState(history, meters, traffic, List::of, store, "memory", store::ping);
+        new ServerState(
+            history,
+            meters,
+            traffic,
+            List::of,
+            store,
+            "memory",
+            store::ping,
+            "host-1",
+            runtime,
+            () -> null,
+            limit -> "fail");
     this.server =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), traffic)
             .part(TestParts.http(limiter, store))
             .part(new AdminPart(runtime, AuditLog.none()))
             .part(new ForwardAuthPart(limiter, ClientAddress.direct(), meters, Denials.none()))
+            .part(new ExplainPart(limiter, runtime, Denials.none()))
             .part(new StatsPart(state, null))
             .part(new MetricsPart(MetricsPart.newRegistry(), new CurrentLimits(limits), store))
             .idleTimeout(idle)

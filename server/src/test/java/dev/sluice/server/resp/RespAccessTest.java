@@ -4,7 +4,6 @@ package dev.sluice.server.resp;
 import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -17,6 +16,7 @@ import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.RespClient.Failure;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.yaml.LimitFiles;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
-import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
@@ -12,6 +11,7 @@ import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
@@ -34,10 +34,9 @@ final class TestRespServer implements AutoCloseable {
 
   TestRespServer(Limiter limiter, BucketStore store, ConnectionBudget traffic) {
     this.http =
-        SluiceServer.builder(anyPort())
+        SluiceServer.builder(anyPort(), traffic)
             .unreadyPeriod(Duration.ZERO)
             .part(TestParts.http(limiter, store))
-            .traffic(traffic)
             .start();
     SimpleMeterRegistry meters = new SimpleMeterRegistry();
     Reservations reservations = new Reservations(limiter, store, TokenKey.random());

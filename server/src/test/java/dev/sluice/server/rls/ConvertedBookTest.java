@@ -3,17 +3,18 @@ package dev.sluice.server.rls;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.convert.Conversion;
 import dev.sluice.server.Aside;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
@@ -73,14 +74,17 @@ final class ConvertedBookTest {
     try (BucketStore store = BucketStore.inMemory(new ManualTime())) {
       Limiter limiter = Limiter.of(limits, store);
       SluiceServer server =
-          SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+          SluiceServer.builder(
+                  new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                  ConnectionBudget.usual())
               .unreadyPeriod(Duration.ZERO)
               .part(
                   new RlsPart(
                           limiter,
                           Settings.of(OverridePolicy.ALLOW),
                           store::ping,
-                          AuditLog.none(), Denials.none(),
+                          AuditLog.none(),
+                          Denials.none(),
                           new SimpleMeterRegistry())
                       .json())
               .start();

@@ -2,7 +2,6 @@
 package dev.sluice.server.rls;
 
 import com.linecorp.armeria.client.grpc.GrpcClients;
-import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
@@ -14,6 +13,7 @@ import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
@@ -65,11 +65,10 @@ final class TestRlsServer implements AutoCloseable {
         };
     RlsPart part = new RlsPart(limiter, settings, ready, AuditLog.none(), Denials.none(), meters);
     SluiceServer.Builder builder =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), traffic)
             .part(TestParts.http(limiter, store))
             .part(part)
             .part(part.json())
-            .traffic(traffic)
             .unreadyPeriod(Duration.ZERO);
     port.accept(builder);
     this.server = builder.start();

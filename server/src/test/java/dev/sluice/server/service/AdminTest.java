@@ -172,6 +172,27 @@ class AdminTest {
     assertThat(send("DELETE", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
   }
 
+  @Test
+  void override_keepsItsAuthorAndItsEnd_untilAnotherEndIsGiven() throws Exception {
+    String quota = "\"burst\":500,\"count\":500,\"period\":\"1m\"";
+    String ends = "{" + quota + ",\"until\":\"2200-03-01\",\"author\":\"ann\"}";
+    assertThat(send("PUT", OVERRIDES + "k", ends).body())
+        .contains("\"until\":\"2200-03-01T00:00:00Z\"", "\"author\":\"ann\"");
+    assertThat(Files.readString(kept)).contains("until: 2200-03-01T00:00:00Z", "author: \"ann\"");
+    assertThat(send("PUT", OVERRIDES + "k", "{" + quota + ",\"author\":\"bob\"}").body())
+        .contains("\"until\":\"2200-03-01T00:00:00Z\"", "\"author\":\"bob\"");
+    assertThat(Files.readAllLines(audit).get(1))
+        .contains("; before: burst 500, 500 in 1m, until 2200-03-01T00:00:00Z, by ann\"");
+    assertThat(send("PUT", OVERRIDES + "k", "{" + quota + ",\"until\":\"never\"}").body())
+        .doesNotContain("until");
+    assertThat(send("PUT", OVERRIDES + "k", "{" + quota + ",\"until\":\"2001-01-01\"}").body())
+        .contains("\"field\":\"until\"", "expected a time in the future");
+    assertThat(send("PUT", OVERRIDES + "k", "{" + quota + ",\"until\":\"March\"}").body())
+        .contains("expected a date such as 2027-03-01");
+    assertThat(send("DELETE", OVERRIDES + "k", null).statusCode()).isEqualTo(200);
+    assertThat(Files.readAllLines(audit).get(5)).contains("\"detail\":\"before: burst 500,");
+  }
+
   /** A script with an old number took away what an operator had granted since. */
   @Test
   void overrideThatWouldBecomeLower_isRefused_untilItIsForced_andKeepsItsComment()
@@ -289,7 +310,7 @@ class AdminTest {
     assertThat(
             send("PUT", PENALTIES + "k", "{\"until\":\"soon\",\"owe\":0,\"coment\":\"x\"}").body())
         .contains("found an unknown field", "found 2 of until, for and owe")
-        .contains("an instant such as", "expected 1 or more tokens");
+        .contains("expected a date such as", "expected 1 or more tokens");
     assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":1,\"count\":1,\"period\":\"soon\"}").body())
         .contains("\"field\":\"period\"", "soon");
     assertThat(send("PUT", OVERRIDES + "k", "{\"burst\":1,\"cuont\":1,\"period\":\"1m\"}").body())

@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.ServerConfig.ConfigException;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.DenialLogFile;
@@ -92,7 +93,7 @@ class DenialLogTest {
     service =
         Service.start(
             new ServerConfig(
-                new Doors(http, ANY, null, OverridePolicy.ALLOW, null, false, false),
+                new Doors(http, ANY, null, Settings.of(OverridePolicy.ALLOW), null, false, false),
                 Sources.of(new ServerConfig.Files(limits, null, null, rules)),
                 Configs.inMemory(),
                 Control.NONE,

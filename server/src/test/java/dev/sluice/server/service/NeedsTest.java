@@ -74,7 +74,17 @@ class NeedsTest {
     RateHistory history = RateHistory.start(meters);
     history.close();
     return new ServerState(
-        history, meters, ConnectionBudget.usual(), List::of, store, "memory", store::ping);
+        history,
+        meters,
+        ConnectionBudget.usual(),
+        List::of,
+        store,
+        "memory",
+        store::ping,
+        "host-1",
+        RuntimeLimits.inMemory(limits, store),
+        () -> null,
+        limit -> "fail");
   }
 
   /** Each path of the HTTP door and of Envoy's with what answers there. */

@@ -190,13 +190,15 @@ final class PageTest {
             .filter(one -> one.getText().startsWith("LoginsPerIPAddress\n"))
             .findFirst()
             .orElseThrow();
-    assertThat(row.getText()).contains("10 per 1m", "20 in 1m", "by ipAddress");
-    until(() -> !row.getText().contains("\n0 denied"));
+    assertThat(row.getText()).contains("10 per 1m", "by ipAddress");
+    until(() -> row.getText().matches("(?s).*[1-9][0-9]* %.*"));
+    until(() -> !row.getText().contains("\n0/s denied"));
     assertThat(row.findElement(By.cssSelector("svg")).getDomAttribute("aria-label"))
         .matches("Last minute: \\d+ allowed, [1-9]\\d* denied, 0 shadow-denied");
-    until(() -> text(".cards").contains("closed: it is asked"));
-    shows(".cards", base, "answers", "6 limits in force");
-    shows("footer", "Sluice development, up ");
+    until(() -> text(".cards").contains(" ● reachable"));
+    shows(".cards", base, "6 limits in force");
+    shows("footer", "Sluice development on ", ", up ");
+    shows("#status", " decides as configured.");
   }
 
   @Test
@@ -232,7 +234,8 @@ final class PageTest {
     find("#bucket-id").sendKeys(id + "\n");
     until(() -> text(".level-now").matches(NOT_FULL));
     assertThat(text(".result h2")).isEqualTo("LoginsPerIPAddress · " + id);
-    shows(".facts", "101:" + id, "when it is full");
+    find(".split .theory summary").click();
+    shows(".theory .facts", "101:" + id, "when it is full");
     until(() -> browser.driver().findElements(By.cssSelector(".level path.line")).size() == 1);
     picture("page-4-bucket");
 
@@ -365,9 +368,16 @@ final class PageTest {
             "playground",
             "denied",
             "settings",
+            "rules",
+            "limit?limit=SignUpsPerIPAddress",
             "bucket?limit=SignUpsPerIPAddress&id=2001:db8:1234:5678:9abc:def0:1234:5678")) {
       open(view);
-      String full = view.startsWith("bucket") ? ".facts dd" : "tbody tr, .level-now b";
+      String full =
+          view.startsWith("bucket")
+              ? ".facts dd"
+              : view.startsWith("limit?") || view.equals("rules")
+                  ? ".lead"
+                  : "tbody tr, .level-now b";
       until(() -> !text(full).isBlank() && !text(full).equals("–"));
       assertThat(browser.ask("return document.documentElement.scrollWidth"))
           .as(view)
@@ -539,10 +549,10 @@ final class PageTest {
       base = "http://" + HostPort.format(other.addresses().get(0));
       try {
         open("limits");
-        until(() -> text(".cards").contains("● the files as they are now"));
+        until(() -> text(".cards").contains("● limit files loaded"));
         assertThat(text(".cards"))
             .contains("1 limit in force")
-            .containsPattern("[0-9a-f]{12} since");
+            .containsPattern("[0-9:]{8} \\S+ \\([0-9a-f]{12}\\)");
 
         for (int i = 0; i < 5; i++) {
           assertThat(admin("POST", "/json", DESCRIPTOR)).isEqualTo(200);
@@ -552,15 +562,19 @@ final class PageTest {
                 Objects.equals(
                     find(".limits tbody svg").getDomAttribute("aria-label"),
                     "Last minute: 0 allowed, 0 denied, 3 shadow-denied"));
-        assertThat(text(".limits .figure.shadow")).matches("0\\.\\d+ shadow-denied");
+        assertThat(text(".limits .figure.shadow")).matches("0\\.\\d+/s shadow-denied");
 
         String inForce = text(".cards code:nth-of-type(1)");
         Files.writeString(limits, "LoginsPerIPAddress: {burst: 3, count: 2, period: soon}\n");
         assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(409);
         until(() -> text(".cards").contains("have 1 mistake, and are not in force:"));
         shows(".cards .mistakes", "limits.yml:1:", "soon");
-        assertThat(text(".cards")).contains(inForce).doesNotContain("the files as they are now");
+        assertThat(text(".cards")).contains(inForce).doesNotContain("● limit files");
         shows(".limits", "2 per 1h");
+        shows("#status", "The limit files have 1 mistake: those loaded ");
+
+        open("rules");
+        shows(".view", "1 rule of ", "remote_address");
       } finally {
         base = open;
         open("limits");
@@ -585,21 +599,20 @@ final class PageTest {
     openBucket("ApiCallsPerKey", "one of many");
     until(() -> text(".level-now").equals("100 of 100 tokens"));
     until(() -> text(".result").contains("None: the default of the limit is in force."));
-    fill("#override-burst", "7");
-    fill("#override-count", "7");
-    fill("#override-period", "1m");
-    fill("#override-comment", "Ticket <b>17</b>");
-    button("Set").click();
+    override("7", "Ticket <b>17</b>");
     until(() -> text(".level-now").equals("7 of 7 tokens"));
     until(() -> text(".result").contains("7 per 1m, burst 7."));
     shows(".result", "Comment: Ticket <b>17</b>");
 
-    fill("#penalty-much", "10m");
-    button("Impose").click();
-    shows("dialog[open]", "Impose this penalty?", "one of many", "for 10m");
+    button("Impose a penalty").click();
+    shows("dialog[open]", "Impose a penalty", "one of many", "every request is denied");
+    fill("#penalty-much", "soon");
+    button("Impose it").click();
+    until(() -> text("dialog[open] .problem").contains("soon"));
     button("Cancel").click();
     assertThat(text(".result")).doesNotContain("The bucket counts as empty until");
-    button("Impose").click();
+    button("Impose a penalty").click();
+    fill("#penalty-much", "10m");
     button("Impose it").click();
     until(() -> text(".result").contains("The bucket counts as empty until"));
     spend("ApiCallsPerKey", "one of many", 1);
@@ -610,14 +623,11 @@ final class PageTest {
     until(() -> text(".result").contains("nothing was given back, but a penalty denies until"));
 
     button("Lift the penalty").click();
+    button("End it").click();
     until(() -> !text(".result").contains("The bucket counts as empty until"));
     button("Remove the override").click();
+    button("End it").click();
     until(() -> text(".level-now").equals("100 of 100 tokens"));
-
-    fill("#penalty-much", "soon");
-    button("Impose").click();
-    button("Impose it").click();
-    until(() -> text(".result .problem").contains("soon"));
     assertThat(browser.console()).singleElement().asString().contains("400");
   }
 
@@ -629,14 +639,16 @@ final class PageTest {
     until(() -> text(".level-now").equals("20 of 20 tokens"));
 
     override("8", "keep this");
-    until(() -> text("dialog[open]").contains("Lower this override?"));
-    shows("dialog[open]", "burst 20", "burst 8");
-    button("Cancel").click();
+    until(() -> text("dialog[open]:last-of-type").contains("Lower this override?"));
+    shows("dialog[open]:last-of-type", "burst 20", "burst 8");
+    find("dialog[open]:last-of-type [value=no]").click();
+    until(() -> text("dialog.edit .problem").contains("would be lowered"));
+    find("dialog.edit [value=no]").click();
     until(() -> text(".result").contains("burst 20"));
     assertThat(text(".level-now")).isEqualTo("20 of 20 tokens");
 
     override("8", "keep this");
-    until(() -> text("dialog[open]").contains("Lower this override?"));
+    until(() -> text("dialog[open]:last-of-type").contains("Lower this override?"));
     button("Lower it").click();
     until(() -> text(".level-now").equals("8 of 8 tokens"));
     until(() -> text(".result").contains("8 per 1m, burst 8."));
@@ -646,23 +658,24 @@ final class PageTest {
     until(() -> text(".level-now").equals("9 of 9 tokens"));
     assertThat(browser.console()).hasSize(2).allMatch(line -> line.contains("409"));
     button("Remove the override").click();
+    button("End it").click();
     until(() -> text(".result").contains("None: the default of the limit is in force."));
   }
 
   private static void override(String perMinute, String comment) {
+    find(".result [aria-labelledby=exceptions-title] button").click();
     fill("#override-burst", perMinute);
     fill("#override-count", perMinute);
     fill("#override-period", "1m");
     fill("#override-comment", comment);
-    button("Set").click();
+    find("dialog.edit .primary").click();
   }
 
   @Test
   void overrideThatEqualsTheDefault_isShown_andRemoved() {
     openBucket("ApiCallsPerKey", "usual");
     until(() -> text(".result").contains("None: the default of the limit is in force."));
-    fill("#override-comment", "the same");
-    button("Set").click();
+    override("100", "the same");
     until(() -> text(".result").contains("Comment: the same"));
     openBucket("ApiCallsPerKey", "beside it");
     until(() -> text(".result").contains("None: the default of the limit is in force."));
@@ -670,6 +683,7 @@ final class PageTest {
     openBucket("ApiCallsPerKey", "usual");
     until(() -> text(".result").contains("Comment: the same"));
     button("Remove the override").click();
+    button("End it").click();
     until(() -> text(".result").contains("None: the default of the limit is in force."));
   }
 
@@ -688,6 +702,17 @@ final class PageTest {
       shows("main table", "2 per 1m", "<b>17</b>", "memory");
       button("Show more overrides").click();
       until(() -> rows("overrides") == 101);
+      find("#settings-new-limit").sendKeys("ApiCalls");
+      find("#settings-id").sendKeys("new");
+      button("Set an override").click();
+      until(() -> text("dialog.edit").contains("new in ApiCallsPerKey"));
+      fill("#override-burst", "9");
+      browser.ask("document.querySelector('#override-until').value = '2200-03-01'; return 1");
+      button("Set it").click();
+      until(() -> text("main").contains("2200"));
+      find("[aria-label='End the setting of new']").click();
+      button("End it").click();
+      until(() -> !text("main").contains("2200"));
 
       find("#settings-limit").sendKeys("SignUps");
       until(() -> text("main").contains("None is set."));
@@ -721,7 +746,8 @@ final class PageTest {
     openBucket("SignUpsPerIPAddress", "192.0.2.99");
     until(() -> text(".level-now").equals("0 of 3 tokens"));
     until(() -> text("#live").startsWith("0 of 3 tokens. A penalty makes it count as empty until"));
-    shows(".facts", "TAT\nnot told until the penalty ends");
+    find(".split .theory summary").click();
+    shows(".theory .facts", "TAT\nnot told until the penalty ends");
     assertThat(text(".facts")).containsPattern("Next token\nin (1 h|59 min)");
     assertThat(browser.driver().findElements(By.cssSelector(".level path.tat"))).isEmpty();
     assertThat(levels()).isEqualTo("bottom bottom top top top");
@@ -766,25 +792,27 @@ final class PageTest {
   void storeThatIsDown_isTold_andItsReturnToo() {
     redis.kill();
     try {
-      until(() -> text("#trouble").contains("The server cannot decide now: the store does not"));
+      until(() -> text("#status").contains("The server cannot decide now: the store does not"));
       shows(".cards", "▲ the store does not answer");
       until(
           () -> {
             int unused = admin("POST", "/v1/spend", SPEND); // enough failures open the breaker
-            return text(".cards").contains("▲ open: it is left alone for a while");
+            return text(".cards").contains("▲ unreachable, retrying");
           });
       openBucket("ApiCallsPerKey", "share");
       until(() -> text(".level-now").startsWith("50 of 50 tokens, by this server alone"));
       until(() -> text(".result").contains("None: the default of the limit is in force."));
+      button("Set an override").click();
       assertThat(find("#override-burst").getDomProperty("value"))
           .as("what an override would begin with")
           .isEqualTo("100");
+      button("Cancel").click();
       open("limits");
     } finally {
       redis.startAgain();
     }
-    until(() -> text("#trouble").isEmpty());
-    until(() -> text(".cards").contains("● closed: it is asked"));
+    until(() -> !text("#status").contains("cannot decide now"));
+    until(() -> text(".cards").contains(" ● reachable"));
     var unused = browser.console();
   }
 

@@ -94,6 +94,10 @@ class StatsScopeTest {
     assertThat(send(SCOPED, "GET", "/v1/stats", ""))
         .contains("SignUpsPerIPAddress")
         .doesNotContain("LoginsPerIPAddress");
+    assertThat(send(ALL, "GET", "/v1/rates?limit=LoginsPerIPAddress", "")).contains("\"denied\"");
+    assertThat(send(SCOPED, "GET", "/v1/rates?limit=LoginsPerIPAddress", ""))
+        .contains("scoped may not use the limit");
+    assertThat(send(SCOPED, "GET", "/v1/rules", "")).contains("\"status\":403");
     assertThat(send(ALL, "GET", "/v1/admin/top-denied", ""))
         .contains("SignUpsPerIPAddress", "LoginsPerIPAddress");
     assertThat(send(SCOPED, "GET", "/v1/admin/top-denied", ""))

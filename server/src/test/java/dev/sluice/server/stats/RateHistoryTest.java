@@ -11,8 +11,11 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.cumulative.CumulativeCounter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -28,8 +31,8 @@ final class RateHistoryTest {
   }
 
   private Rates only() {
-    assertThat(history.rates()).hasSize(1);
-    return history.rates().get(0);
+    assertThat(history.rates(any -> true)).hasSize(1);
+    return history.rates(any -> true).get(0);
   }
 
   @Test
@@ -42,10 +45,10 @@ final class RateHistoryTest {
     history.sample();
 
     assertThat(only().limit()).isEqualTo("Logins");
-    assertThat(only().perSecond().get(SpendOutcome.ALLOWED))
+    assertThat(only().counts().get(SpendOutcome.ALLOWED))
         .hasSize(RateHistory.SECONDS)
         .endsWith(3, 0, 2);
-    assertThat(only().perSecond().get(SpendOutcome.DENIED)).endsWith(0, 0, 1);
+    assertThat(only().counts().get(SpendOutcome.DENIED)).endsWith(0, 0, 1);
   }
 
   @Test
@@ -54,7 +57,7 @@ final class RateHistoryTest {
     count("Logins", "allowed", 0);
     history.sample();
 
-    assertThat(only().perSecond()).containsOnlyKeys(SpendOutcome.SHADOW_DENIED);
+    assertThat(only().counts()).containsOnlyKeys(SpendOutcome.SHADOW_DENIED);
   }
 
   @Test
@@ -64,10 +67,68 @@ final class RateHistoryTest {
     for (int second = 1; second < RateHistory.SECONDS; second++) {
       history.sample();
     }
-    assertThat(only().perSecond().get(SpendOutcome.ALLOWED)).startsWith(7);
+    assertThat(only().counts().get(SpendOutcome.ALLOWED)).startsWith(7);
     history.sample();
 
-    assertThat(only().perSecond()).isEmpty();
+    assertThat(only().counts()).isEmpty();
+  }
+
+  @Test
+  void totals_areTheSumsOfTheLastMinute() {
+    count("Logins", "allowed", 3);
+    history.sample();
+    count("Logins", "allowed", 4);
+    count("Others", "denied", 1);
+    history.sample();
+    assertThat(history.totals("Logins"::equals))
+        .isEqualTo(Map.of("Logins", Map.of(SpendOutcome.ALLOWED, 7L)));
+    for (int second = 1; second < RateHistory.SECONDS; second++) {
+      history.sample();
+    }
+    assertThat(history.totals("Logins"::equals).get("Logins"))
+        .isEqualTo(Map.of(SpendOutcome.ALLOWED, 4L));
+    history.sample();
+    assertThat(history.totals(any -> true)).isEmpty();
+  }
+
+  @Test
+  void day_sumsUpFiveMinutes_andForgetsWhatIsOlderThanADay() {
+    count("Logins", "denied", 3);
+    seconds(RateHistory.DAY_STEP_SECONDS);
+    count("Logins", "denied", 5);
+    seconds(10);
+    assertThat(history.day("Logins").lastSeconds()).isEqualTo(10);
+    assertThat(history.day("Logins").counts().get(SpendOutcome.DENIED))
+        .hasSize(RateHistory.DAY_STEPS)
+        .endsWith(0, 3, 5);
+    assertThat(history.day("Others").counts()).isEmpty();
+
+    seconds(RateHistory.DAY_STEPS * RateHistory.DAY_STEP_SECONDS);
+    assertThat(history.day("Logins").counts()).isEmpty();
+  }
+
+  private void seconds(int seconds) {
+    for (int second = 0; second < seconds; second++) {
+      history.sample();
+    }
+  }
+
+  @Test
+  void degradedLimit_isTold_sinceItsFirstDecision_untilAMinuteAfterItsLast() {
+    AtomicReference<Instant> now = new AtomicReference<>(Instant.EPOCH);
+    RateHistory timed = new RateHistory(meters, now::get);
+    Counter degraded = meters.counter("ratelimits.degraded", "limit", "Logins");
+    for (int second = 0; second < 100; second += 50) {
+      now.set(Instant.ofEpochSecond(second));
+      degraded.increment();
+      timed.sample();
+    }
+    now.set(Instant.ofEpochSecond(109));
+    timed.sample();
+    assertThat(timed.degraded()).isEqualTo(Map.of("Logins", Instant.EPOCH));
+    now.set(Instant.ofEpochSecond(110));
+    timed.sample();
+    assertThat(timed.degraded()).isEmpty();
   }
 
   @Test
@@ -75,7 +136,7 @@ final class RateHistoryTest {
     IntStream.range(0, RateHistory.MOST_LIMITS + 10).forEach(i -> count("Limit" + i, "allowed", 1));
     history.sample();
 
-    assertThat(history.rates()).hasSize(RateHistory.MOST_LIMITS);
+    assertThat(history.rates(any -> true)).hasSize(RateHistory.MOST_LIMITS);
   }
 
   @Test
@@ -83,7 +144,7 @@ final class RateHistoryTest {
     meters.counter("ratelimits.degraded", "limit", "Logins").increment();
     history.sample();
 
-    assertThat(history.rates()).isEqualTo(List.of());
+    assertThat(history.rates(any -> true)).isEqualTo(List.of());
   }
 
   @Test
@@ -109,8 +170,8 @@ final class RateHistoryTest {
       await()
           .until(
               () ->
-                  running.rates().stream()
-                      .anyMatch(rates -> rates.perSecond().containsKey(SpendOutcome.ALLOWED)));
+                  running.rates(any -> true).stream()
+                      .anyMatch(rates -> rates.counts().containsKey(SpendOutcome.ALLOWED)));
     }
     assertThat(readings.get()).isGreaterThan(1);
   }

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.mariadb;
+
+import dev.sluice.remote.sql.SqlCall;
+import dev.sluice.store.BucketStore.Charge;
+import java.nio.ByteBuffer;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** One call of a procedure of {@code buckets.sql}. Thread-safe. */
+final class MariaDbCall extends SqlCall {
+
+  private static final int NUMBERS = 6; // of a charge
+  private static final int LONGEST_KEY = 3_072; // as in the table
+  private static final int TOO_LONG = 1406; // MariaDB's number for it
+  private static final double MILLIS = 1_000; // of a second
+  private static final String CUT = "70100"; // by its time-out or by a cancellation
+
+  private final String sql;
+  private final @Nullable Long nowNanos;
+
+  /**
+   * Creates a call that has not been sent yet.
+   *
+   * @param waitMillis how long it may take in the database, most of which is a wait for locks
+   * @param nowNanos the caller's time, null for the database's
+   */
+  MariaDbCall(
+      Consumer<SqlCall> link,
+      List<byte[]> keys,
+      List<List<Charge>> batches,
+      int waitMillis,
+      @Nullable Long nowNanos) {
+    super(link, keys, batches);
+    this.nowNanos = nowNanos;
+    this.sql =
+        nowNanos == null
+            ? "SET STATEMENT max_statement_time="
+                + waitMillis / MILLIS
+                + " FOR CALL sluice_charge_v1(?, ?)"
+            : "CALL sluice_decide_v1(?, ?, ?)";
+  }
+
+  /** The call was cut before it was committed, so it has changed nothing. */
+  static final class NotCommittedException extends SQLException {
+    private static final long serialVersionUID = 1;
+
+    NotCommittedException(SQLException cut) {
+      super(
+          "another transaction keeps a bucket of the call locked, or the database is slow",
+          CUT,
+          cut);
+    }
+  }
+
+  @Override
+  public String sql() {
+    return sql;
+  }
+
+  @Override
+  protected long[] run(Connection connection, PreparedStatement statement) throws SQLException {
+    byte[][] ordered = inOrder();
+    int next = 1;
+    if (nowNanos != null) {
+      statement.setLong(next++, flipped(nowNanos));
+    }
+    statement.setBytes(next++, buckets(ordered));
+    statement.setBytes(next, charges(ordered));
+    try (ResultSet rows = statement.executeQuery()) {
+      byte[] answer = rows.next() ? rows.getBytes(1) : null;
+      if (answer == null) {
+        throw new TryAgainException();
+      }
+      long[] nanos = new long[answer.length / Long.BYTES];
+      ByteBuffer.wrap(answer).asLongBuffer().get(nanos);
+      return nanos;
+    } catch (SQLException e) {
+      throw CUT.equals(e.getSQLState()) && !mayBeCommitted(connection)
+          ? new NotCommittedException(e)
+          : e;
+    }
+  }
+
+  /** Ends the transaction of a call that was cut. */
+  private static boolean mayBeCommitted(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("ROLLBACK");
+      try (ResultSet rows = statement.executeQuery("SELECT @sluice_committing")) {
+        return !rows.next() || rows.getBoolean(1);
+      }
+    }
+  }
+
+  private static byte[] buckets(byte[][] ordered) throws SQLException {
+    int length = 0;
+    for (byte[] key : ordered) {
+      if (key.length > LONGEST_KEY) {
+        throw new SQLException(
+            "a key has %s bytes, expected at most %s".formatted(key.length, LONGEST_KEY),
+            "22001",
+            TOO_LONG);
+      }
+      length += Short.BYTES + key.length;
+    }
+    ByteBuffer bytes = ByteBuffer.allocate(length);
+    for (byte[] key : ordered) {
+      bytes.putShort((short) key.length).put(key);
+    }
+    return bytes.array();
+  }
+
+  private byte[] charges(byte[][] ordered) {
+    ByteBuffer bytes = ByteBuffer.allocate(keys.size() * NUMBERS * Long.BYTES);
+    int number = 0;
+    for (List<Charge> batch : batches) {
+      long size = batch.size();
+      for (Charge charge : batch) {
+        bytes
+            .putLong(size)
+            .putLong(place(number++, ordered))
+            .putLong(number(charge.op()))
+            .putLong(charge.incrementNanos())
+            .putLong(charge.offsetNanos())
+            .putLong(until(charge));
+        size = 0;
+      }
+    }
+    return bytes.array();
+  }
+}

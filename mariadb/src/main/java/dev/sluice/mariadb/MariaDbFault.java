@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.mariadb;
+
+import dev.sluice.remote.ChargeOutcome;
+import dev.sluice.remote.RemoteCall.NotSentException;
+import dev.sluice.remote.sql.SqlCall.TryAgainException;
+import dev.sluice.remote.sql.SqlFault;
+import dev.sluice.store.StoreException;
+import java.sql.SQLException;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The meaning of a failed call. Immutable.
+ *
+ * @param cause what the driver threw
+ * @param code the error number of MariaDB, 0 if it has none
+ * @param state its SQLSTATE, empty if it has none
+ * @param isRefusal whether the procedure rolled the call back, so that it has charged nothing
+ */
+record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
+    implements SqlFault {
+
+  private static final int NO_PROCEDURE = 1305;
+  private static final int NO_TABLE = 1146;
+  private static final int NO_RIGHT = 1370;
+  private static final int COMMIT_FAILED = 1180;
+
+  /** Only reads are possible: the server is a replica, or an operator has set {@code read_only}. */
+  private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
+
+  /** The disk or the table is full, or there are too many connections of all or of this user. */
+  private static final Set<Integer> OUTAGES = Set.of(1021, 1030, 1040, 1114, 1203, 1226);
+
+  static MariaDbFault of(@Nullable Throwable failure) {
+    Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
+    SQLException its = sql(cause);
+    int code = its == null ? 0 : its.getErrorCode();
+    String state = its == null || its.getSQLState() == null ? "" : its.getSQLState();
+    boolean isKnown =
+        cause instanceof NotSentException
+            || its instanceof TryAgainException
+            || its instanceof MariaDbCall.NotCommittedException;
+    boolean isError =
+        code != 0 && code != COMMIT_FAILED && !state.startsWith("08") && !state.equals("70100");
+    return new MariaDbFault(cause, code, state, isKnown || isError);
+  }
+
+  private static @Nullable SQLException sql(Throwable failure) {
+    for (Throwable at = failure; at != null; at = at.getCause()) {
+      if (at instanceof SQLException its) {
+        return its;
+      }
+    }
+    return null;
+  }
+
+  private boolean neverLeft() {
+    return cause instanceof NotSentException;
+  }
+
+  /**
+   * Whether the fault may be that of one batch: a deadlock, a locked row, a key that is too long.
+   */
+  @Override
+  public boolean wasNotBegun() {
+    return isRefusal && !neverLeft() && !isOutage() && !state.startsWith("42");
+  }
+
+  @Override
+  public boolean passes() {
+    return state.startsWith("40");
+  }
+
+  @Override
+  public boolean isOutage() {
+    return neverLeft()
+        || state.isEmpty()
+        || state.startsWith("08") // the connection
+        || state.startsWith("28") // the login
+        || OUTAGES.contains(code)
+        || READ_ONLY.contains(code);
+  }
+
+  @Override
+  public boolean breaksConnection() {
+    return !isRefusal || READ_ONLY.contains(code);
+  }
+
+  @Override
+  public boolean isLostStatement() {
+    return false;
+  }
+
+  @Override
+  public String words() {
+    Throwable at = cause;
+    while (at instanceof NotSentException && at.getCause() != null) {
+      at = at.getCause();
+    }
+    String message = at.getMessage();
+    String said = message == null ? at.getClass().getSimpleName() : message;
+    String line =
+        said.replaceFirst("^\\((conn|conn:|conn=)[^)]*\\) *", "")
+            .replaceAll("\\s+", " ")
+            .replaceAll("[. ]+$", "");
+    return switch (code) {
+      case NO_PROCEDURE, NO_TABLE -> line + "; run MariaDbStore.create";
+      case NO_RIGHT -> line + "; run MariaDbStore.create with this user";
+      default -> line;
+    };
+  }
+
+  @Override
+  public StoreException exception(String server) {
+    return ChargeOutcome.by(isRefusal).exception(server + ": " + words(), cause);
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.mariadb;
+
+import dev.sluice.remote.RemoteStore;
+import dev.sluice.store.BucketStore;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletionStage;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store for several processes that keeps buckets in MariaDB. Procedures decide inside the
+ * database, by its clock, in one round trip.
+ *
+ * <pre>{@code
+ * MariaDbStore.create(dataSource, null); // once
+ * try (BucketStore store = MariaDbStore.builder(dataSource).prefix("shop:").open()) {
+ *   Limiter limiter = Limiter.of(limits, store);
+ *   …
+ * }
+ * }</pre>
+ *
+ * <p>What a crash of the database may undo depends on its {@code innodb_flush_log_at_trx_commit}:
+ * nothing with 1, the spends of the last second with 0 and 2.
+ *
+ * <p>A batch is atomic. Concurrent callers share calls to the database, on a few connections that
+ * the store takes from the data source and keeps. A charge is sent at most once: if its answer is
+ * lost, it fails although it may have been made.
+ *
+ * <p>Every charge ends by the time-out. A caller that no longer wants the answer cancels the future
+ * of {@link #chargeAsync}; a batch that was not sent yet is then not charged. Actions chained to
+ * that future run on threads that may block. Thread-safe; {@link #charge} and {@link #ping} block
+ * for a round trip (and throw on the store's own threads, where they would deadlock), {@link
+ * #chargeAsync} never.
+ */
+public final class MariaDbStore implements BucketStore {
+
+  private final RemoteStore remote;
+
+  MariaDbStore(RemoteStore remote) {
+    this.remote = remote;
+  }
+
+  /**
+   * Returns a builder of a store.
+   *
+   * @param source opens connections, or lends them from a pool, which the store keeps while it is
+   *     open. Their time-out for connecting should be a few seconds
+   * @return a builder
+   */
+  public static MariaDbStoreBuilder builder(DataSource source) {
+    return new MariaDbStoreBuilder(source);
+  }
+
+  /**
+   * Creates the table and the procedures, or brings them to this version. Needs a user that may
+   * create tables and routines. A table that exists keeps its buckets.
+   *
+   * @param source the database
+   * @param user a user that may use the store, and nothing else of it, such as {@code app@%}; null
+   *     for the owner only
+   * @throws SQLException if the database refuses; a second call continues where the first has ended
+   */
+  public static void create(DataSource source, @Nullable String user) throws SQLException {
+    try (Connection connection = source.getConnection()) {
+      MariaDbDialect.create(connection, user);
+    }
+  }
+
+  @Override
+  public List<Reading> charge(List<Charge> charges) {
+    return remote.charge(charges);
+  }
+
+  @Override
+  public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+    return remote.chargeAsync(charges);
+  }
+
+  @Override
+  public BucketStore forOneCall() {
+    return remote.forOneCall();
+  }
+
+  @Override
+  public OptionalLong nowNanos() {
+    return remote.nowNanos();
+  }
+
+  @Override
+  public void ping() {
+    remote.ping();
+  }
+
+  /**
+   * Waits up to the time-out for refunds in flight, then closes the connections, which returns them
+   * to their pool; requests still outstanding fail.
+   */
+  @Override
+  public void close() {
+    remote.close();
+  }
+
+  @Override
+  public String toString() {
+    return remote.toString();
+  }
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.mariadb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.store.StoreException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.mariadb.jdbc.MariaDbDataSource;
+
+/** A store on a real MariaDB: its connections, its bad days, its rights. */
+@Tag("slow")
+final class MariaDbStoreTest {
+
+  private static final long HOUR = TimeUnit.HOURS.toNanos(1);
+  private static final Duration PATIENT = Duration.ofSeconds(20);
+
+  private TestDatabase database;
+
+  @BeforeEach
+  void aDatabase() throws SQLException {
+    database = new TestDatabase();
+  }
+
+  private static Charge spend(String key, int burst) {
+    return new Charge(key, Op.SPEND, HOUR, burst * HOUR, Effect.NO_END);
+  }
+
+  private static boolean granted(BucketStore store, Charge charge) {
+    Reading found = store.charge(List.of(charge)).get(0);
+    return charge.passes(found.nowNanos(), found.tatNanos());
+  }
+
+  private MariaDbStoreBuilder builder() throws SQLException {
+    return MariaDbStore.builder(database.source()).timeout(PATIENT);
+  }
+
+  private static void await(org.awaitility.core.ThrowingRunnable event) {
+    Awaitility.await().atMost(Duration.ofMinutes(1)).ignoreExceptions().untilAsserted(event);
+  }
+
+  /** Two connections insert and lock the same keys, in calls of several callers. */
+  @Test
+  void batches_byManyThreads_grantTheBurst() throws Exception {
+    AtomicInteger granted = new AtomicInteger();
+    try (BucketStore store = builder().denials(Duration.ZERO).connections(4).open()) {
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < 32; i++) {
+        boolean forwards = i % 2 == 0;
+        threads.add(
+            new Thread(
+                () -> {
+                  for (int j = 0; j < 20; j++) {
+                    Charge hot = spend("1:hot", 200);
+                    Charge cold = spend("1:" + j, 9_999);
+                    List<Reading> found =
+                        store.charge(forwards ? List.of(hot, cold) : List.of(cold, hot));
+                    Reading its = found.get(forwards ? 0 : 1);
+                    if (hot.passes(its.nowNanos(), its.tatNanos())) {
+                      granted.incrementAndGet();
+                    }
+                  }
+                }));
+      }
+      threads.forEach(Thread::start);
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    }
+    assertThat(granted).hasValue(200);
+  }
+
+  @Test
+  void open_withoutTheProcedures_saysWhatToRun() throws SQLException {
+    database.execute("DROP PROCEDURE sluice_charge_v1");
+    assertThatThrownBy(() -> builder().open())
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("found no procedures of this version that root@")
+        .hasMessageContaining("run MariaDbStore.create");
+  }
+
+  @Test
+  void open_ofADatabaseThatIsAway_succeeds_andChargesFail() throws SQLException {
+    MariaDbDataSource away = new MariaDbDataSource("jdbc:mariadb://127.0.0.1:1/none");
+    try (BucketStore store = MariaDbStore.builder(away).open()) {
+      assertThatThrownBy(() -> granted(store, spend("1:a", 1)))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("nothing was charged");
+    }
+  }
+
+  @Test
+  void procedureThatSomebodyDrops_saysWhatToRun_andWorksAfterIt() throws SQLException {
+    try (BucketStore store = builder().open()) {
+      assertThat(granted(store, spend("1:a", 9))).isTrue();
+      database.execute("DROP PROCEDURE sluice_charge_v1");
+      assertThatThrownBy(() -> granted(store, spend("1:a", 9)))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("run MariaDbStore.create")
+          .hasMessageContaining("nothing was charged");
+      MariaDbStore.create(database.source(), null);
+      await(() -> assertThat(granted(store, spend("1:a", 9))).isTrue());
+    }
+  }
+
+  /** A length that needs more than two bytes, too. */
+  @ParameterizedTest
+  @ValueSource(ints = {3_073, 65_537})
+  void keyThatIsTooLong_failsAlone(int length) throws SQLException {
+    try (BucketStore store = builder().connections(1).open()) {
+      String text = "x".repeat(length);
+      List<CompletableFuture<List<Reading>>> answers = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        String key = i == 10 ? text : "1:" + i;
+        answers.add(store.chargeAsync(List.of(spend(key, 1))).toCompletableFuture());
+      }
+      for (int i = 0; i < 20; i++) {
+        if (i != 10) {
+          assertThat(answers.get(i).join()).hasSize(1);
+        }
+      }
+      assertThatThrownBy(answers.get(10)::join)
+          .hasCauseInstanceOf(StoreException.class)
+          .hasMessageContaining("expected at most 3072")
+          .hasMessageContaining("nothing was charged");
+      assertThat(granted(store, spend("x".repeat(3_072), 1))).isTrue();
+    }
+  }
+
+  @Test
+  void rowThatIsLocked_failsOnlyTheCallersOfItsKey() throws SQLException {
+    try (BucketStore store = builder().timeout(Duration.ofSeconds(6)).connections(1).open();
+        Connection other = database.source().getConnection();
+        Statement statement = other.createStatement()) {
+      var unused = store.charge(List.of(spend("1:hot", 9)));
+      other.setAutoCommit(false);
+      statement.execute("SELECT * FROM sluice_bucket WHERE bucket = '1:hot' FOR UPDATE");
+      CompletableFuture<List<Reading>> first =
+          store.chargeAsync(List.of(spend("1:other", 9))).toCompletableFuture();
+      CompletableFuture<List<Reading>> hot =
+          store.chargeAsync(List.of(spend("1:hot", 9))).toCompletableFuture();
+      CompletableFuture<List<Reading>> cold =
+          store.chargeAsync(List.of(spend("1:cold", 9))).toCompletableFuture();
+      assertThat(first.join()).hasSize(1);
+      assertThat(cold.join()).hasSize(1);
+      assertThatThrownBy(hot::join)
+          .hasCauseInstanceOf(StoreException.class)
+          .hasMessageContaining("another transaction keeps a bucket of the call locked")
+          .hasMessageContaining("nothing was charged");
+      other.rollback();
+      assertThat(IntStream.range(0, 9).filter(i -> granted(store, spend("1:hot", 9))).count())
+          .as("what was left")
+          .isEqualTo(8);
+    }
+  }
+
+  /** The other user locks b, then a, while the call has locked a and waits for b. */
+  @Test
+  void deadlockWithAnotherUserOfTheTable_isTriedAgain() throws Exception {
+    try (BucketStore store = builder().open();
+        Connection other = database.source().getConnection();
+        Statement statement = other.createStatement()) {
+      List<Charge> both = List.of(spend("a", 9), spend("b", 9));
+      var unused = store.charge(both);
+      other.setAutoCommit(false);
+      // The transaction that has changed most is not the one that ends.
+      statement.execute("INSERT INTO sluice_bucket SELECT seq, 0 FROM seq_1_to_100");
+      statement.execute("UPDATE sluice_bucket SET tat = tat WHERE bucket = 'b'");
+      CompletableFuture<List<Reading>> answer = store.chargeAsync(both).toCompletableFuture();
+      await(
+          () ->
+              assertThat(
+                      database.number(
+                          "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state ="
+                              + " 'LOCK WAIT'"))
+                  .isEqualTo(1));
+      statement.execute("SELECT * FROM sluice_bucket WHERE bucket = 'a' FOR UPDATE");
+      other.rollback();
+      assertThat(answer.get(60, TimeUnit.SECONDS)).hasSize(2);
+      assertThat(granted(store, spend("a", 3))).isTrue();
+      assertThat(granted(store, spend("a", 3))).isFalse();
+    }
+  }
+
+  @Test
+  void connectionsThatTheServerEnds_areReplaced() throws SQLException {
+    try (BucketStore store = builder().open()) {
+      assertThat(granted(store, spend("1:a", 9))).isTrue();
+      try (Connection connection = database.source().getConnection();
+          Statement statement = connection.createStatement()) {
+        List<Long> sessions = new ArrayList<>();
+        try (var rows =
+            statement.executeQuery(
+                "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <>"
+                    + " CONNECTION_ID()")) {
+          while (rows.next()) {
+            sessions.add(rows.getLong(1));
+          }
+        }
+        assertThat(sessions).hasSize(2);
+        for (long session : sessions) {
+          statement.execute("KILL " + session);
+        }
+      }
+      await(() -> assertThat(granted(store, spend("1:b", 9_999))).isTrue());
+    }
+  }
+
+  @Test
+  void userWithTheLeastRights_decides_andMayNotReadTheTable() throws SQLException {
+    String user = "least" + Long.toHexString(System.nanoTime());
+    database.execute("CREATE USER " + user + "@localhost", "CREATE USER " + user + "@'127.0.0.1'");
+    MariaDbStore.create(database.source(), user + "@127.0.0.1");
+    try (BucketStore store = MariaDbStore.builder(database.source(user)).timeout(PATIENT).open()) {
+      assertThat(granted(store, spend("1:a", 1))).isTrue();
+      assertThat(granted(store, spend("1:a", 1))).isFalse();
+    }
+    try (Connection connection = database.source(user).getConnection();
+        Statement statement = connection.createStatement()) {
+      assertThatThrownBy(() -> statement.executeQuery("SELECT * FROM sluice_bucket"))
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("denied");
+    }
+    assertThatThrownBy(
+            () ->
+                MariaDbStore.builder(database.source(user)).clock(() -> 1).timeout(PATIENT).open())
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("found no procedures of this version");
+  }
+
+  @Test
+  void clean_deletesFullBuckets_andWaitsForNobody() throws SQLException {
+    try (BucketStore store = builder().open()) {
+      for (int i = 0; i < 20; i++) {
+        var unused = store.charge(List.of(new Charge("1:" + i, Op.SPEND, 1, 1, Effect.NO_END)));
+      }
+      assertThat(granted(store, spend("2:live", 1))).isTrue();
+    }
+    try (Connection other = database.source().getConnection();
+        Statement lock = other.createStatement()) {
+      other.setAutoCommit(false);
+      lock.execute("SELECT * FROM sluice_bucket WHERE bucket = '1:7' FOR UPDATE");
+      database.execute("CALL sluice_clean_v1('', 10)", "CALL sluice_clean_v1('1:17', 100)");
+      database.execute("CALL sluice_clean_v1('', 100)");
+      other.rollback();
+    }
+    assertThat(database.number("SELECT COUNT(*) FROM sluice_bucket")).isEqualTo(2);
+  }
+}

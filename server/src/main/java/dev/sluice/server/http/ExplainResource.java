@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.http;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.IpAddress;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleBook.Explanation;
+import dev.sluice.rules.RuleBook.Explanation.PassedOver;
+import dev.sluice.rules.RuleMatch;
+import dev.sluice.rules.RuleMatch.RuleCharge;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.Caller;
+import dev.sluice.server.access.Permission;
+import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.stats.Denials;
+import dev.sluice.server.stats.Denials.Denial;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.PlainRequest;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.web.UnusableRequestException;
+import dev.sluice.web.WebRequest;
+import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.WireException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code POST /v1/explain}: why an id of a limit is denied, and which rule a request meets. The
+ * answer has the same facts as fields, and as lines for people. Charges nothing.
+ */
+final class ExplainResource extends JsonResource {
+
+  private static final JsonFactory JSON = new JsonFactory();
+
+  private final Limiter limiter;
+  private final AsyncLimiter async;
+  private final RuntimeLimits runtime;
+  private final Denials denials;
+
+  ExplainResource(Limiter limiter, RuntimeLimits runtime, Denials denials) {
+    this.limiter = limiter;
+    this.async = limiter.async();
+    this.runtime = runtime;
+    this.denials = denials;
+  }
+
+  @Override
+  CompletionStage<AggregatedHttpResponse> answer(ServiceRequestContext context, byte[] json) {
+    Queries.require(context, List.of());
+    Question question = Question.read(json);
+    Caller caller = AccessPart.caller(context);
+    List<String> ruleLines = question.method == null ? List.of() : rules(question, caller);
+    String limit = question.limit;
+    String id = question.id;
+    if (limit == null || id == null) {
+      return CompletableFuture.completedFuture(answer(null, ruleLines));
+    }
+    Transaction transaction =
+        caller.lookUp(List.of(limit), () -> limiter.transaction(limit, id).withCost(0));
+    return async
+        .check(transaction)
+        .thenCombine(
+            async.check(transaction.withCost(1)),
+            (state, one) ->
+                answer(
+                    new Bucket(
+                        DecisionWriter.ofOne(state),
+                        DecisionWriter.ofOne(one),
+                        transaction,
+                        caller),
+                    ruleLines));
+  }
+
+  private AggregatedHttpResponse answer(@Nullable Bucket bucket, List<String> ruleLines) {
+    List<String> lines = new ArrayList<>(bucket == null ? List.of() : lines(bucket));
+    lines.addAll(ruleLines);
+    return Answers.json(
+        HttpStatus.OK,
+        json -> {
+          json.writeStartObject();
+          if (bucket != null) {
+            write(bucket, json);
+          }
+          if (!ruleLines.isEmpty()) {
+            writeLines("rules", ruleLines, json);
+          }
+          writeLines("lines", lines, json);
+          json.writeEndObject();
+        });
+  }
+
+  private static void writeLines(String field, List<String> lines, JsonGenerator json)
+      throws IOException {
+    json.writeArrayFieldStart(field);
+    for (String line : lines) {
+      json.writeString(line);
+    }
+    json.writeEndArray();
+  }
+
+  /** The state of a bucket, and the decision that the next request with the cost 1 would get. */
+  private record Bucket(Decision state, Decision next, Transaction transaction, Caller caller) {
+
+    String limit() {
+      return transaction.name().name();
+    }
+
+    boolean showsDenials() {
+      return caller.may(Permission.ADMIN);
+    }
+  }
+
+  private void write(Bucket bucket, JsonGenerator json) throws IOException {
+    json.writeObjectFieldStart("bucket");
+    DecisionWriter.writeInto(bucket.state, false, json);
+    json.writeEndObject();
+    Limits limits = limiter.limits().get();
+    LimitOverride override = limits.overrideFor(bucket.transaction.name(), bucket.transaction.id());
+    json.writeStringField("limitedBy", limitedBy(bucket, override));
+    Penalty penalty = limits.penaltyFor(bucket.transaction.name(), bucket.transaction.id());
+    if (penalty != null) {
+      json.writeObjectFieldStart("penalty");
+      json.writeStringField("until", penalty.until().toString());
+      json.writeStringField("comment", penalty.comment());
+      json.writeEndObject();
+    }
+    json.writeBooleanField("keepsDenials", denials.keepsLast());
+    if (bucket.showsDenials()) {
+      json.writeArrayFieldStart("denials");
+      for (Denial denial : denials.last(bucket.limit(), bucket.transaction.id())) {
+        json.writeStartObject();
+        denial.write(denial.id(), json);
+        json.writeEndObject();
+      }
+      json.writeEndArray();
+      json.writeStringField("idInDenialLog", denials.idInLog(bucket.transaction.id()));
+    }
+  }
+
+  private String limitedBy(Bucket bucket, @Nullable LimitOverride override) {
+    return override == null
+        ? bucket.transaction.quota() == null ? "nothing" : "default"
+        : runtime.isKept(override)
+            ? "override set at run time"
+            : "override deployed with the limits";
+  }
+
+  private List<String> lines(Bucket bucket) {
+    List<String> lines = new ArrayList<>();
+    Limits limits = limiter.limits().get();
+    String id = SafeText.printable(bucket.transaction.id());
+    Quota quota = bucket.transaction.quota();
+    LimitOverride override = limits.overrideFor(bucket.transaction.name(), bucket.transaction.id());
+    if (quota == null) {
+      lines.add("%s does not limit %s".formatted(bucket.limit(), id));
+    } else {
+      lines.add(
+          "%s of %s: %s of %s tokens left, %s"
+              .formatted(
+                  bucket.limit(),
+                  id,
+                  bucket.state.remaining(),
+                  quota.burst(),
+                  bucket.next.allowed()
+                      ? "a request passes now"
+                      : "a request passes in " + time(bucket.next.retryInNanos())));
+      lines.add(
+          "limited by the %s: %s per %s, burst %s"
+              .formatted(
+                  limitedBy(bucket, override),
+                  quota.count(),
+                  GoDuration.shortened(quota.period()),
+                  quota.burst()));
+    }
+    if (bucket.state.degraded()) {
+      lines.add(
+          "the store does not answer; the failure rule %s decides"
+              .formatted(bucket.state.decidedBy().word()));
+    }
+    Penalty penalty = limits.penaltyFor(bucket.transaction.name(), bucket.transaction.id());
+    if (penalty != null) {
+      lines.add(
+          "penalty until %s%s"
+              .formatted(
+                  penalty.until(),
+                  penalty.comment().isEmpty() ? "" : ": " + SafeText.printable(penalty.comment())));
+    }
+    addDenials(bucket, lines);
+    return lines;
+  }
+
+  private void addDenials(Bucket bucket, List<String> lines) {
+    if (!denials.keepsLast()) {
+      lines.add("last denials are not kept; start the server with --top-denied");
+    } else if (!bucket.showsDenials()) {
+      lines.add("last denials are shown only with the role admin");
+    } else {
+      List<Denial> last = denials.last(bucket.limit(), bucket.transaction.id());
+      if (last.isEmpty()) {
+        lines.add("no denial is kept");
+      }
+      last.forEach(denial -> lines.add(SafeText.printable(line(denial))));
+    }
+  }
+
+  private static String line(Denial denial) {
+    String method = denial.asked().method();
+    String rule = denial.asked().rule();
+    return "denied at %s, door %s%s%s: cost %s, retry in %s, decided by %s%s"
+        .formatted(
+            denial.at(),
+            denial.asked().door(),
+            method == null ? "" : ", %s %s".formatted(method, denial.asked().path()),
+            rule == null ? "" : ", rule " + rule,
+            denial.cost(),
+            time(denial.retryInNanos()),
+            denial.decidedBy(),
+            denial.penalized() ? " with a penalty" : "");
+  }
+
+  /** Returns a time in seconds, or in milliseconds below one second; rounded up. */
+  private static String time(long nanos) {
+    Duration whole =
+        nanos < 1_000_000_000
+            ? Duration.ofMillis((nanos + 999_999) / 1_000_000)
+            : Duration.ofSeconds((nanos - 1) / 1_000_000_000 + 1);
+    return GoDuration.shortened(whole);
+  }
+
+  /** Explains which rule each reading of a request meets. */
+  private List<String> rules(Question question, Caller caller) {
+    if (!caller.mayUseAll()) {
+      throw RefusedException.forbidden(
+          "the rules name limits beyond those of the token; explaining them needs a token without limits",
+          null);
+    }
+    Limits limits = limiter.limits().get();
+    RuleBook book = RuleBook.of(limits);
+    if (!book.hasRequestRules()) {
+      return List.of("there are no rules for requests");
+    }
+    List<String> lines = new ArrayList<>();
+    try {
+      List<RequestFacts> readings = book.readings(question.request(), ClientAddress.direct());
+      for (RequestFacts reading : readings) {
+        if (readings.size() > 1) {
+          lines.add(
+              "read as %s %s:".formatted(reading.method(), SafeText.printable(reading.pathText())));
+        }
+        addRules(book.explain(reading), book, limits, lines);
+      }
+    } catch (UnusableRequestException e) {
+      lines.add("the request cannot be charged: " + e.detail());
+    }
+    return lines;
+  }
+
+  private static void addRules(Explanation why, RuleBook book, Limits limits, List<String> lines) {
+    for (PassedOver rule : why.passedOver()) {
+      lines.add("%s:%s: not this rule: %s".formatted(book.file(), rule.line(), rule.reason()));
+    }
+    Explanation.Unusable unusable = why.unusable();
+    RuleMatch match = why.match();
+    if (unusable != null) {
+      lines.add(
+          "%s:%s: cannot be charged: %s"
+              .formatted(book.file(), unusable.line(), unusable.detail()));
+    } else if (match == null) {
+      lines.add("no rule matches: nothing is charged");
+    } else {
+      String all =
+          switch (match.verdict()) {
+            case UNLIMITED -> ": unlimited";
+            case DENIES -> ": always denied";
+            case CHARGES -> match.charges().isEmpty() ? ": nothing" : "";
+          };
+      lines.add("%s:%s: this rule%s".formatted(book.file(), match.line(), all));
+      match.charges().forEach(charge -> lines.add("  " + shown(charge, limits)));
+    }
+  }
+
+  private static String shown(RuleCharge charge, Limits limits) {
+    String shadow = charge.shadow() ? ", in shadow" : "";
+    try {
+      Transaction transaction = charge.transaction(limits);
+      return "%s of %s, cost %s%s"
+          .formatted(charge.limit(), SafeText.printable(transaction.id()), charge.cost(1), shadow);
+    } catch (InvalidRequestException e) {
+      return "%s%s, cannot be charged: %s".formatted(charge.limit(), shadow, e.getMessage());
+    }
+  }
+
+  /**
+   * The body of the request.
+   *
+   * @param limit the limit to explain, null for none
+   * @param id the id of the limit, null for none
+   * @param method the method of a request whose rules are explained, null for none
+   */
+  private record Question(
+      @Nullable String limit,
+      @Nullable String id,
+      @Nullable String method,
+      String target,
+      @Nullable String client,
+      Map<String, String> headers) {
+
+    private static final List<String> FIELDS = List.of("limit", "id", "method", "target", "client");
+
+    static Question read(byte[] body) {
+      Map<String, String> texts = new LinkedHashMap<>();
+      Map<String, String> headers = new LinkedHashMap<>();
+      try (JsonParser json = JSON.createParser(body)) {
+        require(json.nextToken() == JsonToken.START_OBJECT, null, "found no JSON object");
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+          String field = json.currentName();
+          if (field.equals("headers")) {
+            require(json.nextToken() == JsonToken.START_OBJECT, field, "expected an object");
+            while (json.nextToken() == JsonToken.FIELD_NAME) {
+              String name = json.currentName();
+              headers.put(name, text(json, "headers." + name));
+            }
+          } else {
+            require(
+                FIELDS.contains(field),
+                SafeText.quote(field),
+                "found an unknown field, expected limit, id, method, target, client or headers");
+            texts.put(field, text(json, field));
+          }
+        }
+        require(json.nextToken() == null, null, "found more after the JSON object");
+      } catch (IOException e) {
+        throw new WireException(null, "the body is not valid JSON");
+      }
+      return of(texts, headers);
+    }
+
+    private static Question of(Map<String, String> texts, Map<String, String> headers) {
+      require(
+          texts.containsKey("limit") == texts.containsKey("id"),
+          texts.containsKey("limit") ? "id" : "limit",
+          "is missing, expected both limit and id");
+      require(
+          texts.containsKey("method") == texts.containsKey("target"),
+          texts.containsKey("method") ? "target" : "method",
+          "is missing, expected both method and target");
+      require(
+          texts.containsKey("limit") || texts.containsKey("method"),
+          null,
+          "expected limit and id, or method and target, or all four");
+      String client = texts.get("client");
+      require(
+          client == null || IpAddress.parse(client) != null, "client", "expected an IP address");
+      return new Question(
+          texts.get("limit"),
+          texts.get("id"),
+          texts.get("method"),
+          texts.getOrDefault("target", ""),
+          client,
+          headers);
+    }
+
+    private static String text(JsonParser json, String field) throws IOException {
+      require(json.nextToken() == JsonToken.VALUE_STRING, field, "expected a text");
+      return json.getText();
+    }
+
+    private static void require(boolean holds, @Nullable String field, String message) {
+      if (!holds) {
+        throw new WireException(field, message);
+      }
+    }
+
+    PlainRequest request() {
+      try {
+        PlainRequest.Builder request = WebRequest.builder(String.valueOf(method), target);
+        headers.forEach(request::header);
+        return request.peer(client).build();
+      } catch (IllegalArgumentException e) {
+        throw new WireException("target", String.valueOf(e.getMessage()));
+      }
+    }
+  }
+}

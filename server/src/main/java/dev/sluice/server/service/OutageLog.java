@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.service;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.sluice.Decision;
+import dev.sluice.Decision.DecidedBy;
+import dev.sluice.FailureRule;
+import dev.sluice.LimiterObserver;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.limit.LimitName;
+import dev.sluice.server.base.Periodic;
+import dev.sluice.server.base.Plurals;
+import dev.sluice.server.service.ServerConfig.Storage;
+import dev.sluice.store.BucketStore;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.StringJoiner;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Logs outages of the store: at the start how each limit is decided, each minute what was decided
+ * meanwhile, and a summary at the end. Thread-safe.
+ *
+ * <p>An outage lasts while at least one server of the store is marked down.
+ */
+final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(OutageLog.class);
+
+  private final BucketStore.Observer next;
+  private final String rules;
+  private final LongSupplier nanoTime;
+  private final Map<DecidedBy, LongAdder> allowed = counters();
+  private final Map<DecidedBy, LongAdder> denied = counters();
+  private final LongAdder failed = new LongAdder();
+  private final ScheduledExecutorService clock =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "sluice-outages");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  @GuardedBy("this")
+  private final TreeSet<String> down = new TreeSet<>();
+
+  @GuardedBy("this")
+  private long sinceNanos;
+
+  @GuardedBy("this")
+  private @Nullable Future<?> everyMinute;
+
+  private volatile boolean isOut;
+
+  /**
+   * Makes a log.
+   *
+   * @param storage has the failure rules
+   * @param next receives the events of the store too
+   */
+  OutageLog(Storage storage, BucketStore.Observer next) {
+    this(storage, next, System::nanoTime);
+  }
+
+  OutageLog(Storage storage, BucketStore.Observer next, LongSupplier nanoTime) {
+    this.next = next;
+    this.nanoTime = nanoTime;
+    this.rules = rules(storage);
+  }
+
+  private static Map<DecidedBy, LongAdder> counters() {
+    Map<DecidedBy, LongAdder> counters = new EnumMap<>(DecidedBy.class);
+    for (DecidedBy one : DecidedBy.values()) {
+      counters.put(one, new LongAdder());
+    }
+    return counters;
+  }
+
+  /** Returns for each limit with a failure rule of its own, and for all others, what decides. */
+  private static String rules(Storage storage) {
+    StringJoiner rules = new StringJoiner("; ");
+    new TreeMap<>(storage.onFailureByLimit())
+        .forEach((limit, rule) -> rules.add("%s: %s".formatted(limit, words(rule))));
+    String others = storage.onFailureByLimit().isEmpty() ? "all limits" : "all other limits";
+    return rules.add("%s: %s".formatted(others, words(storage.onFailure()))).toString();
+  }
+
+  private static String words(FailureRule rule) {
+    return rule.equals(FailureRule.fail())
+        ? "fail, requests get an error"
+        : rule.equals(FailureRule.allow())
+            ? "allow, requests pass"
+            : rule.equals(FailureRule.deny())
+                ? "deny, requests are denied"
+                : rule + " in the memory of this server";
+  }
+
+  @Override
+  public void changed(String server, State state, String reason) {
+    next.changed(server, state, reason);
+    if (state == State.DOWN) {
+      markedDown(server, reason);
+    } else {
+      markedUp(server);
+    }
+  }
+
+  private synchronized void markedDown(String server, String reason) {
+    boolean begins = down.isEmpty();
+    if (!down.add(server)) {
+      return;
+    }
+    if (!begins) {
+      log.warn("the store {} is marked down too ({})", server, reason);
+      return;
+    }
+    sinceNanos = nanoTime.getAsLong();
+    failed.reset();
+    allowed.values().forEach(LongAdder::reset);
+    denied.values().forEach(LongAdder::reset);
+    isOut = true;
+    log.warn("the store {} is marked down ({}); until it answers: {}", server, reason, rules);
+    if (!clock.isShutdown()) {
+      Runnable report = Periodic.task(log, "reporting the outage of the store", this::minute);
+      everyMinute = clock.scheduleAtFixedRate(report, 1, 1, TimeUnit.MINUTES);
+    }
+  }
+
+  private synchronized void markedUp(String server) {
+    if (!down.remove(server)) {
+      return;
+    }
+    if (!down.isEmpty()) {
+      log.warn(
+          "the store {} answers again; still marked down: {}", server, String.join(", ", down));
+      return;
+    }
+    isOut = false;
+    if (everyMinute != null) {
+      everyMinute.cancel(false);
+    }
+    log.warn("the store {} answers again after {}; {}", server, lasted(), counts());
+  }
+
+  /** Reports what was decided since the start of the outage. */
+  synchronized void minute() {
+    if (!down.isEmpty()) {
+      log.warn("the store {} is down for {}; {}", String.join(", ", down), lasted(), counts());
+    }
+  }
+
+  @GuardedBy("this")
+  private String lasted() {
+    long seconds = TimeUnit.NANOSECONDS.toSeconds(nanoTime.getAsLong() - sinceNanos);
+    return GoDuration.shortened(Duration.ofSeconds(seconds));
+  }
+
+  private String counts() {
+    StringJoiner counts = new StringJoiner(", ");
+    for (DecidedBy rule : DecidedBy.values()) {
+      long passed = allowed.getOrDefault(rule, failed).sum();
+      long refused = denied.getOrDefault(rule, failed).sum();
+      if (rule != DecidedBy.STORE && passed + refused > 0) {
+        counts.add("%s: %s allowed and %s denied".formatted(rule.word(), passed, refused));
+      }
+    }
+    return "spends decided by failure rules: %s; %s of the store failed"
+        .formatted(
+            counts.length() == 0 ? "none" : counts.toString(), Plurals.of(failed.sum(), "call"));
+  }
+
+  @Override
+  public void decided(Act act, Decision decision, long elapsedNanos) {
+    if (isOut && act == Act.SPEND && decision.degraded()) {
+      (decision.allowed() ? allowed : denied)
+          .getOrDefault(decision.decidedBy(), failed)
+          .increment();
+    }
+  }
+
+  /** Does nothing: only the memory store, which has no outages, decides many spends at a time. */
+  @Override
+  public void spent(LimitName limit, Spent spends, long elapsedNanos) {}
+
+  @Override
+  public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
+    if (isOut && failure != null) {
+      failed.increment();
+    }
+  }
+
+  @Override
+  public void called(String server, Result result, int batches, int charges, long elapsedNanos) {
+    next.called(server, result, batches, charges, elapsedNanos);
+  }
+
+  @Override
+  public void refused(String server, Refusal why) {
+    next.refused(server, why);
+  }
+
+  @Override
+  public void deniedFromMemory() {
+    next.deniedFromMemory();
+  }
+
+  @Override
+  public void close() {
+    clock.shutdownNow();
+  }
+}

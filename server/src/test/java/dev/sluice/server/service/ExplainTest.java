@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.server.access.Tokens;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.service.ServerConfig.Control;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Telemetry;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What {@code POST /v1/explain} answers, and to whom. */
+class ExplainTest {
+
+  private static final String OPS = Tokens.fresh();
+  private static final String READER = Tokens.fresh();
+  private static final String SCOPED = Tokens.fresh();
+  private static final String DECIDER = Tokens.fresh();
+  private static final String BUCKET = "{\"limit\":\"PerId\",\"id\":\"ann\"}";
+  private static final String REQUEST = "{\"method\":\"GET\",\"target\":\"/shop?x=1\"}";
+
+  @TempDir private Path folder;
+  private Service service;
+
+  private void start(boolean topDenied) throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            """
+            limits:
+              PerId: {id: string, burst: 1, count: 1, period: 1h}
+              Other: {id: string, burst: 1, count: 1, period: 1h}
+            overrides:
+              - PerId: {burst: 9, count: 9, period: 1h, ids: [vip]}
+            rules:
+              - {path: /health, unlimited: true}
+              - {path: /shop/**, methods: [POST], limit: PerId, id: "{path}"}
+              - {path: /**, limit: PerId, id: all}
+            """);
+    Path tokens =
+        Files.writeString(
+            folder.resolve("tokens.yml"),
+            """
+            tokens:
+              - {name: ops, sha256: %s, roles: [decide, read, admin]}
+              - {name: reader, sha256: %s, roles: [read]}
+              - {name: scoped, sha256: %s, roles: [read], limits: [Other]}
+              - {name: decider, sha256: %s, roles: [decide]}
+            """
+                .formatted(
+                    Tokens.sha256(OPS),
+                    Tokens.sha256(READER),
+                    Tokens.sha256(SCOPED),
+                    Tokens.sha256(DECIDER)));
+    service =
+        Service.start(
+            new ServerConfig(
+                Configs.onPort(0),
+                Sources.of(new ServerConfig.Files(limits, null, null, null)),
+                Configs.inMemory(),
+                new Control(tokens, null, null, null),
+                new Telemetry(topDenied, null)));
+  }
+
+  @AfterEach
+  void stop() {
+    Thread.currentThread().interrupt(); // so that nobody waits for load balancers
+    service.close();
+    var unused = Thread.interrupted();
+  }
+
+  private HttpResponse<String> post(String token, String path, String body) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(
+                URI.create("http://" + HostPort.format(service.addresses().get(0)) + path))
+            .header("Content-Type", "application/json")
+            .header("Authorization", "Bearer " + token)
+            .method("POST", BodyPublishers.ofString(body))
+            .build();
+    return HttpClient.newHttpClient().send(request, BodyHandlers.ofString());
+  }
+
+  private String explain(String token, String body) throws Exception {
+    return post(token, "/v1/explain", body).body();
+  }
+
+  private void deny(int times) throws Exception {
+    for (int i = 0; i <= times; i++) {
+      assertThat(post(OPS, "/v1/spend", BUCKET).statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void bucketInNeed_isExplained_withItsDenials_andNothingIsCharged() throws Exception {
+    start(true);
+    deny(2);
+    for (int i = 0; i < 2; i++) {
+      assertThat(explain(OPS, BUCKET))
+          .contains("\"remaining\":0", "\"limitedBy\":\"default\"", "\"keepsDenials\":true")
+          .contains("PerId of ann: 0 of 1 tokens left, a request passes in ")
+          .contains("limited by the default: 1 per 1h, burst 1")
+          .containsPattern("\"denials\":\\[\\{[^]]*},\\{[^]]*}]")
+          .containsPattern(
+              "denied at [^\"]*Z, door http: cost 1, retry in [^\"]*, decided by store");
+    }
+    assertThat(explain(OPS, "{\"limit\":\"PerId\",\"id\":\"fresh\"}"))
+        .contains("1 of 1 tokens left, a request passes now", "no denial is kept");
+  }
+
+  @Test
+  void override_isNamed() throws Exception {
+    start(false);
+    assertThat(explain(READER, "{\"limit\":\"PerId\",\"id\":\"vip\"}"))
+        .contains("limited by the override deployed with the limits: 9 per 1h, burst 9");
+  }
+
+  @Test
+  void denials_needTheRoleAdmin() throws Exception {
+    start(true);
+    deny(1);
+    assertThat(explain(READER, BUCKET))
+        .contains("last denials are shown only with the role admin")
+        .doesNotContain("\"denials\"", "idInDenialLog");
+  }
+
+  @Test
+  void denialsThatAreOff_areSaidToBeOff() throws Exception {
+    start(false);
+    deny(1);
+    assertThat(explain(OPS, BUCKET))
+        .contains("\"keepsDenials\":false", "start the server with --top-denied");
+  }
+
+  @Test
+  void request_isExplained_withTheRulesThatDoNotMatch() throws Exception {
+    start(false);
+    assertThat(explain(READER, REQUEST))
+        .contains("limits.yml:7: not this rule:", "limits.yml:8: not this rule:")
+        .contains("limits.yml:9: this rule", "  PerId of all, cost 1");
+  }
+
+  @Test
+  void callersWithoutTheRight_areRefused() throws Exception {
+    start(true);
+    assertThat(post(DECIDER, "/v1/explain", BUCKET).statusCode()).isEqualTo(403);
+    assertThat(post(SCOPED, "/v1/explain", BUCKET).statusCode()).isIn(403, 404);
+    assertThat(post(SCOPED, "/v1/explain", REQUEST).statusCode()).isEqualTo(403);
+  }
+
+  @Test
+  void questionWithMistakes_is400_andSaysWhat() throws Exception {
+    start(false);
+    for (String body :
+        new String[] {
+          "{}",
+          "[]",
+          "{\"limit\":\"PerId\"}",
+          "{\"method\":\"GET\"}",
+          "{\"limit\":1,\"id\":\"x\"}",
+          "{\"limt\":\"PerId\",\"id\":\"x\"}",
+          "{\"method\":\"GET\",\"target\":\"/\",\"client\":\"nobody\"}",
+          "{\"method\":\"GET\",\"target\":\"/\",\"headers\":{\"a\":1}}",
+          "{\"limit\":\"PerId\",\"id\":\"x\"}{}",
+          "{"
+        }) {
+      HttpResponse<String> answer = post(OPS, "/v1/explain", body);
+      assertThat(answer.statusCode()).as(body).isEqualTo(400);
+      assertThat(answer.body()).as(body).contains("\"detail\":");
+    }
+    assertThat(post(OPS, "/v1/explain", "{\"limit\":\"PerIt\",\"id\":\"x\"}").statusCode())
+        .isEqualTo(404);
+  }
+}
