@@ -228,10 +228,10 @@ public final class Reservation implements AutoCloseable {
    * if the limit {@linkplain Limits#debtOf declares} one. {@link Settlement.Part#cut} tells what
    * did not fit, which is never charged. A limit that the costs leave out keeps its estimate.
    *
-   * <p>The buckets are not settled atomically. Higher costs are charged first, one bucket after the
-   * other. If the store is away, the rest {@linkplain Settlement#waiting waits} for up to 10 s, and
-   * the reservation stays open as long. Nothing is charged for an id that no limit applies to, or
-   * that a {@link FailureRule} allowed.
+   * <p>The buckets are not settled atomically. Higher costs are charged first. If the store is
+   * away, the rest {@linkplain Settlement#waiting waits} for up to 10 s, and the reservation stays
+   * open as long. Nothing is charged for an id that no limit applies to, or that a {@link
+   * FailureRule} allowed.
    *
    * @param costs the true costs
    * @return what each bucket was charged
@@ -295,7 +295,7 @@ public final class Reservation implements AutoCloseable {
         refunds.add(refund);
       }
     }
-    forget(); // those that were not chosen
+    forget(); // also those that are given back: if that fails, they do not open again
     return refunds;
   }
 
@@ -371,10 +371,12 @@ public final class Reservation implements AutoCloseable {
     private @Nullable GiveBack leave(TrackedStore store, long tokens, Quota now) {
       return stretch == null || quota == null
           ? null
-          : store.leave(
-              stretch,
-              Math.min(quota.intervalNanos(), now.intervalNanos()) * tokens,
-              now.offsetNanos());
+          : store
+              .reservations()
+              .giveBack(
+                  stretch,
+                  Math.min(quota.intervalNanos(), now.intervalNanos()) * tokens,
+                  now.offsetNanos());
     }
 
     private Receipt.Part receipt() {
@@ -643,8 +645,8 @@ public final class Reservation implements AutoCloseable {
    *     process, and is applied when the store is back within 10 s. Otherwise, or if 10,000
    *     settlements wait already, it is lost, and {@link LimiterObserver#settlementLost} is called
    * @param parts one for each bucket that is limited now, in the order of the transactions; a limit
-   *     with several quotas has a bucket for each, which its part's transaction names. If the
-   *     settlement waits, only those that are settled already
+   *     with several quotas has a bucket for each, which its part's transaction names. Without
+   *     those that still wait, and those that keep their estimate and could not be read
    */
   public record Settlement(boolean settled, boolean waiting, List<Settlement.Part> parts) {
 
@@ -846,8 +848,9 @@ public final class Reservation implements AutoCloseable {
    *
    * <p>A group, such as a model, is estimated by itself after 20 settlements. Before, its estimate
    * is that of all groups together, and until these have 20 settlements, it is the highest
-   * estimate. The most recent 1,000 settlements of a group count most. An estimate remembers the
-   * 1,000 groups that were used last, in the memory of this process.
+   * estimate. The most recent 1,000 settlements of a group count most, and each as at most ten
+   * times the highest estimate. An estimate remembers the 1,000 groups that were used last, in the
+   * memory of this process.
    *
    * <p>Thread-safe; never blocks for long.
    */
@@ -856,6 +859,7 @@ public final class Reservation implements AutoCloseable {
     private static final int FEWEST = 20;
     private static final int MOST_GROUPS = 1_000;
     private static final double MEMORY = 1_000; // settlements
+    private static final double MOST_LEARNED = 10; // times the highest estimate
 
     private final long least;
     private final long most;
@@ -925,8 +929,9 @@ public final class Reservation implements AutoCloseable {
     }
 
     private synchronized void learn(String group, long hint, long cost) {
-      groups.computeIfAbsent(group, name -> new Ratio()).add(hint, cost);
-      all.add(hint, cost);
+      double learned = Math.min((double) cost, MOST_LEARNED * most);
+      groups.computeIfAbsent(group, name -> new Ratio()).add(hint, learned);
+      all.add(hint, learned);
       if (groups.size() > MOST_GROUPS) {
         groups.remove(groups.keySet().iterator().next()); // the one that was used least recently
       }
@@ -938,7 +943,7 @@ public final class Reservation implements AutoCloseable {
       private double hints;
       private double settlements;
 
-      private void add(long hint, long cost) {
+      private void add(long hint, double cost) {
         double kept = settlements < MEMORY ? 1 : 1 - 1 / MEMORY;
         costs = costs * kept + cost;
         hints = hints * kept + hint;

@@ -145,7 +145,7 @@ final class TrackedStore {
       return Stages.handle(CompletableFuture.completedFuture(List.of()), then);
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      return lower(call, act, reservations.send(charges), List.of(), then);
+      return lower(call, act, reservations.send(charges), then);
     }
     long start = start();
     CompletionStage<List<Reading>> charged = asked(call, charges);
@@ -197,20 +197,14 @@ final class TrackedStore {
     }
   }
 
-  /**
-   * Sends charges that lower buckets; each is in flight until its outcome is known.
-   *
-   * @param looks charges of the same batch that only read buckets
-   */
+  /** Sends charges that lower buckets; each is in flight until its outcome is known. */
   private <T> CompletionStage<T> lower(
       BucketStore call,
       Act act,
       List<GiveBack> giveBacks,
-      List<Charge> looks,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     long start = start();
-    List<Charge> charges = new ArrayList<>(GiveBack.charges(giveBacks));
-    charges.addAll(looks);
+    List<Charge> charges = GiveBack.charges(giveBacks);
     CompletionStage<List<Reading>> charged = asked(call, charges, null);
     return Stages.cancelling(
         charged,
@@ -239,22 +233,21 @@ final class TrackedStore {
 
   /** Sends give-backs, if there are any; completes when the store has answered. */
   CompletionStage<Void> giveBack(BucketStore call, List<GiveBack> giveBacks) {
-    return giveBack(call, giveBacks, List.of(), TrackedStore::orThrow);
+    return giveBack(call, giveBacks, TrackedStore::orThrow);
   }
 
   /**
-   * Sends give-backs, and reads other buckets in the same batch.
+   * Sends give-backs, if there are any.
    *
-   * @param then computes the result from the readings, those of the give-backs first, or a failure
+   * @param then computes the result from the readings or a failure
    */
   <T> CompletionStage<T> giveBack(
       BucketStore call,
       List<GiveBack> giveBacks,
-      List<Charge> looks,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     return giveBacks.isEmpty()
-        ? charge(call, Act.CHECK, looks, Debts.NEVER_FORGIVES, then)
-        : lower(call, Act.REFUND, giveBacks, looks, then);
+        ? Stages.handle(CompletableFuture.completedFuture(List.of()), then)
+        : lower(call, Act.REFUND, giveBacks, then);
   }
 
   /**
@@ -349,22 +342,29 @@ final class TrackedStore {
   }
 
   /**
-   * Closes a stretch of a reservation or a lease.
+   * Closes a stretch of a lease.
    *
    * @return the give-back to send, null if nothing is left to give back
    */
   @Nullable GiveBack leave(Stretch stretch, long worthNanos, long offsetNanos) {
-    return reservations.giveBack(stretch, worthNanos, offsetNanos);
+    GiveBack giveBack = reservations.giveBack(stretch, worthNanos, offsetNanos);
+    reservations.close(stretch);
+    return giveBack;
   }
 
   private void settled(
       List<GiveBack> giveBacks, @Nullable List<Reading> found, @Nullable Throwable failure) {
     boolean isAnswered = found != null && failure == null;
-    boolean isUnknown = !isAnswered && !(failure != null && chargedNothing(failure));
-    for (GiveBack one : giveBacks) { // before ended(): until then isLowering() is true
+    boolean isUndone = !isAnswered && failure != null && chargedNothing(failure);
+    boolean isUnknown = !isAnswered && !isUndone;
+    for (GiveBack one : giveBacks) { // before the end: until then isLowering() is true
       waitQueues.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
-    reservations.ended(giveBacks, isUnknown);
+    if (isUndone) {
+      reservations.undone(giveBacks);
+    } else {
+      reservations.ended(giveBacks, isUnknown);
+    }
   }
 
   /** Takes back spends that no other spend has followed; observed as a refund. */

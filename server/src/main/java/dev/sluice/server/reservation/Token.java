@@ -16,7 +16,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * version 1 | expires 8 | nonce 16 | parts 2 | part … | signature 16
+ * version 1 or 2 | expires 8 | nonce 16 | parts 2 | part … | signature 16
  *
  * part: limit 2 + n | id 2 + n | cost 8 | interval 8 | until 8
  *
@@ -41,6 +41,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   static final int NONCE_BYTES = 16;
 
   private static final byte VERSION = 1;
+  private static final byte WITH_UNCHARGED_PARTS = 2; // older servers read only version 1
   private static final int FRAME_BYTES = 1 + Long.BYTES + NONCE_BYTES + Short.BYTES;
   private static final int PART_BYTES = 2 * Short.BYTES + 3 * Long.BYTES;
   private static final int PERIOD_BYTES = "/2562047h47m16.854775807s".length(); // the longest
@@ -120,7 +121,10 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 
   String written(TokenKey key) {
     ByteBuffer out = ByteBuffer.allocate(MOST_BYTES);
-    out.put(VERSION).putLong(expiresMillis).put(Base64.getUrlDecoder().decode(nonce));
+    boolean hasUncharged = parts.stream().anyMatch(TokenPart::isUncharged);
+    out.put(hasUncharged ? WITH_UNCHARGED_PARTS : VERSION)
+        .putLong(expiresMillis)
+        .put(Base64.getUrlDecoder().decode(nonce));
     out.putShort((short) parts.size());
     for (TokenPart part : parts) {
       put(out, part.limit);
@@ -164,7 +168,8 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   private static @Nullable Token read(ByteBuffer in) {
-    if (in.get() != VERSION) {
+    byte version = in.get();
+    if (version != VERSION && version != WITH_UNCHARGED_PARTS) {
       return null;
     }
     long expiresMillis = in.getLong();
