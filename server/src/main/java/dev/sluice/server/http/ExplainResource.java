@@ -87,8 +87,7 @@ final class ExplainResource extends JsonResource {
                     readings));
   }
 
-  private AggregatedHttpResponse answer(
-      @Nullable Bucket bucket, @Nullable RuleReadings readings) {
+  private AggregatedHttpResponse answer(@Nullable Bucket bucket, @Nullable RuleReadings readings) {
     List<String> lines = new ArrayList<>(bucket == null ? List.of() : lines(bucket));
     if (readings != null) {
       lines.addAll(readings.lines());

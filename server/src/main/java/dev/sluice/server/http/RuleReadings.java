@@ -174,8 +174,7 @@ record RuleReadings(String file, List<Reading> all) {
       try {
         return new Charged(charge.limit(), charge.shadow(), charge.transaction(limits, 1), null);
       } catch (InvalidRequestException e) {
-        return new Charged(
-            charge.limit(), charge.shadow(), null, String.valueOf(e.getMessage()));
+        return new Charged(charge.limit(), charge.shadow(), null, String.valueOf(e.getMessage()));
       }
     }
 
