@@ -103,6 +103,23 @@ class DiffCommandTest {
   }
 
   @Test
+  void override_withAnotherAuthorOrEnd_isNamed() throws IOException {
+    String limits = "limits:\n  PerKey: {id: string, burst: 2, count: 2, period: 1m}\noverrides:\n";
+    String one =
+        "  - PerKey: {burst: 5, count: 5, period: 1m, ids: [ann], author: %s, until: %s}\n";
+    Cli diff =
+        diff(
+            limits + one.formatted("bob", "2040-03-01"),
+            limits + one.formatted("eve", "2040-04-01T10:00:00Z"));
+    assertThat(diff.out().lines())
+        .containsExactly(
+            "PerKey of ann: author \"bob\" → \"eve\", until 2040-03-01T00:00:00Z → 2040-04-01T10:00:00Z");
+    assertThat(diff(limits + "  []\n", limits + one.formatted("bob", "2040-03-01")).out())
+        .isEqualTo(
+            "PerKey of ann: override added, 5 per 1m, burst 5, until 2040-03-01T00:00:00Z\n");
+  }
+
+  @Test
   void rulesThatChangedPlaces_differ_sinceTheFirstMatchDecides() throws IOException {
     String limits = "limits:\n  PerKey: {id: string, burst: 2, count: 2, period: 1m}\nrules:\n";
     String one = "  - {path: /a, limit: PerKey, id: a}\n";

@@ -224,7 +224,7 @@ class ReloadCommandTest {
             "CallsPerId of ann: 20 of 20 tokens left, a request passes now",
             "limited by the default: 20 per 1h, burst 20",
             "no denial is kept",
-            "there are no rules for requests");
+            "no rule matches: nothing is charged");
   }
 
   @Test

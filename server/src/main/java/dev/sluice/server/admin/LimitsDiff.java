@@ -10,6 +10,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.yaml.LongestReservations;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -162,7 +163,10 @@ public final class LimitsDiff {
       LimitOverride now = after.get(id);
       String what = "%s of %s".formatted(name, SafeText.printable(id));
       if (old == null && now != null) {
-        lines.add("%s: override added, %s".formatted(what, text(now.quota())));
+        lines.add(
+            "%s: override added, %s%s"
+                .formatted(
+                    what, text(now.quota()), now.until() == null ? "" : ", until " + now.until()));
       } else if (now == null) {
         lines.add(what + ": override removed");
       } else if (old != null && !old.equals(now)) {
@@ -175,6 +179,9 @@ public final class LimitsDiff {
     Map<String, String> fields = new LinkedHashMap<>();
     putQuota(override.quota(), fields);
     fields.put("comment", SafeText.quote(override.comment()));
+    fields.put("author", SafeText.quote(override.author()));
+    Instant until = override.until();
+    fields.put("until", until == null ? NONE : until.toString());
     return fields;
   }
 }

@@ -46,8 +46,21 @@ public final class Generations {
    *
    * @param hash the hash of the contents of all files; {@code none} without files
    * @param since when it was applied
+   * @param changes how it differs from the generation before it, a line for each change
    */
-  public record Active(String hash, Instant since) {}
+  public record Active(String hash, Instant since, List<String> changes) {
+
+    /**
+     * Makes a generation.
+     *
+     * @param hash the hash of the contents of all files
+     * @param since when it was applied
+     * @param changes a line for each change; copied
+     */
+    public Active {
+      changes = List.copyOf(changes);
+    }
+  }
 
   /**
    * A generation that was in force.
@@ -233,7 +246,8 @@ public final class Generations {
 
     private Watched() {
       Instant now = Clock.systemUTC().instant();
-      this.state = new State(new Active(NONE, now), new Offered(NONE, now, List.of(), List.of()));
+      this.state =
+          new State(new Active(NONE, now, List.of()), new Offered(NONE, now, List.of(), List.of()));
     }
 
     /**
@@ -299,9 +313,10 @@ public final class Generations {
      *
      * @param hash the hash of its files
      * @param at when it was put back
+     * @param changes what that changed, a line for each change
      */
-    public void putBack(String hash, Instant at) {
-      state = new State(new Active(hash, at), state.offered());
+    public void putBack(String hash, Instant at, List<String> changes) {
+      state = new State(new Active(hash, at, changes), state.offered());
     }
 
     private void keep(Past one) {
@@ -329,14 +344,17 @@ public final class Generations {
      * @param at when it was applied
      * @param warnings doubts about the generation, a line for each
      * @param limits its limits
+     * @param changes what that changed, a line for each change
      */
-    public void applied(String hash, Instant at, List<String> warnings, Limits limits) {
+    public void applied(
+        String hash, Instant at, List<String> warnings, Limits limits, List<String> changes) {
       keep(new Past(hash, at, limits));
       Active active = state.active();
       boolean same = active.hash().equals(hash);
       state =
           new State(
-              same ? active : new Active(hash, at), new Offered(hash, at, List.of(), warnings));
+              same ? active : new Active(hash, at, changes),
+              new Offered(hash, at, List.of(), warnings));
     }
 
     /**

@@ -15,16 +15,10 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
-import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
-import dev.sluice.rules.RuleBook;
-import dev.sluice.rules.RuleBook.Explanation;
-import dev.sluice.rules.RuleBook.Explanation.PassedOver;
-import dev.sluice.rules.RuleMatch;
-import dev.sluice.rules.RuleMatch.RuleCharge;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.Permission;
@@ -32,10 +26,7 @@ import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.Denials.Denial;
-import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
-import dev.sluice.web.RequestFacts;
-import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
@@ -74,11 +65,11 @@ final class ExplainResource extends JsonResource {
     Queries.require(context, List.of());
     Question question = Question.read(json);
     Caller caller = AccessPart.caller(context);
-    List<String> ruleLines = question.method == null ? List.of() : rules(question, caller);
+    RuleReadings readings = question.method == null ? null : readings(question, caller);
     String limit = question.limit;
     String id = question.id;
     if (limit == null || id == null) {
-      return CompletableFuture.completedFuture(answer(null, ruleLines));
+      return CompletableFuture.completedFuture(answer(null, readings));
     }
     Transaction transaction =
         caller.lookUp(List.of(limit), () -> limiter.transaction(limit, id).withCost(0));
@@ -93,12 +84,14 @@ final class ExplainResource extends JsonResource {
                         DecisionWriter.ofOne(one),
                         transaction,
                         caller),
-                    ruleLines));
+                    readings));
   }
 
-  private AggregatedHttpResponse answer(@Nullable Bucket bucket, List<String> ruleLines) {
+  private AggregatedHttpResponse answer(@Nullable Bucket bucket, @Nullable RuleReadings readings) {
     List<String> lines = new ArrayList<>(bucket == null ? List.of() : lines(bucket));
-    lines.addAll(ruleLines);
+    if (readings != null) {
+      lines.addAll(readings.lines());
+    }
     return Answers.json(
         HttpStatus.OK,
         json -> {
@@ -106,21 +99,16 @@ final class ExplainResource extends JsonResource {
           if (bucket != null) {
             write(bucket, json);
           }
-          if (!ruleLines.isEmpty()) {
-            writeLines("rules", ruleLines, json);
+          if (readings != null) {
+            readings.write(json);
           }
-          writeLines("lines", lines, json);
+          json.writeArrayFieldStart("lines");
+          for (String line : lines) {
+            json.writeString(line);
+          }
+          json.writeEndArray();
           json.writeEndObject();
         });
-  }
-
-  private static void writeLines(String field, List<String> lines, JsonGenerator json)
-      throws IOException {
-    json.writeArrayFieldStart(field);
-    for (String line : lines) {
-      json.writeString(line);
-    }
-    json.writeEndArray();
   }
 
   /** The state of a bucket, and the decision that the next request with the cost 1 would get. */
@@ -253,66 +241,13 @@ final class ExplainResource extends JsonResource {
   }
 
   /** Explains which rule each reading of a request meets. */
-  private List<String> rules(Question question, Caller caller) {
+  private RuleReadings readings(Question question, Caller caller) {
     if (!caller.mayUseAll()) {
       throw RefusedException.forbidden(
           "the rules name limits beyond those of the token; explaining them needs a token without limits",
           null);
     }
-    Limits limits = limiter.limits().get();
-    RuleBook book = RuleBook.of(limits);
-    if (!book.hasRequestRules()) {
-      return List.of("there are no rules for requests");
-    }
-    List<String> lines = new ArrayList<>();
-    try {
-      List<RequestFacts> readings = book.readings(question.request(), ClientAddress.direct());
-      for (RequestFacts reading : readings) {
-        if (readings.size() > 1) {
-          lines.add(
-              "read as %s %s:".formatted(reading.method(), SafeText.printable(reading.pathText())));
-        }
-        addRules(book.explain(reading), book, limits, lines);
-      }
-    } catch (UnusableRequestException e) {
-      lines.add("the request cannot be charged: " + e.detail());
-    }
-    return lines;
-  }
-
-  private static void addRules(Explanation why, RuleBook book, Limits limits, List<String> lines) {
-    for (PassedOver rule : why.passedOver()) {
-      lines.add("%s:%s: not this rule: %s".formatted(book.file(), rule.line(), rule.reason()));
-    }
-    Explanation.Unusable unusable = why.unusable();
-    RuleMatch match = why.match();
-    if (unusable != null) {
-      lines.add(
-          "%s:%s: cannot be charged: %s"
-              .formatted(book.file(), unusable.line(), unusable.detail()));
-    } else if (match == null) {
-      lines.add("no rule matches: nothing is charged");
-    } else {
-      String all =
-          switch (match.verdict()) {
-            case UNLIMITED -> ": unlimited";
-            case DENIES -> ": always denied";
-            case CHARGES -> match.charges().isEmpty() ? ": nothing" : "";
-          };
-      lines.add("%s:%s: this rule%s".formatted(book.file(), match.line(), all));
-      match.charges().forEach(charge -> lines.add("  " + shown(charge, limits)));
-    }
-  }
-
-  private static String shown(RuleCharge charge, Limits limits) {
-    String shadow = charge.shadow() ? ", in shadow" : "";
-    try {
-      Transaction transaction = charge.transaction(limits);
-      return "%s of %s, cost %s%s"
-          .formatted(charge.limit(), SafeText.printable(transaction.id()), charge.cost(1), shadow);
-    } catch (InvalidRequestException e) {
-      return "%s%s, cannot be charged: %s".formatted(charge.limit(), shadow, e.getMessage());
-    }
+    return RuleReadings.of(question.request(), limiter.limits().get());
   }
 
   /**

@@ -192,6 +192,7 @@ final class LimitResource extends Resource {
       if (putBack) {
         json.writeBooleanField("putBack", true);
       }
+      writeLines("changed", "change", state.active().changes(), caller, json);
       json.writeEndObject();
       json.writeObjectFieldStart("offered");
       json.writeStringField("hash", state.offered().hash());

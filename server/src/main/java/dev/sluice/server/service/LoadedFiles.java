@@ -220,7 +220,7 @@ final class LoadedFiles {
     if (lastGood != null) {
       generations
           .of(Kind.LIMITS)
-          .applied(lastGood.hash(), lastGood.at(), List.of(), lastGood.limits());
+          .applied(lastGood.hash(), lastGood.at(), List.of(), lastGood.limits(), List.of());
     }
     files.forEach(
         (kind, all) -> {
@@ -229,7 +229,10 @@ final class LoadedFiles {
                   ? new NamedByRules(of(kind), ofLimits)
                   : new CredentialsLog(kind, broken);
           LimitFilesWatcher watcher =
-              all.watch(of(kind), LOOK_EVERY, new GenerationLog(generations, kind, audit, next));
+              all.watch(
+                  of(kind),
+                  LOOK_EVERY,
+                  new GenerationLog(generations, kind, of(kind).get(), audit, next));
           started.add(watcher::close);
           generations.of(kind).readBy(new WatchedFiles(watcher));
         });

@@ -26,36 +26,31 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Logs each reload of the limit files with its changes, and updates the metrics. The file of
- * overrides has its own metrics, unless the overrides come from a table.
+ * Logs each reload of the limit files, and updates the metrics. The file of overrides has its own
+ * metrics, unless the overrides come from a table.
  */
 final class ReloadLog implements ReloadListener {
 
   private static final Logger log = LoggerFactory.getLogger(ReloadLog.class);
 
-  /** The most changes of one reload that are logged. */
-  private static final int MOST_CHANGES = 50;
-
   private final LimiterMetrics metrics;
   private final @Nullable Path overrides;
-  private Limits last;
 
   /**
    * Makes a listener.
    *
    * @param overrides the file of overrides; null if they come from a table, or if there are none
-   * @param loaded the limits of the files that were loaded at the start
    */
-  ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Limits loaded) {
+  ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) {
     this.metrics = metrics;
     this.overrides = overrides;
-    this.last = loaded;
   }
 
   /** Records a successful load in the metrics. */
@@ -81,15 +76,6 @@ final class ReloadLog implements ReloadListener {
             Plurals.of(overrides, "override"),
             rules == 0 ? "" : ", " + Plurals.of(rules, "rule"),
             list(warnings));
-    logChanges(LimitsDiff.between(last, limits));
-    last = limits;
-  }
-
-  private static void logChanges(List<String> changes) {
-    changes.stream().limit(MOST_CHANGES).forEach(change -> log.info("changed: {}", change));
-    if (changes.size() > MOST_CHANGES) {
-      log.info("and {} further changes; sluice diff lists all", changes.size() - MOST_CHANGES);
-    }
   }
 
   @Override
@@ -117,20 +103,26 @@ final class ReloadLog implements ReloadListener {
   }
 
   /**
-   * Records each generation of the files of one kind, notes the outcome in the audit log, and then
-   * calls another listener. For one thread.
+   * Records each generation of the files of one kind with its changes, notes the outcome in the
+   * audit log, and calls another listener. For one thread.
    */
   static final class GenerationLog implements ReloadListener {
 
     private static final String RELOAD = "reload of the files";
 
+    /** The most changes of one reload that are logged and kept. */
+    private static final int MOST_CHANGES = 50;
+
     private final Kind kind;
     private final Watched generations;
     private final AuditLog audit;
     private final ReloadListener next;
+    private Limits last;
     private String hash = Generations.NONE;
 
-    GenerationLog(Generations generations, Kind kind, AuditLog audit, ReloadListener next) {
+    GenerationLog(
+        Generations generations, Kind kind, Limits loaded, AuditLog audit, ReloadListener next) {
+      this.last = loaded;
       this.kind = kind;
       this.generations = generations.of(kind);
       this.audit = audit;
@@ -147,18 +139,35 @@ final class ReloadLog implements ReloadListener {
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {
       boolean first = generations.state().active().hash().equals(Generations.NONE); // the start
       boolean changed = !generations.state().active().hash().equals(hash);
-      generations.applied(hash, at, warnings.stream().map(Problem::toString).toList(), limits);
+      List<String> changes = changes(limits);
+      generations.applied(
+          hash, at, warnings.stream().map(Problem::toString).toList(), limits, changes);
       if (changed && !first) {
         audit.noteServer(RELOAD, "done", "generation %s of the %s".formatted(hash, kind.word()));
       }
       next.loaded(at, limits, warnings);
+      changes.forEach(change -> log.info("changed: {}", change));
     }
 
     @Override
     public void putBack(Instant at, Limits limits, String earlier) {
-      generations.putBack(earlier, at);
+      List<String> changes = changes(limits);
+      generations.putBack(earlier, at, changes);
       log.warn("a rollback put generation {} of the {} in force", earlier, kind.word());
       next.putBack(at, limits, earlier);
+      changes.forEach(change -> log.info("changed: {}", change));
+    }
+
+    private List<String> changes(Limits limits) {
+      List<String> all = LimitsDiff.between(last, limits);
+      last = limits;
+      int more = all.size() - MOST_CHANGES;
+      return more <= 0
+          ? all
+          : Stream.concat(
+                  all.stream().limit(MOST_CHANGES),
+                  Stream.of("%s further changes; sluice diff lists all".formatted(more)))
+              .toList();
     }
 
     @Override

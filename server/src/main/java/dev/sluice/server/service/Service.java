@@ -150,9 +150,7 @@ public final class Service implements AutoCloseable {
     MetricsPart metrics = new MetricsPart(meters, limits, store);
     ReloadLog reloads =
         new ReloadLog(
-            metrics.metrics(),
-            table.isPresent() ? null : config.sources().files().overrides(),
-            base.get());
+            metrics.metrics(), table.isPresent() ? null : config.sources().files().overrides());
     reloads.tellLoaded(files.limitsLoadedAt(Instant.now()));
     table.start(metrics.metrics(), meters);
     started.add(table::close);

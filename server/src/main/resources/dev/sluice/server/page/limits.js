@@ -8,6 +8,7 @@ import {sparkline} from './charts.js';
 const RECENT = 10;
 const FULL = 75; // percent of the most live buckets, as in the alert
 const ROWS = 25;
+const SHOWN = 10; // lines of one list of mistakes, warnings or changes
 
 const FILTERS = {
   all: ['All limits', () => true],
@@ -296,7 +297,10 @@ function generations(answer) {
 function stateOf(name, {active, offered}) {
   const mistakes = offered?.mistakes ?? [];
   const warnings = offered?.warnings ?? [];
-  return [h('p', {}, sign(mistakes.length === 0, `${name} loaded ${clock(Date.parse(active.since))} (`), h('code', {}, active.hash.slice(0, 12)), ')'),
+  const how = active.putBack ? 'put back by a rollback' : 'loaded';
+  return [h('p', {}, sign(mistakes.length === 0 && !active.putBack, `${name} ${how} ${clock(Date.parse(active.since))} (`), h('code', {}, active.hash.slice(0, 12)), ')'),
+    active.putBack ? h('p', {class: 'note'}, 'They stay in force until the files change or the server restarts.') : [],
+    active.changed.length === 0 ? [] : h('details', {}, h('summary', {}, `What that changed: ${plural(active.changed.length, 'line', 'lines')}`), lines(active.changed)),
     mistakes.length === 0 ? [] : [
       h('p', {}, sign(false, `The files of ${clock(Date.parse(offered.since))} have ${plural(mistakes.length, 'mistake', 'mistakes')}, and are not in force:`)),
       lines(mistakes)],
@@ -304,5 +308,6 @@ function stateOf(name, {active, offered}) {
 }
 
 function lines(texts) {
-  return h('ul', {class: 'mistakes'}, texts.slice(0, 10).map((text) => h('li', {}, visible(text))));
+  return h('ul', {class: 'mistakes'}, texts.slice(0, SHOWN).map((text) => h('li', {}, visible(text))),
+    texts.length > SHOWN && h('li', {}, `and ${number(texts.length - SHOWN)} more`));
 }

@@ -139,6 +139,9 @@ function showStatus({host, store, ending, degraded, certificateEnd, endingOverri
       lines.push(h('a', {href: '#/limits?at=server'}, sign(false, `The ${name} have ${plural(mistakes, 'mistake', 'mistakes')}: those loaded ${clock(Date.parse(kind.active.since))} stay in force.`)));
     }
   }
+  if (generation?.active.putBack) {
+    lines.push(h('a', {href: '#/limits?at=server'}, sign(false, `A rollback of ${clock(Date.parse(generation.active.since))} is in force until the limit files change.`)));
+  }
   if (generation?.runtime?.mistakes.length) {
     lines.push(h('a', {href: '#/limits?at=server'}, sign(false, 'Saved overrides and penalties cannot be read.')));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule book in force, and which rule a request meets.
 
-import {get} from './api.js';
+import {get, post} from './api.js';
 import {h, idText, setText, visible} from './dom.js';
 import {number, plural} from './words.js';
 
@@ -13,7 +13,7 @@ export function mount(root, context) {
   const method = h('input', {id: 'rule-method', required: true, value: 'GET', size: 8, autocomplete: 'off'});
   const target = h('input', {id: 'rule-target', required: true, value: '/', autocomplete: 'off', spellcheck: 'false'});
   const client = h('input', {id: 'rule-client', placeholder: '192.0.2.7', autocomplete: 'off', spellcheck: 'false'});
-  const header = h('input', {id: 'rule-header', placeholder: 'X-Api-Key: k', autocomplete: 'off', spellcheck: 'false'});
+  const header = h('input', {id: 'rule-header', placeholder: 'X-Api-Key: k', pattern: '[^:]+:.*', title: 'Name: value', autocomplete: 'off', spellcheck: 'false'});
   const field = (input, label, wide) => h('div', {class: wide ? 'field grow' : 'field'}, h('label', {for: input.id}, label), input);
   const form = h('form', {class: 'ask'}, field(method, 'Method'), field(target, 'Path and query', true), field(client, 'Client address'), field(header, 'One header'),
     h('button', {class: 'primary'}, 'Try'));
@@ -28,13 +28,14 @@ export function mount(root, context) {
   root.append(h('h1', {tabindex: '-1'}, 'Rules'), lead, problem, trial, book);
   let file = '';
 
-  async function load(query) {
+  async function load(request) {
     problem.textContent = '';
     try {
-      const answer = await get(`/v1/rules${query ? `?${query}` : ''}`);
-      if (query) {
-        result.replaceChildren(...answer.readings.map((reading) => shown(reading, answer.readings.length > 1)));
+      if (request) {
+        const {readings} = (await post('/v1/explain', request)).json;
+        result.replaceChildren(...readings.map((reading) => shown(reading, readings.length > 1)));
       }
+      const answer = await get('/v1/rules');
       file = answer.file;
       setText(lead, answer.rules.length === 0
         ? 'No rules are loaded: a proxy names the limits itself.'
@@ -67,10 +68,12 @@ export function mount(root, context) {
 
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    load(new URLSearchParams({
+    const [name, ...value] = header.value.split(':');
+    load({
       method: method.value.trim(), target: target.value.trim(),
-      ...(client.value.trim() && {client: client.value.trim()}), ...(header.value.trim() && {header: header.value.trim()}),
-    }));
+      ...(client.value.trim() && {client: client.value.trim()}),
+      ...(header.value.trim() && {headers: {[name.trim()]: value.join(':').trim()}}),
+    });
   });
   load();
   return () => {};

@@ -42,11 +42,14 @@ class ExplainTest {
             limits:
               PerId: {id: string, burst: 1, count: 1, period: 1h}
               Other: {id: string, burst: 1, count: 1, period: 1h}
+              PerIp: {id: ipAddress, burst: 1, count: 1, period: 1h}
             overrides:
               - PerId: {burst: 9, count: 9, period: 1h, ids: [vip]}
             rules:
               - {path: /health, unlimited: true}
               - {path: /shop/**, methods: [POST], limit: PerId, id: "{path}"}
+              - {path: /client, limit: PerId, id: "{ip}"}
+              - {path: /named, limit: PerIp, id: "{header:x-id}"}
               - {path: /**, limit: PerId, id: all}
             """);
     Path tokens =
@@ -147,8 +150,30 @@ class ExplainTest {
   void request_isExplained_withTheRulesThatDoNotMatch() throws Exception {
     start(false);
     assertThat(explain(READER, REQUEST))
-        .contains("limits.yml:7: not this rule:", "limits.yml:8: not this rule:")
-        .contains("limits.yml:9: this rule", "  PerId of all, cost 1");
+        .contains("limits.yml:8: not this rule:", "limits.yml:9: not this rule:")
+        .contains("limits.yml:12: this rule", "  PerId of all, cost 1");
+  }
+
+  @Test
+  void request_isExplained_asFields_andNothingIsCharged() throws Exception {
+    start(true);
+    assertThat(explain(READER, "{\"method\":\"POST\",\"target\":\"/shop/a\"}"))
+        .contains("\"readings\":[{\"method\":\"POST\",\"path\":\"/shop/a\"")
+        .contains("\"passedOver\":[{\"line\":8,\"reason\":")
+        .contains("\"line\":9,\"verdict\":\"charges\"")
+        .contains("{\"limit\":\"PerId\",\"id\":\"/shop/a\",\"cost\":1,\"shadow\":false}");
+    assertThat(explain(READER, "{\"method\":\"GET\",\"target\":\"/health\"}"))
+        .contains("\"verdict\":\"unlimited\",\"charges\":[]", "limits.yml:8: this rule: unlimited");
+    assertThat(explain(READER, "{\"method\":\"GET\",\"target\":\"/client\"}"))
+        .contains("\"line\":10,\"problem\":", "limits.yml:10: cannot be charged: ");
+    assertThat(
+            explain(
+                READER,
+                "{\"method\":\"GET\",\"target\":\"/named\",\"headers\":{\"X-Id\":\"ann\"}}"))
+        .contains("\"line\":11,\"verdict\":\"charges\",\"charges\":[],\"problem\":")
+        .contains("limits.yml:11: this rule", "  PerIp, cannot be charged: ");
+    assertThat(explain(OPS, "{\"limit\":\"PerId\",\"id\":\"/shop/a\"}"))
+        .contains("1 of 1 tokens left");
   }
 
   @Test

@@ -573,6 +573,16 @@ final class PageTest {
         shows(".limits", "2 per 1h");
         shows("#status", "The limit files have 1 mistake: those loaded ");
 
+        Files.writeString(limits, "LoginsPerIPAddress: {burst: 3, count: 2, period: 1h}\n");
+        assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(200);
+        until(() -> text(".cards").contains("What that changed: 1 line"));
+        assertThat(admin("POST", "/v1/admin/rollback", "")).isEqualTo(200);
+        until(() -> text(".cards").contains("▲ limit files put back by a rollback "));
+        shows(".cards", "They stay in force until the files change or the server restarts.");
+        find(".cards summary").click();
+        shows(".cards .mistakes", "LoginsPerIPAddress: burst 3 → 2");
+        shows("#status", "A rollback of ", " is in force until the limit files change.");
+
         open("rules");
         shows(".view", "1 rule of ", "remote_address");
       } finally {

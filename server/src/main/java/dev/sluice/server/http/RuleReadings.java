@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.http;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.sluice.Transaction;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.Limits;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleBook.Explanation;
+import dev.sluice.rules.RuleBook.Explanation.PassedOver;
+import dev.sluice.rules.RuleBook.Explanation.Unusable;
+import dev.sluice.rules.RuleMatch;
+import dev.sluice.rules.RuleMatch.RuleCharge;
+import dev.sluice.rules.RuleMatch.Verdict;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.web.UnusableRequestException;
+import dev.sluice.web.WebRequest;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which rule a request meets, for each way in which an application may read the request. Charges
+ * nothing.
+ *
+ * @param file the file of the rules
+ * @param all at least one reading
+ */
+record RuleReadings(String file, List<Reading> all) {
+
+  static RuleReadings of(WebRequest request, Limits limits) {
+    RuleBook book = RuleBook.of(limits);
+    List<Reading> all = new ArrayList<>();
+    try {
+      for (RequestFacts facts : book.readings(request, ClientAddress.direct())) {
+        all.add(Reading.of(facts, book.explain(facts), limits));
+      }
+    } catch (UnusableRequestException e) {
+      all.add(
+          new Reading(
+              request.method(), request.path(), List.of(), null, null, List.of(), e.detail()));
+    }
+    return new RuleReadings(book.file(), all);
+  }
+
+  /** Writes the field {@code readings}. */
+  void write(JsonGenerator json) throws IOException {
+    json.writeArrayFieldStart("readings");
+    for (Reading reading : all) {
+      reading.write(json);
+    }
+    json.writeEndArray();
+  }
+
+  /** Returns the same facts for people. */
+  List<String> lines() {
+    List<String> lines = new ArrayList<>();
+    for (Reading reading : all) {
+      if (all.size() > 1) {
+        lines.add("read as %s %s:".formatted(reading.method, SafeText.printable(reading.path)));
+      }
+      reading.addLines(file, lines);
+    }
+    return lines;
+  }
+
+  /**
+   * What the rules do with one reading of a request.
+   *
+   * @param passedOver the rules before the one that decides
+   * @param line the line of the rule that decides, null if no rule decides
+   * @param verdict null if no rule matches, or the request is unusable
+   * @param problem why the request cannot be charged, null if it can
+   */
+  private record Reading(
+      String method,
+      String path,
+      List<PassedOver> passedOver,
+      @Nullable Integer line,
+      @Nullable Verdict verdict,
+      List<Charged> charges,
+      @Nullable String problem) {
+
+    static Reading of(RequestFacts facts, Explanation why, Limits limits) {
+      Unusable unusable = why.unusable();
+      RuleMatch match = why.match();
+      List<Charged> charges = new ArrayList<>();
+      String problem = unusable == null ? null : unusable.detail();
+      if (match != null) {
+        for (RuleCharge charge : match.charges()) {
+          Charged one = Charged.of(charge, limits);
+          charges.add(one);
+          // The server skips a charge in shadow that has a mistake.
+          problem = one.shadow || one.problem == null ? problem : one.problem;
+        }
+      }
+      return new Reading(
+          facts.method(),
+          facts.pathText(),
+          why.passedOver(),
+          unusable != null ? Integer.valueOf(unusable.line()) : match == null ? null : match.line(),
+          match == null ? null : match.verdict(),
+          charges,
+          problem);
+    }
+
+    void write(JsonGenerator json) throws IOException {
+      json.writeStartObject();
+      json.writeStringField("method", method);
+      json.writeStringField("path", path);
+      json.writeArrayFieldStart("passedOver");
+      for (PassedOver rule : passedOver) {
+        json.writeStartObject();
+        json.writeNumberField("line", rule.line());
+        json.writeStringField("reason", rule.reason());
+        json.writeEndObject();
+      }
+      json.writeEndArray();
+      if (line != null) {
+        json.writeNumberField("line", line);
+      }
+      if (verdict != null) {
+        json.writeStringField("verdict", verdict.name().toLowerCase(Locale.ROOT));
+        json.writeArrayFieldStart("charges");
+        for (Charged charge : charges) {
+          charge.write(json);
+        }
+        json.writeEndArray();
+      }
+      if (problem != null) {
+        json.writeStringField("problem", problem);
+      }
+      json.writeEndObject();
+    }
+
+    void addLines(String file, List<String> lines) {
+      for (PassedOver rule : passedOver) {
+        lines.add("%s:%s: not this rule: %s".formatted(file, rule.line(), rule.reason()));
+      }
+      if (verdict != null) {
+        String all =
+            switch (verdict) {
+              case UNLIMITED -> ": unlimited";
+              case DENIES -> ": always denied";
+              case CHARGES -> charges.isEmpty() ? ": nothing" : "";
+            };
+        lines.add("%s:%s: this rule%s".formatted(file, line, all));
+        charges.forEach(charge -> lines.add("  " + charge));
+      } else if (line != null) {
+        lines.add("%s:%s: cannot be charged: %s".formatted(file, line, problem));
+      } else {
+        lines.add(
+            problem == null
+                ? "no rule matches: nothing is charged"
+                : "the request cannot be charged: " + problem);
+      }
+    }
+  }
+
+  /**
+   * One charge of a rule.
+   *
+   * @param transaction what is charged, null if the charge has a mistake
+   * @param problem the mistake, null without one
+   */
+  private record Charged(
+      String limit, boolean shadow, @Nullable Transaction transaction, @Nullable String problem) {
+
+    static Charged of(RuleCharge charge, Limits limits) {
+      try {
+        return new Charged(charge.limit(), charge.shadow(), charge.transaction(limits, 1), null);
+      } catch (InvalidRequestException e) {
+        return new Charged(charge.limit(), charge.shadow(), null, String.valueOf(e.getMessage()));
+      }
+    }
+
+    void write(JsonGenerator json) throws IOException {
+      if (transaction != null) {
+        json.writeStartObject();
+        json.writeStringField("limit", limit);
+        json.writeStringField("id", transaction.id());
+        json.writeNumberField("cost", transaction.cost());
+        json.writeBooleanField("shadow", shadow);
+        json.writeEndObject();
+      }
+    }
+
+    @Override
+    public String toString() {
+      String in = shadow ? ", in shadow" : "";
+      return transaction == null
+          ? "%s%s, cannot be charged: %s".formatted(limit, in, problem)
+          : "%s of %s, cost %s%s"
+              .formatted(limit, SafeText.printable(transaction.id()), transaction.cost(), in);
+    }
+  }
+}
