@@ -102,6 +102,11 @@ class AlertsTest {
               sample("ratelimits_postgres_up", "server='postgres-1'"),
               "1x30 0x30"),
           drill(
+              "MariaDB goes away",
+              "SluiceStoreDown",
+              sample("ratelimits_mariadb_up", "server='mariadb-1'"),
+              "1x30 0x30"),
+          drill(
               "a restart of Redis of half a minute",
               NONE,
               sample("ratelimits_redis_up", "server='redis-1'"),
