@@ -105,9 +105,12 @@ public final class StoreAccess {
     return address;
   }
 
-  /** Returns the kind of the store, for metrics. */
+  /** Returns the kind of the store, for metrics: redis unless it is in a database. */
   String kind() {
-    return Stores.kind(this).name().toLowerCase(Locale.ROOT);
+    Stores.Kind kind = Stores.find(this);
+    return kind == Stores.Kind.POSTGRES || kind == Stores.Kind.MARIADB
+        ? kind.name().toLowerCase(Locale.ROOT)
+        : Stores.Kind.REDIS.name().toLowerCase(Locale.ROOT);
   }
 
   private PostgresStoreBuilder postgres() {
@@ -267,10 +270,9 @@ public final class StoreAccess {
       MARIADB
     }
 
-    private static Kind kind(StoreAccess access) {
+    private static @Nullable Kind find(StoreAccess access) {
       String address = access.address();
-      int end = address.indexOf(':');
-      String scheme = (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
+      String scheme = scheme(address);
       if (access.isMemory()) {
         return Kind.MEMORY;
       }
@@ -283,9 +285,25 @@ public final class StoreAccess {
       if (POSTGRES.contains(scheme)) {
         return Kind.POSTGRES;
       }
-      throw new IllegalArgumentException(
-          "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"
-              .formatted(shown(address), SHOWN, Suggestion.didYouMean(scheme, KNOWN)));
+      return null;
+    }
+
+    private static Kind kind(StoreAccess access) {
+      Kind kind = find(access);
+      if (kind == null) {
+        throw new IllegalArgumentException(
+            "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"
+                .formatted(
+                    shown(access.address()),
+                    SHOWN,
+                    Suggestion.didYouMean(scheme(access.address()), KNOWN)));
+      }
+      return kind;
+    }
+
+    private static String scheme(String address) {
+      int end = address.indexOf(':');
+      return (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
     }
 
     /**

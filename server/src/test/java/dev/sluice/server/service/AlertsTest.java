@@ -281,7 +281,10 @@ class AlertsTest {
       exposed.addAll(names(get(client, TlsFixture.url(service, TlsFixture.HTTP, "/metrics"))));
     }
     for (String store :
-        List.of("redis://127.0.0.1:1/0?timeout=200ms", "jdbc:postgresql://127.0.0.1:1/x")) {
+        List.of(
+            "redis://127.0.0.1:1/0?timeout=200ms",
+            "jdbc:postgresql://127.0.0.1:1/x",
+            "mariadb://127.0.0.1:1/x")) {
       Storage away =
           new Storage(
               StoreAccess.of(store), null, kept.tokenKey(), FailureRule.allow(), Map.of(), true);
