@@ -182,7 +182,7 @@ public final class Quickstart {
     // begin: replace
     CurrentLimits current = new CurrentLimits(limits);
     Limiter limiter = Limiter.of(current, BucketStore.inMemory());
-    current.replace(newLimits); // the next request is decided by these, on the same buckets
+    current.replace(newLimits); // apply to the next request, on the same buckets
     // end: replace
     return limiter.spend("LoginsPerIPAddress", "192.0.2.7");
   }
