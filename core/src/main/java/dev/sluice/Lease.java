@@ -45,8 +45,8 @@ import org.jspecify.annotations.Nullable;
  *
  * Under another quota an interval has another length, so tokens taken under the old quota can't be
  * handed out. They go back to the store, by the rule of a reservation whose limit changed. If the
- * limit became unlimited, or its name is gone, they go back under the old quota: the bucket must
- * not lack them when the limit returns.
+ * limit became unlimited, or its name was removed, the tokens go back under the old quota, so that
+ * the bucket has them when the limit returns.
  */
 
 /**

@@ -62,7 +62,7 @@ record PendingAcquire(
           throw new InterruptedException(
               "interrupted while waiting; the tokens are given back unless another caller took tokens after it");
         }
-        Thread.currentThread().interrupt(); // the turn has come at the same moment
+        Thread.currentThread().interrupt(); // too late to give up: the caller's turn has come
         break;
       }
       queues.look(turn);

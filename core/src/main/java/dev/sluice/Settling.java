@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
 /*
  * A settlement replaces an estimate, which a reservation took, by the true cost.
  *
- * A lower cost is a cancellation of the difference, by the rules of OpenReservations. A higher cost
- * is a further spend at the end of the time line. It takes as many whole tokens as fit before
- * now + τ · (1 + debt), and never forgives a debt.
+ * A lower cost is a cancellation of the difference, by the rules of OpenReservations. For a
+ * higher cost, a further spend moves the TAT: by as many whole tokens as fit before
+ * now + τ · (1 + debt). It never forgives a debt.
  *
  * Higher costs are charged before anything is given back. So if the process ends in between, the
  * call was charged more than its true cost in no other way than by a reservation that nobody

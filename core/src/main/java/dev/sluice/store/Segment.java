@@ -166,7 +166,7 @@ final class Segment {
     DONE,
     /** Another thread holds a slot's lock: release the segment, wait, and try again. */
     BUSY,
-    /** No number of lines suffices: the keys were chosen to collide. */
+    /** The keys were chosen to collide, so no table is large enough for them. */
     CROWDED
   }
 

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * two moves deep. In simulations this first fails at a load of 0.90 to 0.95 (without moves at 0.27
  * to 0.54, with one move at 0.71 to 0.85). Then the lines are rebuilt, with a load of at most 0.8.
  *
- * 24 bits of the place are stored beside the slots, so a slot takes 19 bytes in all. Keys are not
+ * 24 bits of the key's place are stored beside each slot, which takes 19 bytes in all. Keys are not
  * stored, so these bits say where a bucket goes when the number of lines changes (16 bits) or the
  * segment is split (8 bits). The tag cannot serve for that: the tags of keys in one line would then
  * differ in fewer than 64 bits.

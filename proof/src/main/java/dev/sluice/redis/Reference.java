@@ -74,7 +74,7 @@ final class Reference {
     this.debts = new DebtJudge(conditions, afterwardsNanos);
   }
 
-  /** Sets the servers of the world. */
+  /** Sets the simulated servers, which know of clock steps and failovers. */
   void watch(Fleet newFleet) {
     fleet = newFleet;
   }

@@ -37,8 +37,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     /** the same, and after how many microseconds the caller gives up. */
     BATCH_GIVEN_UP,
     /**
-     * the first id, how many, the cost of each, which of three kinds comes first, or of four from 3
-     * on.
+     * the first id, number of transactions, the cost of each, and which kind comes first: 0 to 2
+     * for an order of three kinds, from 3 on for an order of four.
      */
     MIXED_BATCH,
     /** the first id, how many, the cost of each. */
@@ -56,20 +56,22 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     /** limit, id, cost, after how many milliseconds it is cancelled (-1: closed, -2: never). */
     RESERVE,
     /**
-     * limit, id, how many, after how many milliseconds all are cancelled at once, how many spend
-     * again right then (none if it is not said).
+     * limit, id, number of reservations, milliseconds until all are cancelled at once, number of
+     * spends at that moment (0 if absent).
      */
     RESERVE_TOGETHER,
     /**
-     * the first id, how many, the cost of each, after how many milliseconds, which kind comes first
-     * (all are alike if it is not said); A stays spent.
+     * the first id, number of transactions, the cost of each, milliseconds until the cancellation,
+     * which kind comes first (all have the same kind if absent); limit A stays spent.
      */
     RESERVE_BATCH,
     /** limit, id, cost, after how many milliseconds it is cancelled by a caller that waits. */
     RESERVE_BLOCKING,
-    /** limit, id, cost, after how many milliseconds which process cancels, by the receipt. */
+    /**
+     * limit, id, cost, milliseconds until another process cancels by the receipt, which process.
+     */
     RESERVE_ELSEWHERE,
-    /** limit, id, cost, after how many milliseconds it is settled, at which cost. */
+    /** limit, id, cost, milliseconds until the settlement, the true cost. */
     RESERVE_SETTLED,
     /** the limits of this process from now on. */
     LIMITS,
@@ -83,29 +85,29 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     LEASE_CLOSE,
     /** id, cost, the longest wait in milliseconds, microseconds until giving up (-1: never). */
     ACQUIRE,
-    /** the same; the caller's thread waits. */
+    /** as ACQUIRE; the caller's thread waits. */
     ACQUIRE_BLOCKING,
     /**
-     * the first id, how many, the cost of each, the longest wait, until giving up, whether every
-     * second one spends only what is there (none if it is not said).
+     * the first id, number of transactions, the cost of each, the longest wait, the time until
+     * giving up, whether every second transaction is spend-only (none if absent).
      */
     ACQUIRE_BATCH,
     /** the next caller's continuation blocks for so many milliseconds. */
     BLOCK,
     /** the next call of the store's observer throws: 0 an exception, 1 an error. */
     OBSERVER_THROWS,
-    /** the same for the limiter's observer. */
+    /** the next call of the limiter's observer throws: 0 an exception, 1 an error. */
     LIMITER_OBSERVER_THROWS,
     /** the next timer of the store cannot be set: an error. */
     TIMER_THROWS,
     /** server, how. */
     CUT,
-    /** by how many milliseconds the clock of the process steps, where buckets go by it. */
+    /** milliseconds by which the clock of the process steps, if buckets use this clock. */
     PROCESS_CLOCK_STEP,
     /** for so many milliseconds. */
     CONNECT_SLOWLY,
     CONNECT_ERROR,
-    /** for so many milliseconds each call takes longer, by a time of its own. */
+    /** number of milliseconds during which each call is delayed by a random time. */
     SLOW_CALLS,
     /** server, milliseconds. */
     FREEZE,
@@ -121,11 +123,11 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     CLUSTER_DOWN,
     /** server, milliseconds: calls with several keys are refused, as while their slot moves. */
     TRY_AGAIN,
-    /** server, by how many milliseconds its replica lags from now on. */
+    /** server, milliseconds by which its replica lags from now on. */
     LAG,
     /**
-     * after how many milliseconds the old master learns of it (11,000 if it is not said), whether
-     * its clients stay connected then (0 if it is not said).
+     * milliseconds until the old master learns of the failover (11,000 if absent), whether its
+     * clients then stay connected (0 if absent).
      */
     FAIL_OVER,
     /** for so many milliseconds no Sentinel answers. */

@@ -468,7 +468,7 @@ public final class RemoteStore implements BucketStore {
 
     @Override
     public boolean completeExceptionally(Throwable failure) {
-      forgetDenials(charges); // it may have been charged
+      forgetDenials(charges); // the store may have applied the failed call
       return super.completeExceptionally(failure);
     }
 

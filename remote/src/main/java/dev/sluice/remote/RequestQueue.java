@@ -45,8 +45,8 @@ import org.jspecify.annotations.Nullable;
  *
  * Giving up. A call whose callers have all given up before it was sent is not sent. It keeps its
  * place until its connection is open or has failed, or until its time-out. So the breaker learns
- * the outcome of the connection, and at most one call per place waits for it. Requests behind lose
- * nothing: they wait for the same connection.
+ * the outcome of the connection, and at most one call per place waits for it. Later requests
+ * lose no time, because they wait for the same connection.
  *
  * Too late. A request whose deadline is nearer than a round trip would be charged for a caller that
  * has left by then, so it is ended without being sent. The estimate of a round trip is the duration

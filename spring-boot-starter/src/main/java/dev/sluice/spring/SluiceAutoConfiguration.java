@@ -207,7 +207,8 @@ class SluiceAutoConfiguration {
    * Opens stores by their address.
    *
    * @param module the module that has these stores
-   * @param opening throws what says what is wrong with an address
+   * @param opening opens the store; for a wrong address, it throws an exception that names the
+   *     fault
    */
   record StoreOpener(String module, Function<String, BucketStore> opening) {
     BucketStore open(String address) {

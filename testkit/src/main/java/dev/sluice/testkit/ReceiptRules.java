@@ -43,7 +43,8 @@ interface ReceiptRules extends DrivenStores {
 
       otherProcess(bench).cancel(receipt);
 
-      // 900 ms were taken, 250 ms have passed, and 150 ms of the 400 ms are left to give back.
+      // The spends took 900 ms of tokens. After 250 ms, 150 ms of the reservation's 400 ms have not
+      // refilled, so the cancellation returns them: 900 - 250 - 150 = 500.
       assertThat(bench.state()).resetsIn(ofMillis(500));
     }
   }

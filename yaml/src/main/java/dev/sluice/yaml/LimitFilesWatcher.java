@@ -247,7 +247,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       boolean isNews = !others.fingerprint().equals(before.fingerprint());
       if (rest.limits() != null) {
         Verdict verdict =
-            isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED; // in an earlier poll
+            isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED; // by an earlier poll
         if (verdict == Verdict.LOOK_AGAIN) {
           return verdict;
         }

@@ -56,7 +56,7 @@ final class RequestReader {
   private final Request request = new Request();
   private byte[] bytes = NONE;
   private int start; // of the current request
-  private int at; // how far it was parsed
+  private int at; // end of the parsed part of the current request
   private int end;
   private int expected = UNKNOWN; // arguments
 
