@@ -383,6 +383,6 @@ public final class PostgresStoreBuilder {
     store.rehearseTimeOuts();
     context.log().log(
         Level.INFO, "{0} holds the buckets, with the durability {1}", name, durability);
-    return new PostgresStore(store);
+    return new PostgresStore(store, new KeyScan(name, source, KeyBytes.utf8(prefix)));
   }
 }

@@ -203,6 +203,7 @@ public final class Service implements AutoCloseable {
     Door.DoorContext room =
         new Door.DoorContext(
             limiter,
+            store,
             reservations,
             meters,
             ready,
