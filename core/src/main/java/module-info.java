@@ -28,6 +28,7 @@ module dev.sluice {
       dev.sluice.outbound,
       dev.sluice.postgres,
       dev.sluice.redis,
+      dev.sluice.remote,
       dev.sluice.rules,
       dev.sluice.web,
       dev.sluice.wire,

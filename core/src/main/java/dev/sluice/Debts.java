@@ -12,6 +12,7 @@ import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -47,8 +48,15 @@ import java.util.function.LongSupplier;
  */
 final class Debts {
 
-  /** The depth of a bucket whose debts are never forgiven. */
-  static final long NEVER_FORGIVES = -1;
+  /** How far ahead of now the TAT of each bucket may lie without a debt. */
+  @FunctionalInterface
+  interface Depths {
+    /** Returns the depth of the bucket of a charge, by the charge's place. */
+    long depthNanos(int charge);
+  }
+
+  /** The depths of buckets whose debts are never forgiven. */
+  static final Depths NEVER_FORGIVES = charge -> Long.MAX_VALUE;
 
   private static final int MOST = 65_536;
 
@@ -62,6 +70,7 @@ final class Debts {
   /** Time of the last forgiven debt or scan; an earlier time shows that the clock stepped back. */
   private final AtomicLong latestNanos = new AtomicLong();
 
+  private final BiFunction<BucketStore, List<Charge>, CompletionStage<List<Reading>>> charging;
   private final BiFunction<BucketStore, Charge, CompletionStage<List<Reading>>> lowering;
   private final LongSupplier skewNanos;
 
@@ -70,13 +79,16 @@ final class Debts {
   /**
    * Creates an empty memory.
    *
+   * @param charging sends the charges again once their debts are forgiven
    * @param lowering sends the charge that forgives a debt
    * @param skewNanos how far clients' clocks may differ: a TAT beyond the depth by at most this
    *     many nanoseconds does not count as a debt
    */
   Debts(
+      BiFunction<BucketStore, List<Charge>, CompletionStage<List<Reading>>> charging,
       BiFunction<BucketStore, Charge, CompletionStage<List<Reading>>> lowering,
       LongSupplier skewNanos) {
+    this.charging = charging;
     this.lowering = lowering;
     this.skewNanos = skewNanos;
   }
@@ -111,24 +123,70 @@ final class Debts {
    * a spend would have after forgiving it. If forgiving fails, the denial stands.
    *
    * @param charged the readings of the charges
-   * @param depthNanos the depth of the only charge's bucket; {@link #NEVER_FORGIVES} for a batch
+   * @param charges one, or those of the quotas of one limit
+   * @param depths the depths of their buckets; {@link #NEVER_FORGIVES} for a batch
    */
   CompletionStage<List<Reading>> settled(
       BucketStore call,
       List<Charge> charges,
       CompletionStage<List<Reading>> charged,
-      long depthNanos) {
-    boolean mayBeForgivable = // a single spend or check, which a debt would deny
-        depthNanos != NEVER_FORGIVES && charges.get(0).op().votes();
+      Depths depths) {
+    boolean mayBeForgivable = // spends or checks, which a debt would deny
+        depths != NEVER_FORGIVES && charges.get(0).op().votes();
     List<Reading> known = Stages.value(charged);
-    if (!mayBeForgivable || (known != null && !isDebt(known.get(0), depthNanos))) {
+    if (!mayBeForgivable || (known != null && !haveDebt(known, depths))) {
       return charged;
     }
     return charged.thenCompose(
         found ->
-            isDebt(found.get(0), depthNanos)
-                ? settled(call, charges.get(0), found, depthNanos)
-                : charged);
+            !haveDebt(found, depths)
+                ? charged
+                : charges.size() == 1
+                    ? settled(call, charges.get(0), found, depths.depthNanos(0))
+                    : settled(call, charges, found, depths));
+  }
+
+  private boolean haveDebt(List<Reading> found, Depths depths) {
+    for (int i = 0; i < found.size(); i++) {
+      if (isDebt(found.get(i), depths.depthNanos(i))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Forgives the debts of several buckets, if each of them may be: else the denial stands. */
+  private CompletionStage<List<Reading>> settled(
+      BucketStore call, List<Charge> charges, List<Reading> found, Depths depths) {
+    List<Reading> forgiven = new ArrayList<>(found);
+    boolean spends = false;
+    for (int i = 0; i < charges.size(); i++) {
+      Charge charge = charges.get(i);
+      spends |= charge.op() != Op.CHECK && charge.incrementNanos() != 0;
+      long depthNanos = depths.depthNanos(i);
+      long nowNanos = found.get(i).nowNanos();
+      if (isDebt(found.get(i), depthNanos)) {
+        if (!mayForgive(charge.key(), depthNanos, nowNanos)) {
+          return CompletableFuture.completedFuture(found);
+        }
+        forgiven.set(i, new Reading(nowNanos, nowNanos + depthNanos));
+      }
+    }
+    if (!spends) {
+      return CompletableFuture.completedFuture(forgiven);
+    }
+    CompletionStage<?> done = CompletableFuture.completedFuture(found);
+    for (int i = 0; i < charges.size(); i++) {
+      String key = charges.get(i).key();
+      long depthNanos = depths.depthNanos(i);
+      if (isDebt(found.get(i), depthNanos)
+          && tryForgive(key, depthNanos, found.get(i).nowNanos())) {
+        Charge forgiving = new Charge(key, Effect.of(Op.FORGIVE, 0, depthNanos));
+        done = done.thenCompose(before -> lowered(call, forgiving));
+      }
+    }
+    return done.thenCompose(all -> charging.apply(call, charges))
+        .exceptionally(failure -> unforgiven(found, failure));
   }
 
   private CompletionStage<List<Reading>> settled(
@@ -148,7 +206,7 @@ final class Debts {
             lowered ->
                 spendsToo(charge, depthNanos)
                     ? CompletableFuture.completedFuture(afterForgiving(charge, lowered))
-                    : call.chargeAsync(List.of(charge)))
+                    : charging.apply(call, List.of(charge)))
         .exceptionally(failure -> unforgiven(found, failure));
   }
 

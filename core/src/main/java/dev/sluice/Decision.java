@@ -35,6 +35,7 @@ public final class Decision {
   private final List<Decision> parts;
   private final @Nullable Penalty penalty;
   private final boolean spends;
+  private final List<Decision> quotas;
 
   /**
    * Creates a decision.
@@ -44,6 +45,7 @@ public final class Decision {
    * @param parts the decisions of a batch, empty for a single transaction
    * @param penalty the penalty in force on the bucket, null for none
    * @param spends whether an allowance took tokens, unless the transaction is check-only
+   * @param quotas the decisions on the quotas of one limit, empty for one quota
    */
   private Decision(
       @Nullable Transaction transaction,
@@ -51,13 +53,15 @@ public final class Decision {
       DecidedBy decidedBy,
       List<Decision> parts,
       @Nullable Penalty penalty,
-      boolean spends) {
+      boolean spends,
+      List<Decision> quotas) {
     this.transaction = transaction;
     this.answer = answer;
     this.decidedBy = decidedBy;
     this.parts = parts;
     this.penalty = penalty;
     this.spends = spends;
+    this.quotas = quotas;
   }
 
   /** Returns the decision on one transaction. */
@@ -75,12 +79,18 @@ public final class Decision {
   /** Returns the decision on one transaction whose bucket a penalty may make count as empty. */
   static Decision of(Act act, Transaction transaction, Answer answer, @Nullable Penalty penalty) {
     return new Decision(
-        spent(transaction, answer), answer, DecidedBy.STORE, List.of(), penalty, act == Act.SPEND);
+        spent(transaction, answer),
+        answer,
+        DecidedBy.STORE,
+        List.of(),
+        penalty,
+        act == Act.SPEND,
+        List.of());
   }
 
   /** Returns this decision, marked as made by a failure rule in the store's place. */
   Decision by(DecidedBy rule) {
-    return new Decision(transaction, answer, rule, parts, penalty, spends);
+    return new Decision(transaction, answer, rule, parts, penalty, spends, quotas);
   }
 
   /**
@@ -91,7 +101,37 @@ public final class Decision {
   Decision unspent(Transaction asked, @Nullable Quota quota) {
     Answer unspent =
         penalty == null && quota != null ? answer.unspent(asked.cost(), quota) : answer;
-    return new Decision(transaction, unspent, decidedBy, parts, penalty, false);
+    return new Decision(transaction, unspent, decidedBy, parts, penalty, false, quotas);
+  }
+
+  /**
+   * Returns the decision on a limit with several quotas: the strictest; of equals the one with the
+   * longest period. A refund is allowed if it gave something back to any bucket.
+   *
+   * @param each the decision on each quota, the longest first
+   */
+  static Decision ofQuotas(Act act, List<Decision> each) {
+    List<Decision> quotas = each.stream().map(Decision::described).toList();
+    Decision strictest = quotas.get(0);
+    for (Decision one : quotas) {
+      boolean isFirstToGiveBack = act == Act.REFUND && one.allowed() && strictest.denied();
+      boolean isFull = act == Act.REFUND && one.denied();
+      strictest = isFirstToGiveBack ? one : isFull ? strictest : strictest.stricter(one);
+    }
+    return new Decision(
+        strictest.transaction,
+        strictest.answer,
+        strictest.decidedBy,
+        List.of(),
+        strictest.penalty,
+        strictest.spends,
+        quotas);
+  }
+
+  /** Returns this decision, made on one quota of a limit, as one on the limit. */
+  private Decision described() {
+    Transaction described = transaction == null ? null : transaction.described();
+    return new Decision(described, answer, decidedBy, parts, penalty, spends, quotas);
   }
 
   /**
@@ -105,7 +145,7 @@ public final class Decision {
       strictest = strictest == null ? one : one.stricter(strictest);
     }
     if (strictest == null) {
-      strictest = new Decision(null, otherwise, DecidedBy.STORE, List.of(), null, false);
+      strictest = new Decision(null, otherwise, DecidedBy.STORE, List.of(), null, false, List.of());
     }
     DecidedBy decidedBy = strictest.decidedBy;
     for (Decision part : parts) {
@@ -117,7 +157,8 @@ public final class Decision {
         decidedBy,
         List.copyOf(parts),
         strictest.penalty,
-        strictest.spends);
+        strictest.spends,
+        strictest.quotas);
   }
 
   /**
@@ -314,6 +355,16 @@ public final class Decision {
    */
   public @Nullable Transaction transaction() {
     return transaction;
+  }
+
+  /**
+   * Returns the decision on each quota of a limit that has several. This decision equals the
+   * strictest of them in all else.
+   *
+   * @return the decisions, the longest period first; empty for a limit with one quota
+   */
+  public List<Decision> quotas() {
+    return quotas;
   }
 
   /**

@@ -5,31 +5,64 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.direct.ReadingMapper;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
+import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The quota in force for an id, with the limit's name and the quota's origin. Created once per
  * limit, so that decisions share it.
+ *
+ * <p>A limit with several quotas has {@link #parts}, each with one quota and a bucket of its own.
  */
 final class EffectiveQuota {
 
   private final LimitName name;
   private final @Nullable Quota quota;
+  private final @Nullable Quota onlyQuota; // null for several
   private final Origin origin;
   private final Coverage coverage;
+  private final List<EffectiveQuota> parts; // none for one quota
+  private final @Nullable EffectiveQuota whole; // which this is a part of
+  private final @Nullable Duration period; // in the bucket's key; null for the longest
   private final ReadingMapper<@Nullable Decision> decision;
 
+  private EffectiveQuota(LimitName name, List<Quota> quotas, Origin origin, Coverage coverage) {
+    this(
+        name,
+        quotas.isEmpty() ? null : quotas.get(0),
+        origin,
+        coverage,
+        quotas,
+        List.of(),
+        null,
+        null);
+  }
+
   @SuppressWarnings("NullAway") // it does not see that the mapper's result is nullable
-  private EffectiveQuota(LimitName name, @Nullable Quota quota, Origin origin, Coverage coverage) {
+  private EffectiveQuota(
+      LimitName name,
+      @Nullable Quota quota,
+      Origin origin,
+      Coverage coverage,
+      List<Quota> several,
+      List<EffectiveQuota> parts,
+      @Nullable EffectiveQuota whole,
+      @Nullable Duration period) {
     this.name = name;
     this.quota = quota;
     this.origin = origin;
     this.coverage = coverage;
+    this.whole = whole;
+    this.period = period;
+    this.onlyQuota = several.size() > 1 || !parts.isEmpty() ? null : quota;
+    this.parts = several.size() > 1 ? several.stream().map(this::part).toList() : parts;
     this.decision =
         (id, effect, nowNanos, tatNanos) -> {
           if (effect.isInDebt(nowNanos, tatNanos)) {
@@ -45,17 +78,23 @@ final class EffectiveQuota {
   }
 
   static EffectiveQuota ofDefault(Limits limits, LimitName name) {
-    return new EffectiveQuota(name, limits.defaultFor(name), Origin.DEFAULT, limits.coverage(name));
+    return new EffectiveQuota(
+        name, limits.defaultsFor(name), Origin.DEFAULT, limits.coverage(name));
   }
 
   static EffectiveQuota ofOverride(LimitOverride override, LimitName name) {
-    return new EffectiveQuota(name, override.quota(), Origin.OVERRIDE, Coverage.LIMITED);
+    return new EffectiveQuota(name, override.quotas(), Origin.OVERRIDE, Coverage.LIMITED);
   }
 
   static EffectiveQuota ofCaller(LimitName name, Quota quota) {
+    // Without a quota, everything would be allowed.
+    return ofCaller(name, List.of(Objects.requireNonNull(quota, "quota")));
+  }
+
+  static EffectiveQuota ofCaller(LimitName name, List<Quota> quotas) {
     return new EffectiveQuota(
         Objects.requireNonNull(name, "name"),
-        Objects.requireNonNull(quota, "quota"), // without one, everything would be allowed
+        Quota.ofOneLimit(Objects.requireNonNull(quotas, "quotas")),
         Origin.CALLER,
         Coverage.LIMITED);
   }
@@ -65,9 +104,44 @@ final class EffectiveQuota {
     return override == null ? ofDefault(limits, name) : ofOverride(override, name);
   }
 
-  /** Returns a share of this quota. */
+  private EffectiveQuota part(Quota one) {
+    Duration further = one.equals(quota) ? null : one.period();
+    return new EffectiveQuota(name, one, origin, coverage, List.of(), List.of(), this, further);
+  }
+
+  /** Returns a share of this quota; or of several, with the same parts, another one of them. */
   EffectiveQuota heldTo(Quota share) {
-    return new EffectiveQuota(name, share, origin, coverage);
+    return new EffectiveQuota(name, share, origin, coverage, List.of(), parts, whole, period);
+  }
+
+  /** Returns the quotas of a limit that has several, the longest first; none for one quota. */
+  List<EffectiveQuota> parts() {
+    return parts;
+  }
+
+  /** Returns all quotas, none if nothing is limited. */
+  List<Quota> quotas() {
+    if (quota == null) {
+      return List.of();
+    }
+    return parts.isEmpty()
+        ? List.of(quota)
+        : parts.stream().map(part -> Objects.requireNonNull(part.quota)).toList();
+  }
+
+  /** Returns the limit's quotas that this is one of; this if it is not one of several. */
+  EffectiveQuota whole() {
+    return whole == null ? this : whole;
+  }
+
+  /** Returns the smallest burst, null if nothing is limited. */
+  @Nullable Quota leastBurst() {
+    Quota least = quota;
+    for (EffectiveQuota part : parts) {
+      Quota one = Objects.requireNonNull(part.quota);
+      least = least == null || one.burst() < least.burst() ? one : least;
+    }
+    return least;
   }
 
   LimitName name() {
@@ -77,6 +151,11 @@ final class EffectiveQuota {
   /** Returns the quota, null if nothing is limited; {@link #coverage} says why. */
   @Nullable Quota quota() {
     return quota;
+  }
+
+  /** Returns the quota if it is the only one; null for several, and if nothing is limited. */
+  @Nullable Quota onlyQuota() {
+    return onlyQuota;
   }
 
   boolean overridden() {
@@ -90,7 +169,36 @@ final class EffectiveQuota {
 
   /** Returns the quota of the id under the given limits, null if nothing limits it. */
   @Nullable Quota quotaIn(Limits now, String canonicalId) {
-    return ofCaller() ? quota : now.quotaFor(name, canonicalId);
+    if (ofCaller()) {
+      return quota;
+    }
+    if (period == null) {
+      return now.quotaFor(name, canonicalId);
+    }
+    return now.quotasFor(name, canonicalId).stream()
+        .skip(1)
+        .filter(one -> one.period().equals(period))
+        .findFirst()
+        .orElse(null);
+  }
+
+  /**
+   * Returns the key of the bucket. The longest quota of several has the key of an only one, so that
+   * a limit which gets further quotas keeps its buckets. The others have their period in the key,
+   * not their place in the list, which another quota may change.
+   */
+  String bucketKey(String canonicalId) {
+    String key = name.bucketKey(canonicalId);
+    if (period == null) {
+      return key;
+    }
+    int colon = key.indexOf(':'); // neither a number nor a name has one
+    return key.substring(0, colon) + "/" + furtherPeriod() + key.substring(colon);
+  }
+
+  /** Returns the period in the bucket's key; null for the longest quota, and for an only one. */
+  @Nullable String furtherPeriod() {
+    return period == null ? null : GoDuration.shortened(period).replace('µ', 'u'); // ASCII
   }
 
   Coverage coverage() {

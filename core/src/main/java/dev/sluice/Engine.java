@@ -74,8 +74,7 @@ final class Engine {
 
   private Plan plan(Act act, List<Transaction> transactions) {
     requireUsable(transactions);
-    Limits now = limits.get();
-    return Plan.of(now, act, transactions, Penalties.of(now, act, transactions));
+    return Plan.of(limits.get(), act, transactions);
   }
 
   /** Returns a batch of one, which {@link Plan} need not copy. */
@@ -132,7 +131,7 @@ final class Engine {
   }
 
   Decision onFailure(Act act, Transaction transaction, StoreException failure) {
-    Plan plan = Plan.of(limits.get(), act, List.of(transaction), Penalties.NONE);
+    Plan plan = Plan.unpenalized(limits.get(), act, transaction);
     return onFailure.decide(plan, failure).get(0);
   }
 
@@ -248,7 +247,7 @@ final class Engine {
         call,
         plan.act(),
         plan.charges(),
-        plan.depthNanos(),
+        plan.depths(),
         (readings, failure) -> {
           List<Decision> decisions =
               failure == null
@@ -333,7 +332,7 @@ final class Engine {
             store.hold(
                 call,
                 rest.charges(),
-                rest.depthNanos(),
+                rest.depths(),
                 holding -> reserved(rest, holding, start),
                 failure -> degraded(rest, storeException(failure), start)));
   }
@@ -437,7 +436,7 @@ final class Engine {
                 call,
                 Act.SPEND,
                 rest.charges(),
-                rest.depthNanos(),
+                rest.depths(),
                 (readings, failure) ->
                     failure == null
                         ? new PendingAcquire(
@@ -460,9 +459,8 @@ final class Engine {
   private Plan acquirePlan(List<Transaction> transactions, Duration maxWait) {
     requireUsable(transactions);
     Limits now = limits.get();
-    Penalties penalties = Penalties.of(now, Act.SPEND, transactions);
-    Plan plan = Plan.ofAcquire(now, transactions, maxWait, penalties);
-    return store.waitQueues().isFull() ? Plan.of(now, Act.SPEND, transactions, penalties) : plan;
+    Plan plan = Plan.ofAcquire(now, transactions, maxWait);
+    return store.waitQueues().isFull() ? Plan.of(now, Act.SPEND, transactions) : plan;
   }
 
   TrackedStore store() {

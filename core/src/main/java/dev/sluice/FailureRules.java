@@ -58,7 +58,7 @@ final class FailureRules {
   List<Decision> decide(Plan plan, StoreException failure) {
     long nowNanos = time.nanos();
     List<Charge> charges = charges(plan, failure, nowNanos);
-    return decisions(plan, memory.readings(plan.act(), charges, depthNanos(plan)), nowNanos);
+    return decisions(plan, memory.readings(plan.act(), charges, depths(plan)), nowNanos);
   }
 
   /** Decides on a spend that may wait; the caller waits for tokens of this process's memory. */
@@ -70,7 +70,7 @@ final class FailureRules {
     long nowNanos = time.nanos();
     List<Charge> charges = charges(plan, failure, nowNanos);
     long askedNanos = memory.waitQueues().asks();
-    List<Reading> readings = memory.readings(plan.act(), charges, depthNanos(plan));
+    List<Reading> readings = memory.readings(plan.act(), charges, depths(plan));
     return new PendingAcquire(
         verdict.apply(decisions(plan, readings, nowNanos)),
         memory.waitQueues(),
@@ -84,8 +84,8 @@ final class FailureRules {
     return memory.waitQueues().size();
   }
 
-  private long depthNanos(Plan plan) {
-    return plan.depthNanos(this::localShare);
+  private Debts.Depths depths(Plan plan) {
+    return plan.depths(this::localShare);
   }
 
   /** Decides on a reservation, which gives its tokens back to this process's memory. */
@@ -100,7 +100,7 @@ final class FailureRules {
         memory.hold(
             memory.blockingCall(),
             charges,
-            depthNanos(plan),
+            depths(plan),
             holding ->
                 new Reservation(
                     memory,

@@ -53,6 +53,8 @@ import org.jspecify.annotations.Nullable;
  * Tokens of one hot bucket, taken from the store several at a time and handed out locally, for a
  * key that many threads use at once.
  *
+ * <p>A limit with several quotas is spent from one token at a time, so a lease gains nothing there.
+ *
  * <p>Never grants more than the limit allows. It may deny while other threads hold tokens: at most
  * {@code tokens} in each share; threads are spread over fewer than four shares per processor.
  * Observers see each spend of {@code tokens} tokens. When the limits are replaced, held tokens stay
@@ -142,7 +144,8 @@ public final class Lease implements AutoCloseable {
         Limits now = limits.get();
         Transaction one = source.apply(now);
         Quota quota = one.quota();
-        if (Penalties.of(now, one) != null) { // held tokens must not bypass the penalty
+        // Held tokens must not bypass a penalty, and are those of one bucket.
+        if (Penalties.of(now, one) != null || one.isSeveral()) {
           drop(call, last, false, quota);
           return engine.decideWithin(call, Act.SPEND, one).allowed();
         }
@@ -176,7 +179,7 @@ public final class Lease implements AutoCloseable {
     /** Spends all wanted tokens or none; returns their number, or how many the bucket has. */
     private long spend(BucketStore call, Limits now, Transaction transaction, Quota quota) {
       long wanted = transaction.cost();
-      Plan plan = Plan.of(now, Act.SPEND, List.of(transaction), Penalties.NONE);
+      Plan plan = Plan.unpenalized(now, Act.SPEND, transaction);
       long before = ticker.getAsLong();
       return TrackedStore.result(
           engine
@@ -184,7 +187,7 @@ public final class Lease implements AutoCloseable {
               .hold(
                   call,
                   plan.charges(),
-                  plan.depthNanos(),
+                  plan.depths(),
                   holding -> {
                     Reading reading = holding.readings().get(0);
                     Stretch stretch = holding.stretches().get(0);

@@ -34,6 +34,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,7 +54,8 @@ import org.jspecify.annotations.Nullable;
  * <p>{@code trySpend} allocates nothing for a cost up to 63 if the store is in memory, there is no
  * observer, and the id is canonical: IPv4 addresses, numbers, UUIDs, ASCII texts. {@code spend} and
  * {@code check} allocate the decision, which is three small objects. Overrides are looked up by
- * text, so a limit with overrides converts bytes and numbers to text.
+ * text, so a limit with overrides converts bytes and numbers to text. A limit with several quotas
+ * costs as much as a batch.
  *
  * <p>Thread-safe; blocks like the limiter's verbs, and throws the same exceptions, including a
  * {@link MissingDefaultException} if the limits were replaced and have no default any more.
@@ -87,8 +89,8 @@ public final class Limit implements DirectLimit {
     this(engine, limits, now -> EffectiveQuota.ofDefault(now, now.catalogue().get(name)));
   }
 
-  Limit(Engine engine, CurrentLimits limits, LimitName name, Quota quota) {
-    this(engine, limits, supplied(EffectiveQuota.ofCaller(name, quota)));
+  Limit(Engine engine, CurrentLimits limits, LimitName name, List<Quota> quotas) {
+    this(engine, limits, supplied(EffectiveQuota.ofCaller(name, quotas)));
   }
 
   private Limit(Engine engine, CurrentLimits limits, Function<Limits, EffectiveQuota> source) {
@@ -114,10 +116,13 @@ public final class Limit implements DirectLimit {
    * one.
    *
    * @param quota how much may pass for each id
+   * @param more further quotas that apply as well, each with another period: {@code
+   *     Limit.of(Quota.per(1000, hour), Quota.per(10, second))}
    * @return the limit
+   * @throws IllegalArgumentException if the quotas do not fit together ({@link Quota#ofOneLimit})
    */
-  public static Limit of(Quota quota) {
-    return of(quota, TimeSource.system());
+  public static Limit of(Quota quota, Quota... more) {
+    return of(listOf(quota, more), TimeSource.system());
   }
 
   /**
@@ -128,9 +133,31 @@ public final class Limit implements DirectLimit {
    * @return the limit
    */
   public static Limit of(Quota quota, TimeSource time) {
+    return of(listOf(quota), time);
+  }
+
+  /**
+   * Returns a limit that stands alone, has several quotas and uses a given clock, for tests.
+   *
+   * @param quotas how much may pass for each id, as {@link Quota#ofOneLimit} takes them
+   * @param time the clock; it must not step
+   * @return the limit
+   * @throws IllegalArgumentException if the quotas do not fit together
+   */
+  public static Limit of(List<Quota> quotas, TimeSource time) {
     CurrentLimits none = new CurrentLimits(Limits.builder(Catalogue.of()).build());
     Objects.requireNonNull(time, "time");
-    return Limiter.builder(none, BucketStore.inMemory(time)).time(time).build().limit(ALONE, quota);
+    Limiter limiter = Limiter.builder(none, BucketStore.inMemory(time)).time(time).build();
+    return limiter.limit(ALONE, quotas);
+  }
+
+  static List<Quota> listOf(Quota quota, Quota... more) {
+    List<Quota> quotas = new ArrayList<>(more.length + 1);
+    quotas.add(Objects.requireNonNull(quota, "quota"));
+    for (Quota one : more) {
+      quotas.add(Objects.requireNonNull(one, "more"));
+    }
+    return quotas;
   }
 
   /** Values derived from the current limits and the name. */
@@ -192,10 +219,14 @@ public final class Limit implements DirectLimit {
   @Override
   public String toString() {
     Resolved last = resolved; // a name that is gone must not throw here
-    Quota quota = last.effective().quota();
+    List<Quota> quotas = last.effective().quotas();
     boolean isUnlimited = last.limits().coverage(last.name()) == Coverage.UNLIMITED;
     return "limit %s: %s"
-        .formatted(last.name(), quota != null ? quota : isUnlimited ? "unlimited" : "no default");
+        .formatted(
+            last.name(),
+            !quotas.isEmpty()
+                ? quotas.stream().map(Quota::toString).collect(Collectors.joining(" and "))
+                : isUnlimited ? "unlimited" : "no default");
   }
 
   /**
@@ -342,7 +373,7 @@ public final class Limit implements DirectLimit {
 
   private <T> boolean[] trySpendEach(T[] ids, IntoBytes<T> into, Function<T, String> text) {
     Resolved now = resolved();
-    Quota quota = now.effective().quota();
+    Quota quota = now.effective().onlyQuota();
     Buckets buckets = now.buckets();
     boolean[] spent = new boolean[ids.length];
     if (quota == null || buckets == null || now.hasExceptions() || engine.mayAnswerForTheStore()) {
@@ -635,7 +666,7 @@ public final class Limit implements DirectLimit {
       long cost,
       ReadingMapper<@Nullable R> answer,
       Function<Decision, R> ofEngine) {
-    Quota quota = effective.quota();
+    Quota quota = effective.onlyQuota();
     Buckets buckets = now.buckets();
     if (quota != null
         && buckets != null

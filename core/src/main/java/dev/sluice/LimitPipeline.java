@@ -72,7 +72,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
   @Override
   public boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost) {
     Resolved now = begun();
-    Quota spent = quota == null ? now.effective().quota() : quota;
+    Quota spent = quota == null ? now.effective().onlyQuota() : quota;
     if (spent == null || cost < 0 || cost > spent.burst() || now.hasExceptions()) {
       return false;
     }

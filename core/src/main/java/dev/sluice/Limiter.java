@@ -80,7 +80,7 @@ public final class Limiter {
 
   /**
    * Returns a limiter without named limits: callers supply the quotas, by {@link
-   * Transaction#of(LimitName, Quota, String)} and {@link #limit(LimitName, Quota)}.
+   * Transaction#of(LimitName, Quota, String)} and {@link #limit(LimitName, Quota, Quota...)}.
    *
    * @param store where the buckets are kept; not closed by the limiter
    * @return the limiter
@@ -137,12 +137,18 @@ public final class Limiter {
    *
    * @param name the limit's name
    * @param quota how much may pass for each id
+   * @param more further quotas that apply as well, each with another period
    * @return a view of this limiter
    * @throws InvalidRequestException if the catalogue gives the name's number to another name, or
    *     the name another number
+   * @throws IllegalArgumentException if the quotas do not fit together ({@link Quota#ofOneLimit})
    */
-  public Limit limit(LimitName name, Quota quota) {
-    return new Limit(engine, limits, name, quota);
+  public Limit limit(LimitName name, Quota quota, Quota... more) {
+    return limit(name, Limit.listOf(quota, more));
+  }
+
+  Limit limit(LimitName name, List<Quota> quotas) {
+    return new Limit(engine, limits, name, quotas);
   }
 
   /**

@@ -38,9 +38,12 @@ import org.jspecify.annotations.Nullable;
  * refund takes the oldest tokens, so it moves all ends. The recorded ends move by the full amount:
  * open reservations when the give-back is sent, unless they are certainly older; reservations in
  * flight when their answer arrives, if the give-back overlapped their call. A give-back whose
- * answer was lost counts as in flight until no server can apply it any more. No end moves later.
+ * answer was lost counts as in flight until no server can apply it any more. If the store has
+ * certainly not applied a give-back, the ends that it moved move back, and its own reservation is
+ * open again, so that a settlement can repeat it. While the give-back is in flight, other
+ * give-backs move the end of its reservation too, and a reset closes it.
  *
- * 1. A reservation is settled before its give-back is sent, so it gives back at most once.
+ * 1. A reservation has at most one give-back in flight, and none after one that may be applied.
  * 2. Without the cancelled spend, the other tokens refill at the same time or earlier. So a
  *    give-back that takes no more than the rest of its own stretch leaves the bucket no fuller than
  *    without the spend. By the invariant a give-back takes no more than that rest, if no other
@@ -112,7 +115,7 @@ final class OpenReservations {
 
   /** The reservations and the give-backs in flight of one bucket. */
   private static final class Line {
-    private final List<Stretch> reservations = new ArrayList<>(1); // by age
+    private final List<Stretch> reservations = new ArrayList<>(1); // by age; also those SENT
     private int underWay; // give-backs in flight, resets included
     private int resets; // resets in flight
     private long sentNanos; // sum that the give-backs in flight ask for; saturates at HUGE_NANOS
@@ -134,6 +137,7 @@ final class OpenReservations {
     private final long entered; // in the stripe's sequence
     private State state;
     private long answered; // in the stripe's sequence
+    private long sentAt; // in the stripe's sequence; 0 if the give-back moves all ends
     private long nanos; // spend in flight: its end will move by this; give-back: asks for this
     private boolean isReset; // is a reset, or overlaps one
     private long spentAtNanos; // by the store's clock
@@ -159,6 +163,11 @@ final class OpenReservations {
     private void moveUp(long byNanos) {
       long end = endNanos;
       endNanos = Long.compareUnsigned(end, byNanos) <= 0 ? Gcra.NO_TAT : end - byNanos;
+    }
+
+    /** Whether this give-back has moved an end that is recorded now, or moves it. */
+    private boolean moves(Stretch other) {
+      return other != this && (other.answered > sentAt || !other.isCertainlyOlderThan(this));
     }
 
     private boolean isCertainlyOlderThan(Stretch other) {
@@ -265,7 +274,9 @@ final class OpenReservations {
   }
 
   private void closed(Stretch stretch) {
-    if (stretch.line.reservations.remove(stretch)) {
+    if (stretch.state == State.SENT) {
+      stretch.endNanos = Gcra.NO_TAT; // it does not open again
+    } else if (stretch.line.reservations.remove(stretch)) {
       count.decrementAndGet();
       stretch.leave();
     }
@@ -297,8 +308,8 @@ final class OpenReservations {
   }
 
   /**
-   * Closes a reservation and returns the charge that gives back the rest of its tokens. The caller
-   * sends the charge and reports its end to {@link #ended}.
+   * Returns the charge that gives back tokens of an open reservation. The caller sends the charge,
+   * and reports its end to {@link #ended} or {@link #undone}.
    *
    * @param worthNanos the increment of the tokens under the current limit
    * @param offsetNanos the burst offset of the current limit
@@ -314,9 +325,8 @@ final class OpenReservations {
         return null;
       }
       count.decrementAndGet();
-      stretch.line.reservations.remove(stretch);
-      stretch.endNanos = Gcra.NO_TAT;
-      sent(stretch, nanos, other -> !other.isCertainlyOlderThan(stretch));
+      stretch.sentAt = ++stretch.stripe.sequence;
+      sent(stretch, nanos);
       Charge charge = new Charge(stretch.key, Op.REFUND, nanos, offsetNanos, untilNanos);
       return new GiveBack(charge, stretch, Math.min(leftNanos, FROZEN_NANOS) + LATE_NANOS);
     }
@@ -331,11 +341,11 @@ final class OpenReservations {
     return isOver ? 0 : leftNanos < 0 ? Long.MAX_VALUE : leftNanos;
   }
 
-  private static void sent(Stretch at, long nanos, Predicate<Stretch> isBehind) {
+  private static void sent(Stretch at, long nanos) {
     at.state = State.SENT;
     at.nanos = nanos;
     at.line.underWay++;
-    moveUp(at.line, nanos, isBehind);
+    moveUp(at.line, nanos, at::moves);
     at.line.sentNanos = sum(at.line.sentNanos, nanos);
   }
 
@@ -379,10 +389,11 @@ final class OpenReservations {
       boolean isReceipt = known.state == State.OPEN && charge.untilNanos() != Effect.NO_END;
       nanos = isReceipt ? Math.min(nanos, leftAtMostNanos(known, charge.untilNanos())) : nanos;
     }
-    sent(at, nanos, other -> true);
+    sent(at, nanos);
     for (Stretch other : at.isReset ? List.copyOf(at.line.reservations) : List.<Stretch>of()) {
-      other.isReset = true;
-      if (other.state == State.OPEN) {
+      if (other.state == State.IN_FLIGHT) {
+        other.isReset = true;
+      } else {
         closed(other);
       }
     }
@@ -408,7 +419,7 @@ final class OpenReservations {
   }
 
   /**
-   * Registers the end of a call that gives tokens back.
+   * Registers the end of a call that has given tokens back.
    *
    * @param isLost whether it is unknown if the store has lowered the buckets
    */
@@ -418,6 +429,7 @@ final class OpenReservations {
       synchronized (at.stripe) {
         if (isLost) {
           at.state = State.LOST;
+          at.line.reservations.remove(at);
           at.overAt = time.nanos() + giveBack.lateNanos;
         } else {
           settled(at);
@@ -426,14 +438,50 @@ final class OpenReservations {
     }
   }
 
+  /**
+   * Registers that the store has certainly not applied a call. Moves the ends back, and opens the
+   * reservations of the give-backs again, except those that were closed or reset since.
+   */
+  void undone(List<GiveBack> giveBacks) {
+    for (GiveBack giveBack : giveBacks) {
+      Stretch at = giveBack.at;
+      synchronized (at.stripe) {
+        moveBack(at);
+        if (at.endNanos == Gcra.NO_TAT) {
+          settled(at);
+        } else {
+          landed(at);
+          at.state = State.OPEN;
+          count.incrementAndGet();
+        }
+      }
+    }
+  }
+
+  private static void moveBack(Stretch at) {
+    for (Stretch other : at.nanos < HUGE_NANOS ? at.line.reservations : List.<Stretch>of()) {
+      if (other.state == State.IN_FLIGHT) {
+        other.nanos -= other.nanos < HUGE_NANOS ? at.nanos : 0;
+      } else if (at.moves(other)) {
+        long end = other.endNanos;
+        other.endNanos = end == Gcra.NO_TAT ? end : end + at.nanos;
+      }
+    }
+  }
+
   private static void settled(Stretch at) {
+    landed(at);
+    at.line.reservations.remove(at);
+    at.leave();
+  }
+
+  private static void landed(Stretch at) {
     Line line = at.line;
     line.resets -= at.isReset ? 1 : 0;
     line.sentNanos -= line.sentNanos < HUGE_NANOS ? at.nanos : 0;
     if (--line.underWay == 0) {
       line.sentNanos = 0;
     }
-    at.leave();
   }
 
   /** Whether a give-back or reset of a bucket is in flight, or may still arrive. */

@@ -20,6 +20,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,20 +28,23 @@ import org.jspecify.annotations.Nullable;
  * decision; shared by the synchronous and the asynchronous limiter.
  *
  * @param act check, spend, refund or reset
- * @param transactions the request, in order
+ * @param asked the request, in order
+ * @param transactions the same, but with a transaction for each quota of a limit with several
  * @param charges the charges for the store, in the order of the transactions that need one; empty
  *     if the store need not be asked
  * @param maxWaitNanos how long a spend may wait for tokens
  * @param penalties the penalties on the transactions
- * @param debt how many bursts the bucket of the only transaction may owe
+ * @param debt how many bursts each bucket of the only transaction asked for may owe
  */
 record Plan(
     Act act,
+    List<Transaction> asked,
     List<Transaction> transactions,
     List<Charge> charges,
     long maxWaitNanos,
     Penalties penalties,
-    int debt) {
+    int debt)
+    implements Debts.Depths {
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
 
@@ -49,8 +53,13 @@ record Plan(
    *
    * @param limits the current limits, which say what a bucket may owe
    */
-  static Plan of(Limits limits, Act act, List<Transaction> transactions, Penalties penalties) {
-    return of(limits, act, transactions, 0, penalties);
+  static Plan of(Limits limits, Act act, List<Transaction> asked) {
+    return of(limits, act, asked, 0, true);
+  }
+
+  /** Makes a plan to which no penalty applies. */
+  static Plan unpenalized(Limits limits, Act act, Transaction asked) {
+    return of(limits, act, List.of(asked), 0, false);
   }
 
   /**
@@ -58,13 +67,12 @@ record Plan(
    *
    * @throws InvalidRequestException for a negative wait, and for a limit that allows no waiting
    */
-  static Plan ofAcquire(
-      Limits limits, List<Transaction> transactions, Duration maxWait, Penalties penalties) {
+  static Plan ofAcquire(Limits limits, List<Transaction> asked, Duration maxWait) {
     if (maxWait.isNegative()) {
       throw new InvalidRequestException(
           Field.MAX_WAIT, "maxWait: found " + maxWait + ", expected zero or more");
     }
-    for (Transaction transaction : transactions) {
+    for (Transaction transaction : asked) {
       if (!maxWait.isZero() && transaction.name().longestWait().isZero()) {
         throw new InvalidRequestException(
             Field.MAX_WAIT,
@@ -73,7 +81,7 @@ record Plan(
                 + " or longestWait in its limit file, in every process that shares its buckets");
       }
     }
-    return of(limits, Act.SPEND, transactions, nanos(maxWait), penalties);
+    return of(limits, Act.SPEND, asked, nanos(maxWait), true);
   }
 
   private static long nanos(Duration duration) {
@@ -81,11 +89,10 @@ record Plan(
   }
 
   private static Plan of(
-      Limits limits,
-      Act act,
-      List<Transaction> transactions,
-      long maxWaitNanos,
-      Penalties penalties) {
+      Limits limits, Act act, List<Transaction> given, long maxWaitNanos, boolean mayBePenalized) {
+    List<Transaction> asked = List.copyOf(given);
+    List<Transaction> transactions = oneForEachQuota(act, asked);
+    Penalties penalties = mayBePenalized ? Penalties.of(limits, act, transactions) : Penalties.NONE;
     List<Charge> charges = new ArrayList<>(transactions.size());
     Set<String> keys = transactions.size() == 1 ? null : new HashSet<>();
     for (Transaction transaction : transactions) {
@@ -101,8 +108,28 @@ record Plan(
       }
       charges.add(charge);
     }
-    int debt = transactions.size() == 1 ? limits.debtOf(transactions.get(0).name()) : 0;
-    return new Plan(act, List.copyOf(transactions), charges, maxWaitNanos, penalties, debt);
+    int debt = asked.size() == 1 ? limits.debtOf(asked.get(0).name()) : 0;
+    return new Plan(act, asked, transactions, charges, maxWaitNanos, penalties, debt);
+  }
+
+  /**
+   * Returns the same transactions, but for a limit with several quotas one for each: a batch is all
+   * or nothing, as such a limit must be. {@link #folded} is the way back.
+   */
+  private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
+    boolean any = false;
+    for (int i = 0; i < asked.size(); i++) { // makes no object for limits with one quota
+      any |= hasParts(act, asked.get(i));
+    }
+    return any
+        ? asked.stream()
+            .flatMap(one -> hasParts(act, one) ? one.parts().stream() : Stream.of(one))
+            .toList()
+        : asked;
+  }
+
+  private static boolean hasParts(Act act, Transaction one) {
+    return one.isSeveral() && (one.kind() != Kind.ALLOW_ONLY || act == Act.RESET);
   }
 
   /**
@@ -152,13 +179,8 @@ record Plan(
       inForce.add(penalty);
     }
     return new Looked(
-        new Plan(act, transactions, rest, maxWaitNanos, new Penalties(inForce, true), debt),
+        new Plan(act, asked, transactions, rest, maxWaitNanos, new Penalties(inForce, true), debt),
         isDone ? decide(found) : null);
-  }
-
-  /** Whether the plan has a single transaction. */
-  boolean isAlone() {
-    return transactions.size() == 1;
   }
 
   private static @Nullable Charge charge(Act act, Transaction transaction, long maxWaitNanos) {
@@ -207,16 +229,34 @@ record Plan(
     return quota.offsetNanos() + Math.min(waitNanos, Long.MAX_VALUE - quota.offsetNanos());
   }
 
-  /** Returns how far ahead of now the TAT may lie without a debt; a batch forgives no debt. */
-  long depthNanos(Function<Transaction, @Nullable Quota> quotaOf) {
-    Quota quota = isAlone() ? quotaOf.apply(transactions.get(0)) : null;
-    return quota == null
-        ? Debts.NEVER_FORGIVES
-        : Debts.depthNanos(transactions.get(0).name(), quota, debt);
+  /** Returns how far ahead of now the TATs may lie without a debt; a batch forgives no debt. */
+  Debts.Depths depths() {
+    return asked.size() == 1 ? this : Debts.NEVER_FORGIVES;
   }
 
-  long depthNanos() {
-    return depthNanos(Plan::limiting);
+  /**
+   * Returns the same for charges that are not those of the plan.
+   *
+   * @param quotaOf the quota of a transaction, null if nothing was charged for it
+   */
+  Debts.Depths depths(Function<Transaction, @Nullable Quota> quotaOf) {
+    return asked.size() == 1 ? charge -> depthNanos(charge, quotaOf) : Debts.NEVER_FORGIVES;
+  }
+
+  @Override
+  public long depthNanos(int charge) {
+    return depthNanos(charge, Plan::limiting);
+  }
+
+  private long depthNanos(int charge, Function<Transaction, @Nullable Quota> quotaOf) {
+    int left = charge;
+    for (Transaction transaction : transactions) {
+      Quota quota = quotaOf.apply(transaction);
+      if (quota != null && left-- == 0) {
+        return Debts.depthNanos(transaction.name(), quota, debt);
+      }
+    }
+    throw new IndexOutOfBoundsException(charge);
   }
 
   /**
@@ -331,15 +371,15 @@ record Plan(
   }
 
   /**
-   * Corrects the allowed decisions of a denied batch: nothing was spent, so each reports what its
-   * bucket still holds.
+   * Returns one decision for each transaction that was asked for. Corrects the allowed decisions of
+   * a denied batch: nothing was spent, so each reports what its bucket still holds.
    *
    * @param quotaOf the quota of a transaction, null if no bucket was asked
    */
   List<Decision> asHappened(
       List<Decision> decisions, Function<Transaction, @Nullable Quota> quotaOf) {
-    if (act != Act.SPEND || isAlone() || strictest(decisions).allowed()) {
-      return decisions;
+    if (act != Act.SPEND || transactions.size() == 1 || !isDenied(decisions)) {
+      return folded(decisions);
     }
     List<Decision> happened = new ArrayList<>(decisions.size());
     for (int i = 0; i < decisions.size(); i++) {
@@ -349,7 +389,32 @@ record Plan(
       happened.add(
           wouldHaveSpent ? decision.unspent(transaction, quotaOf.apply(transaction)) : decision);
     }
-    return happened;
+    return folded(happened);
+  }
+
+  private boolean isDenied(List<Decision> decisions) {
+    for (int i = 0; i < decisions.size(); i++) {
+      if (decisions.get(i).denied() && counts(transactions.get(i).kind())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Folds the decisions on the quotas of one limit into one; the way back of the expansion. */
+  private List<Decision> folded(List<Decision> decisions) {
+    if (asked.size() == transactions.size()) {
+      return decisions;
+    }
+    List<Decision> folded = new ArrayList<>(asked.size());
+    int next = 0;
+    for (Transaction one : asked) {
+      int count = hasParts(act, one) ? one.quotas().size() : 1;
+      List<Decision> ofOne = decisions.subList(next, next + count);
+      folded.add(count == 1 ? ofOne.get(0) : Decision.ofQuotas(act, ofOne));
+      next += count;
+    }
+    return folded;
   }
 
   /**
@@ -374,7 +439,7 @@ record Plan(
   Decision strictest(List<Decision> decisions) {
     List<Decision> counting = new ArrayList<>(decisions.size());
     for (int i = 0; i < decisions.size(); i++) {
-      if (counts(transactions.get(i).kind())) {
+      if (counts(asked.get(i).kind())) {
         counting.add(decisions.get(i));
       }
     }
@@ -385,8 +450,8 @@ record Plan(
   List<LimitName> denying(List<Decision> decisions) {
     List<LimitName> denying = new ArrayList<>();
     for (int i = 0; i < transactions.size(); i++) {
-      if (decisions.get(i).denied() && counts(transactions.get(i).kind())) {
-        denying.add(transactions.get(i).name());
+      if (decisions.get(i).denied() && counts(asked.get(i).kind())) {
+        denying.add(asked.get(i).name());
       }
     }
     return denying;

@@ -34,6 +34,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -227,10 +228,10 @@ public final class Reservation implements AutoCloseable {
    * if the limit {@linkplain Limits#debtOf declares} one. {@link Settlement.Part#cut} tells what
    * did not fit, which is never charged. A limit that the costs leave out keeps its estimate.
    *
-   * <p>The buckets are not settled atomically. Higher costs are charged first, one bucket after the
-   * other. If the store is away, the rest {@linkplain Settlement#waiting waits} for up to 10 s, and
-   * the reservation stays open as long. Nothing is charged for an id that no limit applies to, or
-   * that a {@link FailureRule} allowed.
+   * <p>The buckets are not settled atomically. Higher costs are charged first. If the store is
+   * away, the rest {@linkplain Settlement#waiting waits} for up to 10 s, and the reservation stays
+   * open as long. Nothing is charged for an id that no limit applies to, or that a {@link
+   * FailureRule} allowed.
    *
    * @param costs the true costs
    * @return what each bucket was charged
@@ -277,7 +278,9 @@ public final class Reservation implements AutoCloseable {
   private List<GiveBack> cancelled(Predicate<Transaction> which) {
     // The predicate runs first: if it throws, nothing is cancelled.
     List<Taken> chosen =
-        taken.stream().filter(one -> one.stretch != null && which.test(one.transaction)).toList();
+        taken.stream()
+            .filter(one -> one.stretch != null && which.test(one.transaction.whole()))
+            .toList();
     if (!done.compareAndSet(false, true)) {
       return List.of();
     }
@@ -292,7 +295,7 @@ public final class Reservation implements AutoCloseable {
         refunds.add(refund);
       }
     }
-    forget(); // those that were not chosen
+    forget(); // also those that are given back: if that fails, they do not open again
     return refunds;
   }
 
@@ -368,10 +371,12 @@ public final class Reservation implements AutoCloseable {
     private @Nullable GiveBack leave(TrackedStore store, long tokens, Quota now) {
       return stretch == null || quota == null
           ? null
-          : store.leave(
-              stretch,
-              Math.min(quota.intervalNanos(), now.intervalNanos()) * tokens,
-              now.offsetNanos());
+          : store
+              .reservations()
+              .giveBack(
+                  stretch,
+                  Math.min(quota.intervalNanos(), now.intervalNanos()) * tokens,
+                  now.offsetNanos());
     }
 
     private Receipt.Part receipt() {
@@ -515,13 +520,22 @@ public final class Reservation implements AutoCloseable {
      * @throws InvalidRequestException if these are not costs of a reservation that holds this
      */
     List<Due> due(List<Held> helds, Function<Transaction, @Nullable Present> present) {
-      List<String> limits = helds.stream().map(Costs::limit).toList();
+      List<String> limits =
+          helds.stream()
+              .collect(
+                  Collectors.toMap(Costs::bucket, Costs::limit, (a, b) -> a, LinkedHashMap::new))
+              .values()
+              .stream()
+              .toList();
       requireKnown(byLimit.keySet(), limits.stream().distinct().toList(), "limit");
       requireKnown(
           byBucket.keySet().stream()
               .filter(bucket -> helds.stream().noneMatch(held -> names(bucket, held.transaction())))
               .toList(),
-          helds.stream().map(held -> limit(held) + ":" + held.transaction().id()).toList(),
+          helds.stream()
+              .map(held -> limit(held) + ":" + held.transaction().id())
+              .distinct()
+              .toList(),
           "bucket");
       List<Due> due = new ArrayList<>(helds.size());
       for (Held held : helds) {
@@ -541,6 +555,11 @@ public final class Reservation implements AutoCloseable {
       if (cost != null) {
         transaction.learn(cost);
       }
+    }
+
+    /** Returns the key of the bucket; for a limit with several quotas, that of the longest. */
+    private static String bucket(Held held) {
+      return held.transaction().whole().bucketKey();
     }
 
     private @Nullable Long byBucket(Transaction transaction) {
@@ -625,8 +644,9 @@ public final class Reservation implements AutoCloseable {
    * @param waiting whether the store is away: a part of the settlement waits in the memory of this
    *     process, and is applied when the store is back within 10 s. Otherwise, or if 10,000
    *     settlements wait already, it is lost, and {@link LimiterObserver#settlementLost} is called
-   * @param parts one for each bucket that is limited now, in the order of the transactions; if the
-   *     settlement waits, only those that are settled already
+   * @param parts one for each bucket that is limited now, in the order of the transactions; a limit
+   *     with several quotas has a bucket for each, which its part's transaction names. Without
+   *     those that still wait, and those that keep their estimate and could not be read
    */
   public record Settlement(boolean settled, boolean waiting, List<Settlement.Part> parts) {
 
@@ -722,7 +742,7 @@ public final class Reservation implements AutoCloseable {
        *
        * @param limits the current limits; if they no longer have the limit, or its ids have another
        *     format, the part gives nothing back and is not charged
-       * @param limit the limit's name
+       * @param limit as {@link #limit} returns it
        * @param id the id, in canonical form
        * @param tokens the tokens taken, 0 or more; the limit's burst may be lower now
        * @param intervalNanos as above
@@ -740,12 +760,29 @@ public final class Reservation implements AutoCloseable {
         if (tokens < 0) {
           throw new IllegalArgumentException("tokens: found " + tokens + ", expected 0 or more");
         }
+        int slash = limit.indexOf('/');
+        String name = slash < 0 ? limit : limit.substring(0, slash);
         try {
-          return new Part(
-              Transaction.of(limits, limit, id).took(tokens), intervalNanos, untilNanos);
+          Transaction whole = Transaction.of(limits, name, id).took(tokens);
+          Transaction part = whole.part(slash < 0 ? null : limit.substring(slash + 1));
+          return part == null
+              ? new Part(whole, Held.UNCHARGED, Gcra.NO_TAT)
+              : new Part(part, intervalNanos, untilNanos);
         } catch (InvalidRequestException e) {
-          return new Part(Transaction.unlimited(limit, id), Held.UNCHARGED, Gcra.NO_TAT);
+          return new Part(Transaction.unlimited(name, id), Held.UNCHARGED, Gcra.NO_TAT);
         }
+      }
+
+      /**
+       * Returns the limit's name, for {@link #of}. If the limit has several quotas, "/" and the
+       * period follow the name, except for the longest.
+       *
+       * @return the name, such as {@code Calls} or {@code Calls/1s}
+       */
+      public String limit() {
+        String period = transaction.furtherPeriod();
+        String name = transaction.name().name();
+        return period == null ? name : name + "/" + period;
       }
 
       private Held held(Function<Charge, @Nullable GiveBack> sent) {
@@ -811,8 +848,9 @@ public final class Reservation implements AutoCloseable {
    *
    * <p>A group, such as a model, is estimated by itself after 20 settlements. Before, its estimate
    * is that of all groups together, and until these have 20 settlements, it is the highest
-   * estimate. The most recent 1,000 settlements of a group count most. An estimate remembers the
-   * 1,000 groups that were used last, in the memory of this process.
+   * estimate. The most recent 1,000 settlements of a group count most, and each as at most ten
+   * times the highest estimate. An estimate remembers the 1,000 groups that were used last, in the
+   * memory of this process.
    *
    * <p>Thread-safe; never blocks for long.
    */
@@ -821,6 +859,7 @@ public final class Reservation implements AutoCloseable {
     private static final int FEWEST = 20;
     private static final int MOST_GROUPS = 1_000;
     private static final double MEMORY = 1_000; // settlements
+    private static final double MOST_LEARNED = 10; // times the highest estimate
 
     private final long least;
     private final long most;
@@ -890,8 +929,9 @@ public final class Reservation implements AutoCloseable {
     }
 
     private synchronized void learn(String group, long hint, long cost) {
-      groups.computeIfAbsent(group, name -> new Ratio()).add(hint, cost);
-      all.add(hint, cost);
+      double learned = Math.min((double) cost, MOST_LEARNED * most);
+      groups.computeIfAbsent(group, name -> new Ratio()).add(hint, learned);
+      all.add(hint, learned);
       if (groups.size() > MOST_GROUPS) {
         groups.remove(groups.keySet().iterator().next()); // the one that was used least recently
       }
@@ -903,7 +943,7 @@ public final class Reservation implements AutoCloseable {
       private double hints;
       private double settlements;
 
-      private void add(long hint, long cost) {
+      private void add(long hint, double cost) {
         double kept = settlements < MEMORY ? 1 : 1 - 1 / MEMORY;
         costs = costs * kept + cost;
         hints = hints * kept + hint;

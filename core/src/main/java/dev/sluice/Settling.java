@@ -12,14 +12,13 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Supplier;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -29,13 +28,15 @@ import org.jspecify.annotations.Nullable;
  * is a further spend at the end of the time line. It takes as many whole tokens as fit before
  * now + τ · (1 + debt), and never forgives a debt.
  *
- * Higher costs are charged before anything is given back. So if the store fails in between, the
+ * Higher costs are charged before anything is given back. So if the process ends in between, the
  * call was charged more than its true cost in no other way than by a reservation that nobody
- * settles. A store charges up to a number of tokens only in a batch of one; all other buckets share
- * one batch, which also reads those whose cost is the estimate.
+ * settles. Each bucket has a call of its own, so that a server that is away holds up no bucket of
+ * another server.
  *
- * If the store certainly charged nothing, the rest of the settlement waits and is tried again. If
- * the answer was lost, the difference may have been charged, and is not charged a second time.
+ * If the store certainly charged nothing, the bucket waits and is tried again; its reservation is
+ * open until then. If the answer was lost, the difference may have been charged, and is not charged
+ * a second time. A bucket whose cost is the estimate is only read. If this fails, nothing is lost
+ * but the numbers.
  */
 
 /** One settlement. A call of it must have ended before the next one begins. */
@@ -46,8 +47,7 @@ final class Settling {
   private final Runnable onEnd;
   private final Settlement.@Nullable Part[] parts;
   private final boolean[] tried; // done, or the answer was lost
-  private final @Nullable Charge[] refunds; // those that the store did not take
-  private @Nullable Throwable lost; // the first lost answer
+  private @Nullable Throwable lost; // the first lost answer of a charge or give-back
   private @Nullable Throwable away; // why the store has certainly done nothing
 
   /**
@@ -61,7 +61,6 @@ final class Settling {
     this.onEnd = onEnd;
     this.parts = new Settlement.@Nullable Part[due.size()];
     this.tried = new boolean[due.size()];
-    this.refunds = new @Nullable Charge[due.size()];
   }
 
   /**
@@ -131,7 +130,7 @@ final class Settling {
               / Math.min(held.intervalNanos, quota.intervalNanos());
       long charged = held.tokens + more - givenBack;
       return new Settlement.Part(
-          held.transaction,
+          held.transaction.described(),
           charged,
           givenBack,
           Gcra.owed(afterNanos, quota.intervalNanos(), quota.offsetNanos()),
@@ -170,14 +169,18 @@ final class Settling {
    * tried, and an answer was lost.
    */
   private CompletionStage<Boolean> attempt(BucketStore call) {
-    CompletionStage<Boolean> answers = CompletableFuture.completedFuture(true);
+    return each(call, true)
+        .thenCompose(charged -> each(call, false).thenApply(rest -> ended(charged && rest)));
+  }
+
+  private CompletionStage<Boolean> each(BucketStore call, boolean higher) {
+    CompletionStage<Boolean> all = CompletableFuture.completedFuture(true);
     for (int i = 0; i < tried.length; i++) {
-      int at = i;
-      if (!tried[i] && due.get(i).isHigher()) {
-        answers = ifSo(answers, () -> charge(call, at));
+      if (!tried[i] && due.get(i).isHigher() == higher) {
+        all = all.thenCombine(one(call, i), (others, its) -> others && its);
       }
     }
-    return ifSo(answers, () -> giveBack(call)).thenApply(this::ended);
+    return all;
   }
 
   private boolean ended(boolean isDone) {
@@ -190,77 +193,37 @@ final class Settling {
     return isDone;
   }
 
-  private static CompletionStage<Boolean> ifSo(
-      CompletionStage<Boolean> first, Supplier<CompletionStage<Boolean>> then) {
-    return first.thenCompose(isSo -> isSo ? then.get() : CompletableFuture.completedFuture(false));
-  }
-
-  private CompletionStage<Boolean> charge(BucketStore call, int at) {
-    Charge charge = due.get(at).charge();
-    return store.charge(
-        call,
-        charge.op() == Op.CHECK ? Act.CHECK : Act.SPEND,
-        List.of(charge),
-        Debts.NEVER_FORGIVES,
-        (readings, failure) -> answered(List.of(at), List.of(charge), readings, failure));
-  }
-
-  /** Gives back what was held too much, and reads the other buckets, in one batch. */
-  private CompletionStage<Boolean> giveBack(BucketStore call) {
-    List<GiveBack> giveBacks = new ArrayList<>();
-    List<Charge> looks = new ArrayList<>();
-    List<Integer> places = new ArrayList<>();
-    for (int i = 0; i < tried.length; i++) {
-      GiveBack giveBack = tried[i] ? null : giveBack(i);
-      if (giveBack != null) {
-        places.add(giveBacks.size(), i);
-        giveBacks.add(giveBack);
-      } else if (!tried[i]) {
-        places.add(i);
-        looks.add(due.get(i).look());
-      }
-    }
-    List<Charge> charges = new ArrayList<>(GiveBack.charges(giveBacks));
-    charges.addAll(looks);
-    return store.giveBack(
-        call,
-        giveBacks,
-        looks,
-        (readings, failure) -> {
-          boolean isAnswered = answered(places, charges, readings, failure);
-          for (int i = 0; !isAnswered && i < giveBacks.size(); i++) {
-            refunds[places.get(i)] = charges.get(i);
-          }
-          return isAnswered;
-        });
-  }
-
-  /** Returns the give-back to send, which is again the refund that the store has not taken. */
-  private @Nullable GiveBack giveBack(int at) {
-    Charge refund = refunds[at];
-    return refund == null
-        ? due.get(at).giveBack()
-        : store.reservations().send(List.of(refund)).get(0);
+  private CompletionStage<Boolean> one(BucketStore call, int at) {
+    Due one = due.get(at);
+    GiveBack giveBack = one.giveBack();
+    Charge charge =
+        giveBack != null ? giveBack.charge() : one.isHigher() ? one.charge() : one.look();
+    BiFunction<List<Reading>, @Nullable Throwable, Boolean> then =
+        (readings, failure) -> answered(at, charge, readings, failure);
+    return giveBack != null
+        ? store.giveBack(call, List.of(giveBack), then)
+        : store.charge(
+            call,
+            charge.op() == Op.CHECK ? Act.CHECK : Act.SPEND,
+            List.of(charge),
+            Debts.NEVER_FORGIVES,
+            then);
   }
 
   /** Keeps what the store has done; returns false if it has certainly done nothing. */
-  private boolean answered(
-      List<Integer> places,
-      List<Charge> charges,
-      List<Reading> readings,
-      @Nullable Throwable failure) {
-    if (failure != null && TrackedStore.chargedNothing(failure)) {
+  private synchronized boolean answered(
+      int at, Charge charge, List<Reading> readings, @Nullable Throwable failure) {
+    boolean isLook = charge.op() == Op.CHECK;
+    if (failure != null && !isLook && TrackedStore.chargedNothing(failure)) {
       away = failure;
       return false;
     }
-    for (int i = 0; i < charges.size(); i++) {
-      int at = places.get(i);
-      tried[at] = true;
-      if (failure == null) {
-        parts[at] = due.get(at).part(charges.get(i), readings.get(i));
-      }
+    tried[at] = true;
+    if (failure == null) {
+      parts[at] = due.get(at).part(charge, readings.get(0));
+    } else if (!isLook && lost == null) {
+      lost = failure;
     }
-    lost = lost == null ? failure : lost;
     return true;
   }
 }

@@ -44,7 +44,7 @@ final class TrackedStore {
         new OpenReservations(time, store::nowNanos, OpenReservations.MOST, observer::settledEarly);
     this.waitQueues =
         new WaitQueues(time, store::nowNanos, this::withdraw, reservations::isLowering);
-    this.debts = new Debts(this::forgive, store::clockSkewNanos);
+    this.debts = new Debts(this::asked, this::forgive, store::clockSkewNanos);
     this.settlements = new Retries(time::nanos, time::alarm);
   }
 
@@ -109,13 +109,13 @@ final class TrackedStore {
 
   /** Charges as {@link #charge} does, and returns the readings or throws the failure. */
   @CanIgnoreReturnValue
-  List<Reading> readings(Act act, List<Charge> charges, long depthNanos) {
+  List<Reading> readings(Act act, List<Charge> charges, Debts.Depths depths) {
     return result(
         charge(
             blockingCall(),
             act,
             charges,
-            depthNanos,
+            depths,
             (readings, failure) -> {
               orThrow(readings, failure);
               return readings;
@@ -131,26 +131,25 @@ final class TrackedStore {
    * Charges the store, and registers refunds and resets as in flight until they are answered.
    *
    * @param call the caller's call, from {@link #oneCall} or {@link #blockingCall}
-   * @param depthNanos how far ahead of now the TAT of the only bucket may lie: a debt beyond it may
-   *     be forgiven; {@link Debts#NEVER_FORGIVES} for a batch
+   * @param depths how far ahead of now the TATs may lie: a debt beyond that may be forgiven; {@link
+   *     Debts#NEVER_FORGIVES} for a batch
    * @param then computes the result from readings or failure; called even if nobody waits for it
    */
   <T> CompletionStage<T> charge(
       BucketStore call,
       Act act,
       List<Charge> charges,
-      long depthNanos,
+      Debts.Depths depths,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     if (charges.isEmpty()) {
       return Stages.handle(CompletableFuture.completedFuture(List.of()), then);
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      return lower(call, act, reservations.send(charges), List.of(), then);
+      return lower(call, act, reservations.send(charges), then);
     }
     long start = start();
-    CompletionStage<List<Reading>> charged =
-        asked(call, charges, charges.size() == 1 ? null : TakenInVain::new);
-    CompletionStage<List<Reading>> settled = debts.settled(call, charges, charged, depthNanos);
+    CompletionStage<List<Reading>> charged = asked(call, charges);
+    CompletionStage<List<Reading>> settled = debts.settled(call, charges, charged, depths);
     List<Reading> known = Stages.value(settled);
     if (known == null) {
       return Stages.cancelling(
@@ -167,6 +166,10 @@ final class TrackedStore {
     } catch (RuntimeException | Error e) {
       return CompletableFuture.failedFuture(e);
     }
+  }
+
+  private CompletionStage<List<Reading>> asked(BucketStore call, List<Charge> charges) {
+    return asked(call, charges, charges.size() == 1 ? null : TakenInVain::new);
   }
 
   /** Returns a failed stage also for a store that throws. */
@@ -194,20 +197,14 @@ final class TrackedStore {
     }
   }
 
-  /**
-   * Sends charges that lower buckets; each is in flight until its outcome is known.
-   *
-   * @param looks charges of the same batch that only read buckets
-   */
+  /** Sends charges that lower buckets; each is in flight until its outcome is known. */
   private <T> CompletionStage<T> lower(
       BucketStore call,
       Act act,
       List<GiveBack> giveBacks,
-      List<Charge> looks,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     long start = start();
-    List<Charge> charges = new ArrayList<>(GiveBack.charges(giveBacks));
-    charges.addAll(looks);
+    List<Charge> charges = GiveBack.charges(giveBacks);
     CompletionStage<List<Reading>> charged = asked(call, charges, null);
     return Stages.cancelling(
         charged,
@@ -236,22 +233,21 @@ final class TrackedStore {
 
   /** Sends give-backs, if there are any; completes when the store has answered. */
   CompletionStage<Void> giveBack(BucketStore call, List<GiveBack> giveBacks) {
-    return giveBack(call, giveBacks, List.of(), TrackedStore::orThrow);
+    return giveBack(call, giveBacks, TrackedStore::orThrow);
   }
 
   /**
-   * Sends give-backs, and reads other buckets in the same batch.
+   * Sends give-backs, if there are any.
    *
-   * @param then computes the result from the readings, those of the give-backs first, or a failure
+   * @param then computes the result from the readings or a failure
    */
   <T> CompletionStage<T> giveBack(
       BucketStore call,
       List<GiveBack> giveBacks,
-      List<Charge> looks,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     return giveBacks.isEmpty()
-        ? charge(call, Act.CHECK, looks, Debts.NEVER_FORGIVES, then)
-        : lower(call, Act.REFUND, giveBacks, looks, then);
+        ? Stages.handle(CompletableFuture.completedFuture(List.of()), then)
+        : lower(call, Act.REFUND, giveBacks, then);
   }
 
   /**
@@ -266,14 +262,14 @@ final class TrackedStore {
    * Spends, and tracks the tokens taken until they are given back or left spent.
    *
    * @param call as above
-   * @param depthNanos as above
+   * @param depths as above
    * @param then computes the result; if it throws, all tokens taken stay spent
    * @param otherwise computes the result of a failure
    */
   <T> CompletionStage<T> hold(
       BucketStore call,
       List<Charge> charges,
-      long depthNanos,
+      Debts.Depths depths,
       Function<Holding, T> then,
       Function<Throwable, T> otherwise) {
     List<Stretch> opened = reservations.open(charges);
@@ -281,7 +277,7 @@ final class TrackedStore {
         call,
         Act.SPEND,
         charges,
-        depthNanos,
+        depths,
         (readings, failure) -> {
           boolean held = false;
           try {
@@ -346,22 +342,29 @@ final class TrackedStore {
   }
 
   /**
-   * Closes a stretch of a reservation or a lease.
+   * Closes a stretch of a lease.
    *
    * @return the give-back to send, null if nothing is left to give back
    */
   @Nullable GiveBack leave(Stretch stretch, long worthNanos, long offsetNanos) {
-    return reservations.giveBack(stretch, worthNanos, offsetNanos);
+    GiveBack giveBack = reservations.giveBack(stretch, worthNanos, offsetNanos);
+    reservations.close(stretch);
+    return giveBack;
   }
 
   private void settled(
       List<GiveBack> giveBacks, @Nullable List<Reading> found, @Nullable Throwable failure) {
     boolean isAnswered = found != null && failure == null;
-    boolean isUnknown = !isAnswered && !(failure != null && chargedNothing(failure));
-    for (GiveBack one : giveBacks) { // before ended(): until then isLowering() is true
+    boolean isUndone = !isAnswered && failure != null && chargedNothing(failure);
+    boolean isUnknown = !isAnswered && !isUndone;
+    for (GiveBack one : giveBacks) { // before the end: until then isLowering() is true
       waitQueues.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
-    reservations.ended(giveBacks, isUnknown);
+    if (isUndone) {
+      reservations.undone(giveBacks);
+    } else {
+      reservations.ended(giveBacks, isUnknown);
+    }
   }
 
   /** Takes back spends that no other spend has followed; observed as a refund. */

@@ -3,6 +3,7 @@ package dev.sluice;
 
 import dev.sluice.Reservation.Estimate.EstimatedCost;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
@@ -14,6 +15,9 @@ import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -95,6 +99,21 @@ public final class Transaction {
     return of(EffectiveQuota.ofCaller(limit, quota), limit.id().canonical(id, Strictness.LENIENT));
   }
 
+  /**
+   * Returns a transaction that checks and spends one token of each of several quotas supplied by
+   * the caller; otherwise as {@link #of(LimitName, Quota, String)}.
+   *
+   * @param limit the limit's name
+   * @param quotas how much may pass, as {@link Quota#ofOneLimit} takes them
+   * @param id the id, made canonical
+   * @return the transaction
+   * @throws InvalidIdException if the id does not match the name's format
+   * @throws IllegalArgumentException if the quotas do not fit together
+   */
+  public static Transaction of(LimitName limit, List<Quota> quotas, String id) {
+    return of(EffectiveQuota.ofCaller(limit, quotas), limit.id().canonical(id, Strictness.LENIENT));
+  }
+
   static Transaction of(EffectiveQuota effective, String canonicalId) {
     return of(effective, canonicalId, 1);
   }
@@ -116,7 +135,7 @@ public final class Transaction {
   /**
    * Returns this transaction with another cost.
    *
-   * @param newCost tokens, 0 (reads the bucket) to the limit's burst
+   * @param newCost tokens, 0 (reads the bucket) to the limit's burst, the smallest of several
    * @return a new transaction
    * @throws InvalidRequestException if the cost is negative or above the burst
    */
@@ -125,13 +144,19 @@ public final class Transaction {
       throw new InvalidRequestException(
           Field.COST, "invalid cost, must be >= 0: found " + newCost + " for " + name());
     }
-    Quota quota = effective.quota();
-    if (quota != null && newCost > quota.burst()) {
+    Quota least = effective.leastBurst();
+    if (least != null && newCost > least.burst()) {
       throw new InvalidRequestException(
           Field.COST,
-          "cost %s exceeds the burst (%s) of %s"
+          "cost %s exceeds the burst (%s) of %s%s"
               .formatted(
-                  newCost, quota.burst(), name().equals(Limit.ALONE) ? "the limit" : name()));
+                  newCost,
+                  least.burst(),
+                  isSeveral()
+                      ? "the quota with the period %s of "
+                          .formatted(GoDuration.shortened(least.period()))
+                      : "",
+                  name().equals(Limit.ALONE) ? "the limit" : name()));
     }
     return new Transaction(effective, id, kind, newCost, shadow);
   }
@@ -168,7 +193,7 @@ public final class Transaction {
 
   /**
    * Returns this transaction as spend-only: spent if it fits, as a best effort; never denies a
-   * batch.
+   * batch. Of several quotas, each bucket that has the tokens is charged.
    *
    * @return a new transaction
    */
@@ -227,6 +252,12 @@ public final class Transaction {
           "the transaction on bucket %s is %s; spendUpTo() takes one that is checked and spent"
               .formatted(SafeText.printable(bucketKey()), kind));
     }
+    if (isSeveral()) {
+      throw new InvalidRequestException(
+          Field.KIND,
+          "%s has several quotas; as many tokens as fit can be spent of a limit with one quota"
+              .formatted(name()));
+    }
     Quota quota = quota();
     long possible = quota == null ? most : Math.min(most, quota.burst());
     return new Transaction(effective, id, kind, possible, shadow, true, null);
@@ -245,11 +276,55 @@ public final class Transaction {
     return effective;
   }
 
-  /** Returns this transaction with a share of its quota. */
+  /** Returns this transaction with a share of its quota, or with another of its quotas. */
   Transaction heldTo(Quota share) {
-    return share.equals(quota())
-        ? this
-        : new Transaction(effective.heldTo(share), id, kind, cost, shadow, upTo, estimate);
+    return share.equals(quota()) ? this : under(effective.heldTo(share));
+  }
+
+  private Transaction under(EffectiveQuota other) {
+    return new Transaction(other, id, kind, cost, shadow, upTo, estimate);
+  }
+
+  /** Whether the limit has several quotas, each with a bucket of its own. */
+  boolean isSeveral() {
+    return !effective.parts().isEmpty();
+  }
+
+  /** Returns a transaction for each quota of a limit with several. */
+  List<Transaction> parts() {
+    return effective.parts().stream().map(this::under).toList();
+  }
+
+  /**
+   * Returns the part on the bucket of one quota, null if the limit no longer has it.
+   *
+   * @param furtherPeriod the period, null for the longest quota
+   */
+  @Nullable Transaction part(@Nullable String furtherPeriod) {
+    List<Transaction> parts = isSeveral() ? parts() : List.of(this);
+    return parts.stream()
+        .filter(one -> Objects.equals(one.furtherPeriod(), furtherPeriod))
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** Returns the period in the bucket's key; null for the longest quota, and for an only one. */
+  @Nullable String furtherPeriod() {
+    return effective.furtherPeriod();
+  }
+
+  /** Returns the transaction that this is a part of; this if it is not one of several. */
+  Transaction whole() {
+    EffectiveQuota whole = effective.whole();
+    return whole == effective ? this : under(whole);
+  }
+
+  /**
+   * Returns the whole transaction, with the quota of this part; this if it is not one of several.
+   */
+  Transaction described() {
+    Quota own = quota();
+    return own == null ? this : whole().heldTo(own);
   }
 
   /** Returns the quota of the id under the given limits, null if nothing limits it. */
@@ -276,12 +351,22 @@ public final class Transaction {
   }
 
   /**
-   * Returns the quota of the bucket.
+   * Returns the quota of the bucket. For a limit with several quotas, it is the one with the
+   * longest period; in a decision, it is the one that the decision describes.
    *
    * @return the quota, null where nothing limits the id; {@link #coverage} says why
    */
   public @Nullable Quota quota() {
     return effective.quota();
+  }
+
+  /**
+   * Returns all quotas of the limit for the id.
+   *
+   * @return the quotas, the longest period first; none where nothing limits the id
+   */
+  public List<Quota> quotas() {
+    return effective.quotas();
   }
 
   /**
@@ -339,18 +424,22 @@ public final class Transaction {
   }
 
   /**
-   * Returns the key of the bucket.
+   * Returns the key of the bucket; for a limit with several quotas, that of the longest period.
    *
    * @return {@link LimitName#bucketKey}; before it "shadow-" for a trial
    */
   public String bucketKey() {
-    String key = name().bucketKey(id);
+    String key = effective.bucketKey(id);
     return shadow ? "shadow-" + key : key; // no colon: a tag begins behind the first
   }
 
   @Override
   public String toString() {
-    return "%s %s, cost %s, %s".formatted(kind, SafeText.printable(bucketKey()), cost, quota());
+    String quotas =
+        isSeveral()
+            ? quotas().stream().map(Quota::toString).collect(Collectors.joining(" and "))
+            : String.valueOf(quota());
+    return "%s %s, cost %s, %s".formatted(kind, SafeText.printable(bucketKey()), cost, quotas);
   }
 
   /** The acts on a bucket. */

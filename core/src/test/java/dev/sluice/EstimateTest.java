@@ -140,6 +140,13 @@ final class EstimateTest {
   }
 
   @Test
+  void costBeyondAllBounds_teachesTenTimesTheHighestEstimate() {
+    learn("model", 1, 100, 20);
+    learn("model", 1, Long.MAX_VALUE, 1);
+    assertThat(estimate.of("model").tokens()).isEqualTo(Math.round((20 * 100 + 81_920) / 21.0));
+  }
+
+  @Test
   void manyThreads_loseNoSettlement() {
     CompletableFuture<?>[] threads =
         IntStream.range(0, 4)

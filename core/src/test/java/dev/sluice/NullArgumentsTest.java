@@ -9,6 +9,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -66,10 +67,12 @@ class NullArgumentsTest {
         refuses("limits", () -> Limiter.builder(NullArgumentsTest.<CurrentLimits>none(), store)),
         refuses("store", () -> Limiter.of(none())),
         refuses("store", () -> Limiter.builder(limits, none())),
-        refuses("time", () -> Limit.of(QUOTA, none())),
+        refuses("time", () -> Limit.of(QUOTA, NullArgumentsTest.<TimeSource>none())),
         refuses("override", () -> Limits.builder(CATALOGUE).override(none())),
         refuses("id", () -> Limits.builder(CATALOGUE).override("A", none(), QUOTA)),
-        refuses("quota", () -> Limits.builder(CATALOGUE).override("A", "k", none())),
+        refuses(
+            "quota",
+            () -> Limits.builder(CATALOGUE).override("A", "k", NullArgumentsTest.<Quota>none())),
         refuses("name", () -> LimitName.builder(none())),
         refuses("format", () -> LimitName.builder("A").id(none())),
         refuses("format", () -> LimitName.builder("A").overrideId(none())),
@@ -84,13 +87,14 @@ class NullArgumentsTest {
         refuses("limit", () -> limiter.spendUpTo(none(), "k", 1)),
         refuses("transaction", () -> limiter.spendUpTo(none(), 1)),
         refuses("\"id\"", () -> limit.spendUpTo(none(), 1)),
-        refuses("quota", () -> Limit.of(none())),
-        refuses("quota", () -> limiter.limit(NAME, none())),
+        refuses("quota", () -> Limit.of(NullArgumentsTest.<Quota>none())),
+        refuses("quota", () -> limiter.limit(NAME, NullArgumentsTest.<Quota>none())),
         refuses("name", () -> limiter.limit(none(), QUOTA)),
-        refuses("quota", () -> Transaction.of(NAME, none(), "k")),
+        refuses("quota", () -> Transaction.of(NAME, NullArgumentsTest.<Quota>none(), "k")),
         refuses("name", () -> Transaction.of(NullArgumentsTest.<LimitName>none(), QUOTA, "k")),
         refuses("id", () -> Transaction.of(NAME, QUOTA, none())),
-        refuses("quota", () -> Limits.builder(CATALOGUE).limit("A", none())),
+        refuses(
+            "quota", () -> Limits.builder(CATALOGUE).limit("A", NullArgumentsTest.<Quota>none())),
         refuses("limit", () -> Limits.builder(CATALOGUE).limit(none(), QUOTA)),
         refuses("catalogue", () -> Limits.builder(none())),
         refuses("limits", () -> new CurrentLimits(none())),

@@ -488,15 +488,16 @@ final class SettleTest {
 
   private final AtomicInteger lost = new AtomicInteger();
 
-  private Limiter over(Shaky shaky) {
-    LimiterObserver observer =
-        new LimiterObserver() {
-          @Override
-          public void settlementLost() {
-            lost.incrementAndGet();
-          }
-        };
-    return Limiter.builder(limits, shaky).time(clock).observer(observer).build();
+  private final LimiterObserver counting =
+      new LimiterObserver() {
+        @Override
+        public void settlementLost() {
+          lost.incrementAndGet();
+        }
+      };
+
+  private Limiter over(BucketStore store) {
+    return Limiter.builder(limits, store).time(clock).observer(counting).build();
   }
 
   @Test
@@ -527,6 +528,132 @@ final class SettleTest {
       assertThat(failing.openReservations().size()).isZero();
     }
     assertThat(lost).hasValue(0);
+  }
+
+  private Limiter sureOver(Shaky shaky) {
+    shaky.isSure = true;
+    return over(shaky);
+  }
+
+  @Test
+  void giveBackThatWaits_isNoGiveBackOfLaterSpends_afterAReset() {
+    Shaky shaky = new Shaky();
+    Limiter failing = sureOver(shaky);
+    Reservation call = failing.reserve(KEY, "a", 60);
+    shaky.answers = 0;
+    assertThat(call.settle(Map.of(KEY, 20L)).waiting()).isTrue();
+    shaky.answers = Integer.MAX_VALUE;
+    failing.reset(KEY, "a");
+    assertThat(failing.spend(KEY, "a", 60).allowed()).isTrue();
+    passMillis(400);
+    assertThat(remaining(KEY)).isEqualTo(40);
+    assertThat(failing.openReservations().buckets()).isZero();
+  }
+
+  @Test
+  void giveBackThatWaits_isMovedByOtherGiveBacks() {
+    Shaky shaky = new Shaky();
+    Limiter failing = sureOver(shaky);
+    Reservation older = failing.reserve(KEY, "a", 40);
+    Reservation call = failing.reserve(KEY, "a", 5);
+    shaky.answers = 0;
+    assertThat(call.settle(Map.of(KEY, 1L)).waiting()).isTrue();
+    shaky.answers = Integer.MAX_VALUE;
+    older.cancel();
+    clock.nanos += 5 * SECOND; // all has refilled; the settlement is too late
+    assertThat(failing.spend(KEY, "a", 10).allowed()).isTrue();
+    passMillis(400);
+    assertThat(remaining(KEY)).isEqualTo(90);
+  }
+
+  @Test
+  void giveBackThatWaits_movesTheEndsOfOthersOnce() {
+    Shaky shaky = new Shaky();
+    Limiter failing = sureOver(shaky);
+    Reservation call = failing.reserve(KEY, "a", 30);
+    Reservation younger = failing.reserve(KEY, "a", 60);
+    shaky.answers = 0;
+    assertThat(call.settle(Map.of(KEY, 20L)).waiting()).isTrue();
+    passMillis(3_000);
+    shaky.answers = 1;
+    Reservation youngest = failing.reserve(KEY, "a", 10);
+    passMillis(1_000);
+    shaky.answers = Integer.MAX_VALUE;
+    passMillis(500);
+    assertThat(remaining(KEY)).isEqualTo(100 - 20 - 60 - 10 + 4);
+    youngest.cancel();
+    younger.cancel();
+    assertThat(remaining(KEY)).isEqualTo(100 - 20 + 4);
+  }
+
+  @Test
+  void cancellationThatFailed_movesNoEnds_andIsClosed() {
+    Shaky shaky = new Shaky();
+    Limiter failing = sureOver(shaky);
+    Reservation call = failing.reserve(KEY, "a", 30);
+    Reservation younger = failing.reserve(KEY, "a", 60);
+    shaky.answers = 0;
+    assertThatThrownBy(call::cancel).isInstanceOf(Away.class);
+    assertThat(failing.openReservations().size()).isEqualTo(1);
+    shaky.answers = Integer.MAX_VALUE;
+    clock.nanos += 25 * SECOND;
+    younger.cancel();
+    assertThat(failing.openReservations().buckets()).isZero();
+    clock.nanos += 5 * SECOND;
+    assertThat(remaining(KEY)).isEqualTo(100);
+  }
+
+  /** Servers for one limit each, all on one store, of which one can be taken away. */
+  private Limiter withoutTheServerOf(String limit, AtomicInteger answers) {
+    String prefix = limiter.transaction(limit, "a").bucketKey();
+    BucketStore servers =
+        charges -> {
+          boolean isHere = charges.stream().noneMatch(charge -> charge.key().equals(prefix));
+          if (!isHere && answers.getAndDecrement() <= 0) {
+            throw new Away(charges.size() == 1);
+          }
+          return store.charge(charges);
+        };
+    return over(servers);
+  }
+
+  @Test
+  void serverThatIsAway_holdsUpNoOtherBucket() {
+    for (String dead : List.of(KEY, TEAM, OWING, FREE)) {
+      for (String limit : List.of(KEY, TEAM, OWING)) {
+        limiter.reset(limit, "a");
+      }
+      AtomicInteger answers = new AtomicInteger(1);
+      Limiter failing = withoutTheServerOf(dead, answers);
+      Reservation call = failing.reserve(List.of(on(KEY, 10), on(TEAM, 20), on(OWING, 30)));
+      Settlement settled = call.settle(Map.of(KEY, 15L, TEAM, 30L, OWING, 5L));
+      boolean isWhole = dead.equals(FREE);
+      assertThat(settled.waiting()).as(dead).isNotEqualTo(isWhole);
+      assertThat(settled.parts())
+          .extracting(part -> part.transaction().name().name())
+          .doesNotContain(dead)
+          .hasSize(isWhole ? 3 : 2);
+      answers.set(100);
+      passMillis(300);
+      assertThat(remaining(KEY)).isEqualTo(85);
+      assertThat(remaining(TEAM)).isEqualTo(70);
+      assertThat(remaining(OWING)).isEqualTo(95);
+    }
+    assertThat(lost).hasValue(0);
+  }
+
+  @Test
+  void bucketThatKeepsItsEstimate_andCannotBeRead_isSettled_withoutAReading() {
+    AtomicInteger answers = new AtomicInteger(1);
+    Limiter failing = withoutTheServerOf(TEAM, answers);
+    Reservation call = failing.reserve(List.of(on(KEY, 10), on(TEAM, 20)));
+    assertThat(only(call.settle(Map.of(KEY, 5L)))).containsExactly(5L, 5L, 0L, 0L, 95L);
+    answers.set(1);
+    call = failing.reserve(TEAM, "a", 20);
+    assertThat(call.settle(Map.of(TEAM, 20L))).isEqualTo(new Settlement(true, false, List.of()));
+    passMillis(11_000);
+    assertThat(lost).hasValue(0);
+    assertThat(failing.openReservations().size()).isZero();
   }
 
   @Test

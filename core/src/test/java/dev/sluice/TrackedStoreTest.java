@@ -42,6 +42,7 @@ final class TrackedStoreTest {
   private static final long HOUR = 3_600_000_000_000L;
   private static final long MINUTE = HOUR / 60;
   private final StoreException timedOut = new StoreException("timed out");
+  private static final Debts.Depths DEPTH = charge -> 1_000;
   private static final Charge SPEND = charge("1:a", Op.SPEND);
   private static final Charge REFUND = charge("1:a", Op.REFUND);
 
@@ -152,18 +153,18 @@ final class TrackedStoreTest {
     List<Charge> both = List.of(SPEND, charge("1:b", Op.SPEND));
     assertThat(tracked.readings(Act.SPEND, both, Debts.NEVER_FORGIVES)).hasSize(2);
     assertThat(joined(chargedAsync(both, Debts.NEVER_FORGIVES))).hasSize(2);
-    assertThat(tracked.readings(Act.SPEND, List.of(SPEND), 1_000)).hasSize(1);
-    assertThat(joined(chargedAsync(List.of(SPEND), 1_000))).hasSize(1);
+    assertThat(tracked.readings(Act.SPEND, List.of(SPEND), DEPTH)).hasSize(1);
+    assertThat(joined(chargedAsync(List.of(SPEND), DEPTH))).hasSize(1);
     assertThat(store.calls)
         .containsExactly("SPEND, parts in vain", "SPEND, parts in vain", "SPEND", "SPEND");
   }
 
-  private CompletionStage<List<Reading>> chargedAsync(List<Charge> charges, long depthNanos) {
+  private CompletionStage<List<Reading>> chargedAsync(List<Charge> charges, Debts.Depths depths) {
     return tracked.charge(
         store,
         Act.SPEND,
         charges,
-        depthNanos,
+        depths,
         (readings, failure) -> {
           if (failure != null) {
             throw new CompletionException(TrackedStore.unwrapped(failure));
@@ -178,18 +179,18 @@ final class TrackedStoreTest {
   void observer_isToldOfEachCall_andOfItsFailure() {
     List<Charge> spend = List.of(SPEND);
     List<Charge> refund = List.of(REFUND);
-    assertThat(tracked.readings(Act.SPEND, spend, 1_000)).hasSize(1);
+    assertThat(tracked.readings(Act.SPEND, spend, DEPTH)).hasSize(1);
     assertThat(tracked.readings(Act.REFUND, refund, Debts.NEVER_FORGIVES)).hasSize(1);
     assertThat(told.andForget()).containsExactly("SPEND 1", "REFUND 1");
-    assertThat(joined(chargedAsync(spend, 1_000))).hasSize(1);
+    assertThat(joined(chargedAsync(spend, DEPTH))).hasSize(1);
     joined(tracked.charge(store, Act.REFUND, refund));
     assertThat(told.andForget()).containsExactly("SPEND 1", "REFUND 1");
     store.failure = timedOut;
-    assertThatThrownBy(() -> tracked.readings(Act.SPEND, spend, 1_000)).isSameAs(timedOut);
+    assertThatThrownBy(() -> tracked.readings(Act.SPEND, spend, DEPTH)).isSameAs(timedOut);
     assertThatThrownBy(() -> tracked.readings(Act.REFUND, refund, Debts.NEVER_FORGIVES))
         .isSameAs(timedOut);
     assertThat(told.andForget()).containsExactly("SPEND 1 timed out", "REFUND 1 timed out");
-    assertThatThrownBy(() -> joined(chargedAsync(spend, 1_000))).hasCause(timedOut);
+    assertThatThrownBy(() -> joined(chargedAsync(spend, DEPTH))).hasCause(timedOut);
     assertThatThrownBy(() -> joined(tracked.charge(store, Act.REFUND, refund))).hasCause(timedOut);
     assertThat(told.andForget()).containsExactly("SPEND 1 timed out", "REFUND 1 timed out");
   }
@@ -314,7 +315,7 @@ final class TrackedStoreTest {
     for (boolean throwsAsync : new boolean[] {false, true}) {
       store.throwsAsync = throwsAsync;
       CompletionStage<String> told =
-          tracked.hold(store, List.of(SPEND), 1_000, holding -> "held", TrackedStoreTest::message);
+          tracked.hold(store, List.of(SPEND), DEPTH, holding -> "held", TrackedStoreTest::message);
       assertThat(joined(told)).isEqualTo("timed out");
       assertThat(tracked.reservations().size()).isZero();
       assertThat(tracked.reservations().buckets()).isZero();
@@ -331,7 +332,7 @@ final class TrackedStoreTest {
                     tracked.hold(
                         store,
                         List.of(SPEND),
-                        1_000,
+                        DEPTH,
                         holding -> {
                           throw fault;
                         },
@@ -428,7 +429,7 @@ final class TrackedStoreTest {
             store,
             Act.SPEND,
             List.of(SPEND),
-            1_000,
+            DEPTH,
             (readings, failure) -> {
               came.set(failure);
               throw (StoreException) TrackedStore.unwrapped(Objects.requireNonNull(failure));
@@ -440,7 +441,7 @@ final class TrackedStoreTest {
             store,
             Act.SPEND,
             List.of(SPEND),
-            1_000,
+            DEPTH,
             (readings, failure) -> {
               throw other;
             });

@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -280,7 +281,6 @@ final class ExplainRuleCommand implements Callable<Integer> {
   }
 
   private String shown(Transaction transaction, long cost, Excess excess) {
-    Quota quota = transaction.quota();
     return "%s %s (bucket %s), cost %s%s: %s"
         .formatted(
             transaction.name(),
@@ -288,18 +288,21 @@ final class ExplainRuleCommand implements Callable<Integer> {
             SafeText.printable(transaction.bucketKey()),
             cost,
             transaction.isShadow() ? ", in shadow" : "",
-            quota == null
+            transaction.quotas().isEmpty()
                 ? "not limited"
-                : "burst %s, then %s per %s%s"
-                    .formatted(
-                        quota.burst(),
-                        quota.count(),
-                        Quantities.brief(quota.period()),
-                        excess(cost, excess, quota)));
+                : transaction.quotas().stream()
+                        .map(ExplainRuleCommand::words)
+                        .collect(Collectors.joining(" and "))
+                    + excess(cost, excess, Quota.leastBurst(transaction.quotas())));
   }
 
-  private String excess(long cost, Excess excess, Quota quota) {
-    return entries.isEmpty() || cost <= quota.burst()
+  private static String words(Quota quota) {
+    return "burst %s, then %s per %s"
+        .formatted(quota.burst(), quota.count(), Quantities.brief(quota.period()));
+  }
+
+  private String excess(long cost, Excess excess, long burst) {
+    return entries.isEmpty() || cost <= burst
         ? ""
         : "; the cost is above the burst: " + excess.name().toLowerCase(Locale.ROOT);
   }

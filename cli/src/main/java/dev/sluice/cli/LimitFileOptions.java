@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.rules.RuleBook;
@@ -51,7 +52,14 @@ final class LimitFileOptions {
 
   /** Returns the bundled names, and those that the files declare. */
   Catalogue catalogue() {
-    return none() ? BundledNames.catalogue() : files(Strictness.LENIENT).load().catalogue();
+    return load().catalogue();
+  }
+
+  /** Loads the limits; without a file, these are the names that are known in any case. */
+  Limits load() {
+    return none()
+        ? Limits.builder(BundledNames.catalogue()).build()
+        : files(Strictness.LENIENT).load();
   }
 
   /** Whether a file of limits has names of its own. */

@@ -5,7 +5,6 @@ import dev.sluice.cli.LimitFileOptions.AskedFor;
 import dev.sluice.cli.LimitFileOptions.RulesOption;
 import dev.sluice.cli.LimitFileOptions.TokensOption;
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -91,7 +90,7 @@ final class LintCommand implements Callable<Integer> {
     Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
     LimitFiles read =
         files.files(strictness, askedFor.requirements(MissingDefault.REFUSE), rules, tokens);
-    List<Problem> problems = before.isEmpty() ? read.lint() : read.lint(namesBefore());
+    List<Problem> problems = before.isEmpty() ? read.lint() : read.lint(limitsBefore());
     problems.forEach(problem -> console.line(problem.toString()));
     console.flush();
     long warnings = problems.stream().filter(p -> p.severity() == Severity.WARNING).count();
@@ -104,10 +103,10 @@ final class LintCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  private Catalogue namesBefore() {
+  private Limits limitsBefore() {
     LimitFileOptions old = new LimitFileOptions();
     before.forEach(file -> old.add(file, new RulesOption(), new TokensOption()));
-    return old.catalogue();
+    return old.load();
   }
 
   /**
@@ -116,8 +115,7 @@ final class LintCommand implements Callable<Integer> {
    */
   private void sayWorstPeriods(Limits limits) {
     for (LimitName name : limits.catalogue().names()) {
-      Quota quota = limits.defaultFor(name);
-      if (quota != null) {
+      for (Quota quota : limits.defaultsFor(name)) {
         long meanwhile = quota.period().toNanos() / quota.intervalNanos();
         BigInteger most = BigInteger.valueOf(quota.burst()).add(BigInteger.valueOf(meanwhile));
         console

@@ -35,8 +35,8 @@ final class StorageOptions {
       paramLabel = "STORE",
       defaultValue = Stores.MEMORY,
       description =
-          "The store of the buckets: memory (if not given), redis://host:port/db or"
-              + " postgresql://host/db. Its options, such as ?timeout=200ms, are in"
+          "The store of the buckets: memory (if not given), redis://host:port/db,"
+              + " postgresql://host/db or mariadb://host/db. Its options, such as ?timeout=200ms, are in"
               + " docs/stores.md.")
   private String store = Stores.MEMORY;
 

@@ -2,8 +2,8 @@
 package dev.sluice.cli;
 
 import dev.sluice.cli.Exit.ExitException;
-import dev.sluice.postgres.PostgresStore;
-import dev.sluice.postgres.PostgresStoreBuilder;
+import dev.sluice.server.service.StoreAccess;
+import dev.sluice.server.service.StoreAccess.Stores;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.concurrent.Callable;
@@ -41,14 +41,15 @@ final class StoreCommand implements Runnable {
   @Command(
       name = "create",
       description = {
-        "Creates the table and the functions of buckets, and the tables of overrides, or updates them to this version.",
+        "Creates the table and the functions of buckets, and in PostgreSQL the tables of overrides, or updates them to this version.",
         "",
         "Run it again at any time: the tables keep their rows. Servers of two versions can work on the same tables, each with functions of its own."
       },
       footerHeading = "%nExamples:%n",
       footer = {
         "  sluice store create 'postgresql://db/limits?durability=sync' --role sluice",
-        "  sluice store create postgresql://db/limits --print | psql …"
+        "  sluice store create postgresql://db/limits --print | psql …",
+        "  sluice store create mariadb://owner@db/limits --role app@%%"
       })
   private static final class CreateStore implements Callable<Integer> {
 
@@ -59,18 +60,19 @@ final class StoreCommand implements Runnable {
     @Parameters(
         paramLabel = "URL",
         description =
-            "The database, as for serve --store, with an owner of tables: postgresql://user@host/database?durability=unlogged|async|sync.")
+            "The database, as for serve --store, with an owner of tables: postgresql://user@host/database?durability=unlogged|async|sync, or mariadb://user@host/database.")
     private String url = "";
 
     @Option(
         names = "--role",
         paramLabel = "NAME",
-        description = "A role that may then use the store, and nothing else of it.")
+        description =
+            "A role, or in MariaDB a user such as app@%%, that may then use the store, and nothing else of it.")
     private @Nullable String role;
 
     @Option(
         names = "--print",
-        description = "Print the statements, for the schema public, and run none.")
+        description = "Print the statements (for PostgreSQL's schema public), and run none.")
     private boolean print;
 
     @Option(
@@ -88,27 +90,23 @@ final class StoreCommand implements Runnable {
     public Integer call() {
       String password =
           print ? null : InputFiles.secret(PASSWORD_FILE, passwordFile, "SLUICE_STORE_PASSWORD");
-      PostgresStoreBuilder builder = builder(password);
-      if (print) {
-        console.line(builder.statements(role).stripTrailing());
-        return Exit.DONE;
-      }
+      StoreAccess access =
+          StoreAccess.of(url)
+              .withPassword(password == null || password.isEmpty() ? null : password);
       try {
-        builder.create(role);
+        if (print) {
+          console.line(Stores.statements(access, role).stripTrailing());
+          return Exit.DONE;
+        }
+        Stores.create(access, role);
       } catch (SQLException e) {
         throw new ExitException(
             Exit.UNREACHABLE, "database error: " + DatabaseOptions.reason(e), e);
-      }
-      console.err().println("the tables and the functions are up to date");
-      return Exit.DONE;
-    }
-
-    private PostgresStoreBuilder builder(@Nullable String password) {
-      try {
-        return PostgresStore.builder(url, password == null || password.isEmpty() ? null : password);
       } catch (IllegalArgumentException e) {
         throw new InputException(String.valueOf(e.getMessage()));
       }
+      console.err().println("the schema is up to date");
+      return Exit.DONE;
     }
   }
 }

@@ -47,8 +47,7 @@ final class StoreCommandTest {
     assertThat(before.err()).contains("no table sluice_bucket; run `sluice store create`");
 
     Cli created = Cli.run("store", "create", db);
-    assertThat(created)
-        .isEqualTo(new Cli(Exit.DONE, "", "the tables and the functions are up to date\n"));
+    assertThat(created).isEqualTo(new Cli(Exit.DONE, "", "the schema is up to date\n"));
     assertThat(Cli.run("store", "create", db).code()).as("again").isEqualTo(Exit.DONE);
     assertThat(Cli.run("overrides", "migrate", "--db", db).err())
         .isEqualTo("the schema is up to date\n");
@@ -87,7 +86,8 @@ final class StoreCommandTest {
   void url_ofAnotherStore_orWithABadOption_isRefused() {
     Cli redis = Cli.run("store", "create", "redis://localhost/0");
     assertThat(redis.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(redis.err()).contains("not the URL of a PostgreSQL database");
+    assertThat(redis.err())
+        .contains("found the store \"redis://localhost/0\", which needs no preparation");
     Cli option = spend(db + "?durabilty=sync");
     assertThat(option.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(option.err()).contains("--store: found the option \"durabilty\"");

@@ -3,6 +3,7 @@ package dev.sluice.gcra;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * number; a quota for which they would not is refused when it is made.
  */
 public final class Quota {
+
+  /** The most quotas that one limit may have. */
+  public static final int MOST_OF_A_LIMIT = 4;
 
   private final long burst;
   private final long count;
@@ -214,6 +218,40 @@ public final class Quota {
             ? Long.compare(highs, otherHighs)
             : Long.compareUnsigned(count * other.periodNanos, other.count * periodNanos);
     return rates < 0 || (rates == 0 && burst < other.burst);
+  }
+
+  /**
+   * Returns the quotas of one limit in their order: the longest period first.
+   *
+   * @param quotas 1 to {@link #MOST_OF_A_LIMIT} quotas, each with another period
+   * @return a sorted copy
+   * @throws IllegalArgumentException for another number of quotas, and for two with one period
+   */
+  public static List<Quota> ofOneLimit(List<Quota> quotas) {
+    List<Quota> sorted = new ArrayList<>(List.copyOf(quotas));
+    if (sorted.isEmpty() || sorted.size() > MOST_OF_A_LIMIT) {
+      throw new IllegalArgumentException(
+          "found %s quotas, expected 1 to %s".formatted(sorted.size(), MOST_OF_A_LIMIT));
+    }
+    sorted.sort(Comparator.comparingLong((Quota quota) -> quota.periodNanos).reversed());
+    for (int i = 1; i < sorted.size(); i++) {
+      if (sorted.get(i - 1).periodNanos == sorted.get(i).periodNanos) {
+        throw new IllegalArgumentException(
+            "found two quotas with one period (%s; %s), expected another period for each"
+                .formatted(sorted.get(i - 1), sorted.get(i)));
+      }
+    }
+    return List.copyOf(sorted);
+  }
+
+  /**
+   * Returns the highest cost that a limit can ever allow.
+   *
+   * @param quotas the quotas of one limit
+   * @return the smallest burst; {@link Long#MAX_VALUE} without a quota
+   */
+  public static long leastBurst(List<Quota> quotas) {
+    return quotas.stream().mapToLong(Quota::burst).min().orElse(Long.MAX_VALUE);
   }
 
   @Override

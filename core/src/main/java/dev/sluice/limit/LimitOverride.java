@@ -11,11 +11,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A quota of its own for one id.
+ * Quotas for one id, in place of all those that its limit has by default.
  *
  * @param name the limit's name
  * @param id the id as the name's override form has it, canonical
- * @param quota how much may pass
+ * @param quotas how much may pass, the longest period first
  * @param comment what a person noted beside it, may be empty
  * @param author who set it, may be empty
  * @param until when it ends, null if it does not end. A server ends it by its own clock, within a
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 public record LimitOverride(
     LimitName name,
     String id,
-    Quota quota,
+    List<Quota> quotas,
     String comment,
     String author,
     @Nullable Instant until) {
@@ -34,7 +34,7 @@ public record LimitOverride(
    *
    * @param name the limit's name
    * @param id the id as the name's override form has it, canonical
-   * @param quota how much may pass
+   * @param quotas how much may pass, in any order, as {@link Quota#ofOneLimit} takes them
    * @param comment a note by a person, may be empty
    * @param author who set it, may be empty
    * @param until when it ends, null if it does not end
@@ -42,13 +42,13 @@ public record LimitOverride(
   public LimitOverride {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(id, "id");
-    Objects.requireNonNull(quota, "quota");
+    quotas = Quota.ofOneLimit(quotas);
     Objects.requireNonNull(comment, "comment");
     Objects.requireNonNull(author, "author");
   }
 
   /**
-   * Makes an override without an author and without an end.
+   * Makes an override with one quota, without an author and without an end.
    *
    * @param name the limit's name
    * @param id the id as the name's override form has it, canonical
@@ -60,6 +60,26 @@ public record LimitOverride(
   }
 
   /**
+   * Makes an override with one quota.
+   *
+   * @param name the limit's name
+   * @param id the id as the name's override form has it, canonical
+   * @param quota how much may pass
+   * @param comment a note by a person, may be empty
+   * @param author who set it, may be empty
+   * @param until when it ends, null if it does not end
+   */
+  public LimitOverride(
+      LimitName name,
+      String id,
+      Quota quota,
+      String comment,
+      String author,
+      @Nullable Instant until) {
+    this(name, id, List.of(Objects.requireNonNull(quota, "quota")), comment, author, until);
+  }
+
+  /**
    * Returns the same override for another limit or id.
    *
    * @param newName the limit's name
@@ -67,7 +87,7 @@ public record LimitOverride(
    * @return an override that differs only in these
    */
   public LimitOverride moved(LimitName newName, String newId) {
-    return new LimitOverride(newName, newId, quota, comment, author, until);
+    return new LimitOverride(newName, newId, quotas, comment, author, until);
   }
 
   /**
@@ -78,6 +98,34 @@ public record LimitOverride(
    */
   public boolean isEndedAt(Instant now) {
     return until != null && !now.isBefore(until);
+  }
+
+  /**
+   * Returns the quota with the longest period.
+   *
+   * @return the only quota, or the first of several
+   */
+  public Quota quota() {
+    return quotas.get(0);
+  }
+
+  /**
+   * Returns whether this override allows less than another one of the same id: {@linkplain
+   * Quota#isLowerThan a lower} quota with the same period, or a lower one than all the others.
+   *
+   * @param present the override to compare with
+   * @return true if it is lower
+   */
+  public boolean isLowerThan(LimitOverride present) {
+    return quotas.stream().anyMatch(quota -> isLower(quota, present.quotas));
+  }
+
+  private static boolean isLower(Quota quota, List<Quota> present) {
+    return present.stream()
+        .filter(one -> one.period().equals(quota.period()))
+        .findFirst()
+        .map(quota::isLowerThan)
+        .orElseGet(() -> present.stream().allMatch(quota::isLowerThan));
   }
 
   /**
@@ -103,23 +151,25 @@ public record LimitOverride(
    * One override that would be lowered.
    *
    * @param override what it should become
-   * @param present its quota now
+   * @param present the override now
    */
-  public record Lowered(LimitOverride override, Quota present) {
+  public record Lowered(LimitOverride override, LimitOverride present) {
 
     @Override
     public String toString() {
       return "%s for %s would be lowered from %s to %s"
           .formatted(
-              override.name(),
-              SafeText.quote(override.id()),
-              words(present),
-              words(override.quota()));
+              override.name(), SafeText.quote(override.id()), words(present), words(override));
     }
 
-    private static String words(Quota quota) {
-      return "burst %s, %s per %s"
-          .formatted(quota.burst(), quota.count(), GoDuration.shortened(quota.period()));
+    private static String words(LimitOverride override) {
+      return override.quotas().stream()
+          .map(
+              quota ->
+                  "burst %s, %s per %s"
+                      .formatted(
+                          quota.burst(), quota.count(), GoDuration.shortened(quota.period())))
+          .collect(Collectors.joining(" and "));
     }
   }
 }

@@ -42,7 +42,7 @@ public final class Limits {
   private static final int SHOWN = 10;
 
   private final Catalogue catalogue;
-  private final Map<String, Quota> defaults;
+  private final Map<String, List<Quota>> defaults; // the longest period first
   private final Set<String> unlimited;
   private final Map<String, Map<String, LimitOverride>> overrides;
   private final Map<String, Integer> debts;
@@ -84,10 +84,24 @@ public final class Limits {
    * Returns the quota for every id that has no override.
    *
    * @param name a name of the catalogue
-   * @return the quota, null if the name has no default
+   * @return the quota, of several the one with the longest period; null if the name has no default
    */
   public @Nullable Quota defaultFor(LimitName name) {
-    return defaults.get(name.name());
+    return longest(defaultsFor(name));
+  }
+
+  /**
+   * Returns all quotas for every id that has no override.
+   *
+   * @param name a name of the catalogue
+   * @return the quotas, the longest period first; none if the name has no default
+   */
+  public List<Quota> defaultsFor(LimitName name) {
+    return defaults.getOrDefault(name.name(), List.of());
+  }
+
+  private static @Nullable Quota longest(List<Quota> quotas) {
+    return quotas.isEmpty() ? null : quotas.get(0);
   }
 
   /**
@@ -107,11 +121,23 @@ public final class Limits {
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
-   * @return the quota, null where nothing limits the id; {@link #coverage} says why
+   * @return the quota, of several the one with the longest period; null where nothing limits the
+   *     id; {@link #coverage} says why
    */
   public @Nullable Quota quotaFor(LimitName name, String canonicalId) {
+    return longest(quotasFor(name, canonicalId));
+  }
+
+  /**
+   * Returns all quotas for an id: those of its override, or else the default ones.
+   *
+   * @param name a name of the catalogue
+   * @param canonicalId an id in the canonical form of a transaction
+   * @return the quotas, the longest period first; none where nothing limits the id
+   */
+  public List<Quota> quotasFor(LimitName name, String canonicalId) {
     LimitOverride override = overrideFor(name, canonicalId);
-    return override == null ? defaultFor(name) : override.quota();
+    return override == null ? defaultsFor(name) : override.quotas();
   }
 
   /**
@@ -385,12 +411,12 @@ public final class Limits {
 
   /** Describes what applies to a name, such as "burst 10, 10 per PT1M, 2 overrides". */
   private String describe(LimitName name) {
-    Quota quota = defaultFor(name);
+    List<Quota> quotas = defaultsFor(name);
     int overridden = overridesOf(name).size();
     String ofDefault =
-        quota == null
+        quotas.isEmpty()
             ? coverage(name) == Coverage.UNLIMITED ? "unlimited" : "no default"
-            : quota.toString();
+            : quotas.stream().map(Quota::toString).collect(Collectors.joining(" and "));
     return overridden == 0
         ? ofDefault
         : "%s, %s override%s".formatted(ofDefault, overridden, overridden == 1 ? "" : "s");
@@ -399,7 +425,7 @@ public final class Limits {
   /** Makes {@link Limits}. Not thread-safe. */
   public static final class Builder {
     private final Catalogue catalogue;
-    private final Map<String, Quota> defaults = new HashMap<>();
+    private final Map<String, List<Quota>> defaults = new HashMap<>();
     private final Set<String> unlimited = new HashSet<>();
     private final Map<String, Map<String, LimitOverride>> overrides = new LinkedHashMap<>();
     private final Map<String, Integer> debts = new HashMap<>();
@@ -422,10 +448,25 @@ public final class Limits {
      */
     @CanIgnoreReturnValue
     public Builder limit(String name, Quota quota) {
+      return limit(name, List.of(Objects.requireNonNull(quota, "quota")));
+    }
+
+    /**
+     * Sets a default of several quotas, all of which apply to each id.
+     *
+     * @param name a name of the catalogue
+     * @param quotas how much may pass for each id, as {@link Quota#ofOneLimit} takes them
+     * @return this
+     * @throws UnknownLimitException if the catalogue has no such name
+     * @throws IllegalArgumentException if the name has a default already, or the quotas do not fit
+     *     together
+     */
+    @CanIgnoreReturnValue
+    public Builder limit(String name, List<Quota> quotas) {
       LimitName known = catalogue.get(name);
       requireFirst(known);
       if (!known.overridesOnly()) {
-        defaults.put(name, Objects.requireNonNull(quota, "quota"));
+        defaults.put(name, Quota.ofOneLimit(quotas));
       }
       return this;
     }

@@ -17,6 +17,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -45,15 +46,20 @@ final class MariaDbDialect implements SqlDialect {
   /** Creates the table and the procedures. */
   static void create(Connection connection, @Nullable String user) throws SQLException {
     try (Statement statement = connection.createStatement()) {
-      for (String sql : source().split("\n----\n", -1)) {
+      for (String sql : statements(user)) {
         statement.execute(sql);
       }
-      if (user != null) {
-        for (String procedure : List.of("sluice_charge_v1", "sluice_clean_v1")) {
-          statement.execute("GRANT EXECUTE ON PROCEDURE " + procedure + " TO " + quoted(user));
-        }
+    }
+  }
+
+  static List<String> statements(@Nullable String user) {
+    List<String> all = new ArrayList<>(List.of(source().strip().split("\n----\n", -1)));
+    if (user != null) {
+      for (String procedure : List.of("sluice_charge_v1", "sluice_clean_v1")) {
+        all.add("GRANT EXECUTE ON PROCEDURE " + procedure + " TO " + quoted(user));
       }
     }
+    return all;
   }
 
   /** Quotes a user name, which may have a host after its last at sign. */
@@ -108,7 +114,7 @@ final class MariaDbDialect implements SqlDialect {
       }
       return rows.getInt(4) == PROCEDURES
           ? null
-          : "found no procedures of this version that %s may call; run MariaDbStore.create"
+          : "found no procedures of this version that %s may call; run `sluice store create`, or MariaDbStore.create"
               .formatted(rows.getString(3));
     }
   }

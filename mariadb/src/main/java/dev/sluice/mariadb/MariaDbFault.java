@@ -105,8 +105,9 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
             .replaceAll("\\s+", " ")
             .replaceAll("[. ]+$", "");
     return switch (code) {
-      case NO_PROCEDURE, NO_TABLE -> line + "; run MariaDbStore.create";
-      case NO_RIGHT -> line + "; run MariaDbStore.create with this user";
+      case NO_PROCEDURE, NO_TABLE -> line + "; run `sluice store create`, or MariaDbStore.create";
+      case NO_RIGHT ->
+          line + "; run `sluice store create` with --role, or MariaDbStore.create with this user";
       default -> line;
     };
   }

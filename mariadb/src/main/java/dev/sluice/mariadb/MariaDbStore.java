@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * database, by its clock, in one round trip.
  *
  * <pre>{@code
- * MariaDbStore.create(dataSource, null); // once
+ * MariaDbStore.create(dataSource, null); // once, as `sluice store create`
  * try (BucketStore store = MariaDbStore.builder(dataSource).prefix("shop:").open()) {
  *   Limiter limiter = Limiter.of(limits, store);
  *   …
@@ -53,6 +53,34 @@ public final class MariaDbStore implements BucketStore {
    */
   public static MariaDbStoreBuilder builder(DataSource source) {
     return new MariaDbStoreBuilder(source);
+  }
+
+  /**
+   * Returns a builder of a store whose address comes from a configuration. Needs MariaDB's driver,
+   * {@code org.mariadb.jdbc:mariadb-java-client}.
+   *
+   * @param url {@code mariadb://user:password@host/database}, or a URL {@code jdbc:mariadb:…} of
+   *     the driver, with the options of {@link MariaDbStoreBuilder} and those of the driver as
+   *     parameters
+   * @param password null for that in the URL, if any
+   * @return a builder with the settings of the URL
+   * @throws IllegalArgumentException for an invalid address, saying what is wrong without showing
+   *     its password; or if there are two passwords
+   */
+  public static MariaDbStoreBuilder builder(String url, @Nullable String password) {
+    return MariaDbStoreBuilder.of(url, password);
+  }
+
+  /**
+   * Returns the statements that {@link #create} runs, for MariaDB's command-line client.
+   *
+   * @param user as there
+   * @return SQL
+   */
+  public static String statements(@Nullable String user) {
+    return "DELIMITER //\n"
+        + String.join("\n//\n", MariaDbDialect.statements(user))
+        + "\n//\nDELIMITER ;\n";
   }
 
   /**

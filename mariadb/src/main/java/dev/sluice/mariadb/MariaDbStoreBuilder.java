@@ -2,59 +2,58 @@
 package dev.sluice.mariadb;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.internal.text.GoDuration;
-import dev.sluice.remote.ClientClock;
-import dev.sluice.remote.KeyBytes;
-import dev.sluice.remote.RemoteStore;
-import dev.sluice.remote.StoreContext;
-import dev.sluice.remote.SystemTiming;
-import dev.sluice.remote.sql.SqlDatabase;
+import dev.sluice.remote.sql.SqlOptions;
+import dev.sluice.remote.sql.SqlUrl;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
-import java.lang.System.Logger.Level;
+import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a {@link MariaDbStore}.
+ * Makes a {@link MariaDbStore}. Each method but {@link #name}, {@link #clock}, {@link #observer},
+ * {@link #create} and {@link #open} is also an option of the URL with the same name: {@code
+ * mariadb://host/db?connections=4&prefix=shop:}.
  *
  * <p>Each method that sets an option throws an {@link IllegalArgumentException} for a value out of
  * its range. Not thread-safe.
  */
 public final class MariaDbStoreBuilder {
 
-  private static final Duration MILLISECOND = Duration.ofMillis(1);
-  private static final Duration HOUR = Duration.ofHours(1);
-  private static final Duration CONNECT = Duration.ofSeconds(5);
-  private static final int MOST_CONNECTIONS = 16;
-
   private final DataSource source;
-  private String name = "MariaDB";
-  private int connections = 2;
-  private String prefix = "";
-  private Duration timeout = Duration.ofMillis(500);
-  private Duration denials = Duration.ofSeconds(1);
-  private int queue = 16_384;
-  private int failures = 5;
-  private Duration probe = Duration.ofMillis(500);
-  private @Nullable TimeSource clock;
-  private BucketStore.Observer observer = new BucketStore.Observer() {};
+  private final SqlOptions options;
 
   MariaDbStoreBuilder(DataSource source) {
+    this(source, "MariaDB");
+  }
+
+  private MariaDbStoreBuilder(DataSource source, String name) {
     this.source = source;
+    this.options = new SqlOptions(name);
+  }
+
+  /** Returns the builder of a URL, whose parameters are the store's options and the driver's. */
+  static MariaDbStoreBuilder of(String url, @Nullable String password) {
+    MariaDbUrl.require(url);
+    SqlUrl.Split split = SqlUrl.split(url, SqlOptions.NAMES, MariaDbUrl.DRIVER, "MariaDB");
+    MariaDbUrl its = MariaDbUrl.of(split.url(), password);
+    MariaDbStoreBuilder builder = new MariaDbStoreBuilder(its, its.toString());
+    split.options().forEach(builder.options::set);
+    return builder;
   }
 
   /**
-   * Sets the name of the database in messages; "MariaDB" if not called.
+   * Sets the name of the database in messages; without it, the URL without user and options, or
+   * "MariaDB".
    *
    * @param text without a password
    * @return this
    */
   @CanIgnoreReturnValue
   public MariaDbStoreBuilder name(String text) {
-    this.name = text;
+    options.name(text);
     return this;
   }
 
@@ -67,8 +66,7 @@ public final class MariaDbStoreBuilder {
    */
   @CanIgnoreReturnValue
   public MariaDbStoreBuilder connections(int number) {
-    require(number >= 1 && number <= MOST_CONNECTIONS, number, "1 to " + MOST_CONNECTIONS);
-    this.connections = number;
+    options.connections(number);
     return this;
   }
 
@@ -81,7 +79,7 @@ public final class MariaDbStoreBuilder {
    */
   @CanIgnoreReturnValue
   public MariaDbStoreBuilder prefix(String text) {
-    this.prefix = text;
+    options.prefix(text);
     return this;
   }
 
@@ -93,8 +91,7 @@ public final class MariaDbStoreBuilder {
    */
   @CanIgnoreReturnValue
   public MariaDbStoreBuilder timeout(Duration limit) {
-    requireWithin(limit, MILLISECOND);
-    this.timeout = limit;
+    options.timeout(limit);
     return this;
   }
 
@@ -107,8 +104,7 @@ public final class MariaDbStoreBuilder {
    */
   @CanIgnoreReturnValue
   public MariaDbStoreBuilder denials(Duration most) {
-    requireWithin(most, Duration.ZERO);
-    this.denials = most;
+    options.denials(most);
     return this;
   }
 
@@ -120,8 +116,7 @@ public final class MariaDbStoreBuilder {
    */
   @CanIgnoreReturnValue
   public MariaDbStoreBuilder queue(int requests) {
-    require(requests >= 1, requests, "at least 1");
-    this.queue = requests;
+    options.queue(requests);
     return this;
   }
 
@@ -133,8 +128,7 @@ public final class MariaDbStoreBuilder {
    */
   @CanIgnoreReturnValue
   public MariaDbStoreBuilder failures(int calls) {
-    require(calls >= 1, calls, "at least 1");
-    this.failures = calls;
+    options.failures(calls);
     return this;
   }
 
@@ -146,8 +140,7 @@ public final class MariaDbStoreBuilder {
    */
   @CanIgnoreReturnValue
   public MariaDbStoreBuilder probe(Duration interval) {
-    requireWithin(interval, MILLISECOND);
-    this.probe = interval;
+    options.probe(interval);
     return this;
   }
 
@@ -161,7 +154,7 @@ public final class MariaDbStoreBuilder {
    */
   @CanIgnoreReturnValue
   public MariaDbStoreBuilder clock(TimeSource time) {
-    this.clock = time;
+    options.clock(time);
     return this;
   }
 
@@ -173,21 +166,18 @@ public final class MariaDbStoreBuilder {
    */
   @CanIgnoreReturnValue
   public MariaDbStoreBuilder observer(BucketStore.Observer newObserver) {
-    this.observer = newObserver;
+    options.observer(newObserver);
     return this;
   }
 
-  private static void requireWithin(Duration time, Duration least) {
-    require(
-        time.compareTo(least) >= 0 && time.compareTo(HOUR) <= 0,
-        GoDuration.format(time),
-        GoDuration.format(least) + " to 1h");
-  }
-
-  private static void require(boolean fits, Object found, String expected) {
-    if (!fits) {
-      throw new IllegalArgumentException("found %s, expected %s".formatted(found, expected));
-    }
+  /**
+   * Creates the table and the procedures, as {@link MariaDbStore#create}.
+   *
+   * @param user as there
+   * @throws SQLException as there
+   */
+  public void create(@Nullable String user) throws SQLException {
+    MariaDbStore.create(source, user);
   }
 
   /**
@@ -199,36 +189,6 @@ public final class MariaDbStoreBuilder {
    *     version that the user may call
    */
   public MariaDbStore open() {
-    SystemTiming timing = new SystemTiming("mariadb");
-    StoreContext context =
-        new StoreContext(
-            new StoreContext.Settings(
-                "mariadb",
-                key -> KeyBytes.utf8(prefix + key),
-                timeout,
-                queue,
-                connections,
-                failures,
-                probe,
-                denials,
-                clock == null ? null : new ClientClock(clock, Duration.ZERO)),
-            timing,
-            observer);
-    SqlDatabase database =
-        new SqlDatabase(name, source, new MariaDbDialect(context), connections, context);
-    RemoteStore store = new RemoteStore(name, database, context, timing::close);
-    database.start();
-    boolean connected = store.warmUp(CONNECT.toNanos());
-    String refusal = database.refusal();
-    if (refusal != null) {
-      store.close();
-      throw new StoreException(name + ": " + refusal);
-    }
-    if (connected) {
-      store.rehearse();
-    }
-    store.rehearseTimeOuts();
-    context.log().log(Level.INFO, "{0} holds the buckets", name);
-    return new MariaDbStore(store);
+    return new MariaDbStore(options.open(source, "mariadb", "", MariaDbDialect::new));
   }
 }

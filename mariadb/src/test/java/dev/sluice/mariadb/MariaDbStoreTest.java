@@ -96,7 +96,7 @@ final class MariaDbStoreTest {
     assertThatThrownBy(() -> builder().open())
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("found no procedures of this version that root@")
-        .hasMessageContaining("run MariaDbStore.create");
+        .hasMessageContaining("MariaDbStore.create");
   }
 
   @Test
@@ -116,7 +116,7 @@ final class MariaDbStoreTest {
       database.execute("DROP PROCEDURE sluice_charge_v1");
       assertThatThrownBy(() -> granted(store, spend("1:a", 9)))
           .isInstanceOf(StoreException.class)
-          .hasMessageContaining("run MariaDbStore.create")
+          .hasMessageContaining("MariaDbStore.create")
           .hasMessageContaining("nothing was charged");
       MariaDbStore.create(database.source(), null);
       await(() -> assertThat(granted(store, spend("1:a", 9))).isTrue());

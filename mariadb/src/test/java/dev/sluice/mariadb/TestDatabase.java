@@ -28,6 +28,10 @@ final class TestDatabase {
     MariaDbStore.create(source(), null);
   }
 
+  String name() {
+    return name;
+  }
+
   DataSource source() throws SQLException {
     return source("root");
   }

@@ -213,11 +213,14 @@ public final class LimiterMetrics implements LimiterObserver {
 
   /** Whether the bucket was full before the spend, so that the store had to add a bucket. */
   private static boolean startedBucket(Decision decision, Transaction transaction) {
-    Quota quota = transaction.quota();
+    // Of several quotas, the longest has the bucket that lives longest.
+    Decision longest = decision.quotas().isEmpty() ? decision : decision.quotas().get(0);
+    Transaction described = longest.transaction();
+    Quota quota = described == null ? null : described.quota();
     return quota != null
         && decision.allowed()
         && transaction.cost() > 0
-        && decision.remaining() == quota.burst() - transaction.cost();
+        && longest.remaining() == quota.burst() - transaction.cost();
   }
 
   /**

@@ -133,8 +133,8 @@ public final class OverridesTable {
    * @return how many were new, and how many were there
    * @throws LoweredException if some would become lower and must not
    * @throws SQLException if the database fails; then nothing is written
-   * @throws IllegalArgumentException if one has a name that is not in the catalogue, or a comment
-   *     that PostgreSQL can't keep
+   * @throws IllegalArgumentException if one has a name that is not in the catalogue, several
+   *     quotas, or a comment that PostgreSQL can't keep
    */
   @CanIgnoreReturnValue
   public PutResult put(Collection<LimitOverride> overrides, boolean mayLower) throws SQLException {
@@ -164,6 +164,11 @@ public final class OverridesTable {
       throws SQLException {
     for (LimitOverride override : overrides) {
       var unused = catalogue.get(override.name().name());
+      if (override.quotas().size() > 1) {
+        throw new IllegalArgumentException(
+            "the override of %s for %s has several quotas, and a row of the table has one: write it into a file of overrides"
+                .formatted(override.name(), SafeText.quote(override.id())));
+      }
       if ((override.comment() + override.author()).indexOf('\0') >= 0) {
         throw new IllegalArgumentException(
             "comment or author of %s: found the character U+0000, which PostgreSQL can't keep"
@@ -227,9 +232,12 @@ public final class OverridesTable {
         look.setInt(1, OverrideRow.numberOf(override.name()));
         look.setString(2, keyOf(override));
         try (ResultSet row = look.executeQuery()) {
-          Quota present = row.next() ? quota(row.getLong(1), row.getLong(2), row.getLong(3)) : null;
-          if (present != null && override.quota().isLowerThan(present)) {
-            lowered.add(new Lowered(override, present));
+          Quota quota = row.next() ? quota(row.getLong(1), row.getLong(2), row.getLong(3)) : null;
+          if (quota != null) {
+            LimitOverride present = new LimitOverride(override.name(), override.id(), quota, "");
+            if (override.isLowerThan(present)) {
+              lowered.add(new Lowered(override, present));
+            }
           }
         }
       }

@@ -2,27 +2,16 @@
 package dev.sluice.postgres;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.internal.text.GoDuration;
-import dev.sluice.internal.text.PercentEncoding;
-import dev.sluice.internal.text.Suggestion;
-import dev.sluice.remote.ClientClock;
-import dev.sluice.remote.KeyBytes;
-import dev.sluice.remote.RemoteStore;
-import dev.sluice.remote.StoreContext;
-import dev.sluice.remote.SystemTiming;
-import dev.sluice.remote.sql.SqlDatabase;
+import dev.sluice.remote.sql.SqlOptions;
+import dev.sluice.remote.sql.SqlUrl;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
-import java.lang.System.Logger.Level;
-import java.sql.DriverManager;
-import java.sql.DriverPropertyInfo;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Properties;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -38,40 +27,21 @@ import org.postgresql.ds.common.BaseDataSource;
  */
 public final class PostgresStoreBuilder {
 
-  private static final Duration MILLISECOND = Duration.ofMillis(1);
-  private static final Duration HOUR = Duration.ofHours(1);
-  private static final Duration CONNECT = Duration.ofSeconds(5);
   private static final String DRIVER = "jdbc:postgresql://localhost/";
-  private static final int MOST_CONNECTIONS = 16;
   private static final List<String> OPTIONS =
-      List.of(
-          "connections",
-          "denials",
-          "durability",
-          "failures",
-          "prefix",
-          "probe",
-          "queue",
-          "timeout");
+      Stream.concat(SqlOptions.NAMES.stream(), Stream.of("durability")).sorted().toList();
 
   private final DataSource source;
-  private String name = "PostgreSQL";
+  private final SqlOptions options;
   private Durability durability = Durability.UNLOGGED;
-  private int connections = 2;
-  private String prefix = "";
-  private Duration timeout = Duration.ofMillis(500);
-  private Duration denials = Duration.ofSeconds(1);
-  private int queue = 16_384;
-  private int failures = 5;
-  private Duration probe = Duration.ofMillis(500);
-  private @Nullable TimeSource clock;
-  private BucketStore.Observer observer = new BucketStore.Observer() {};
 
   PostgresStoreBuilder(DataSource source) {
     this.source = source;
-    if (source instanceof BaseDataSource its) {
-      this.name = "postgresql://" + address(its) + "/" + its.getDatabaseName();
-    }
+    this.options =
+        new SqlOptions(
+            source instanceof BaseDataSource its
+                ? "postgresql://" + address(its) + "/" + its.getDatabaseName()
+                : "PostgreSQL");
   }
 
   private static String address(BaseDataSource source) {
@@ -86,82 +56,19 @@ public final class PostgresStoreBuilder {
 
   /** Returns the builder of a URL, whose parameters are the store's options and the driver's. */
   static PostgresStoreBuilder of(String url, @Nullable String password) {
-    int question = url.indexOf('?');
-    if (question < 0) {
-      return new PostgresStoreBuilder(PostgresUrl.dataSource(url, password));
-    }
     PostgresUrl.require(url);
-    List<String[]> own = new ArrayList<>();
-    List<String> drivers = new ArrayList<>();
-    for (String parameter : url.substring(question + 1).split("&", -1)) {
-      int equals = parameter.indexOf('=');
-      String option = equals < 0 ? parameter : parameter.substring(0, equals);
-      if (OPTIONS.contains(option)) {
-        String value = equals < 0 ? "" : PercentEncoding.decode(parameter.substring(equals + 1));
-        own.add(new String[] {option, value});
-      } else {
-        requireDrivers(option, url.indexOf('@', question) < 0);
-        drivers.add(parameter);
-      }
-    }
-    String rest = drivers.isEmpty() ? "" : "?" + String.join("&", drivers);
+    SqlUrl.Split split = SqlUrl.split(url, OPTIONS, DRIVER, "PostgreSQL");
     PostgresStoreBuilder builder =
-        new PostgresStoreBuilder(
-            PostgresUrl.dataSource(url.substring(0, question) + rest, password));
-    own.forEach(option -> builder.set(option[0], option[1]));
+        new PostgresStoreBuilder(PostgresUrl.dataSource(split.url(), password));
+    split.options().forEach(builder::set);
     return builder;
   }
 
-  /**
-   * Throws for an option that nobody knows.
-   *
-   * @param isShown false if the option may be a part of a password that has a question mark
-   */
-  private static void requireDrivers(String option, boolean isShown) {
-    if (!option.isEmpty() && !isDrivers(option)) {
-      boolean isWord = isShown && option.matches("[A-Za-z]+");
-      throw new IllegalArgumentException(
-          "found %s in the URL of the database, expected one of %s or a property of the PostgreSQL driver%s"
-              .formatted(
-                  isWord
-                      ? "the option \"" + option + "\""
-                      : "an unknown option (not shown, as it may be part of a password, where ? is written %3F, & is %26 and @ is %40)",
-                  OPTIONS,
-                  isWord ? Suggestion.didYouMean(option, OPTIONS) : ""));
-    }
-  }
-
-  private static boolean isDrivers(String option) {
-    try {
-      DriverPropertyInfo[] known =
-          DriverManager.getDriver(DRIVER).getPropertyInfo(DRIVER, new Properties());
-      return Stream.of(known).anyMatch(property -> property.name.equals(option));
-    } catch (SQLException e) {
-      throw new IllegalStateException(e); // the driver is on the class path
-    }
-  }
-
-  private void set(String option, String value) {
-    try {
-      var unused =
-          switch (option) {
-            case "connections" -> connections(Integer.parseInt(value));
-            case "denials" ->
-                denials(value.equals("off") ? Duration.ZERO : GoDuration.parse(value));
-            case "durability" -> durability(durability(value));
-            case "failures" -> failures(Integer.parseInt(value));
-            case "prefix" -> prefix(value);
-            case "probe" -> probe(GoDuration.parse(value));
-            case "queue" -> queue(Integer.parseInt(value));
-            default -> timeout(GoDuration.parse(value));
-          };
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(
-          "store %s: option %s: found \"%s\", expected a whole number"
-              .formatted(name, option, value));
-    } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(
-          "store %s: option %s: %s".formatted(name, option, e.getMessage()), e);
+  private void set(SqlUrl.Option option) {
+    if (option.name().equals("durability")) {
+      options.set(option, () -> durability(durability(option.value())));
+    } else {
+      options.set(option);
     }
   }
 
@@ -197,8 +104,7 @@ public final class PostgresStoreBuilder {
    */
   @CanIgnoreReturnValue
   public PostgresStoreBuilder connections(int number) {
-    require(number >= 1 && number <= MOST_CONNECTIONS, number, "1 to " + MOST_CONNECTIONS);
-    this.connections = number;
+    options.connections(number);
     return this;
   }
 
@@ -211,7 +117,7 @@ public final class PostgresStoreBuilder {
    */
   @CanIgnoreReturnValue
   public PostgresStoreBuilder prefix(String text) {
-    this.prefix = text;
+    options.prefix(text);
     return this;
   }
 
@@ -223,8 +129,7 @@ public final class PostgresStoreBuilder {
    */
   @CanIgnoreReturnValue
   public PostgresStoreBuilder timeout(Duration limit) {
-    requireWithin(limit, MILLISECOND);
-    this.timeout = limit;
+    options.timeout(limit);
     return this;
   }
 
@@ -237,8 +142,7 @@ public final class PostgresStoreBuilder {
    */
   @CanIgnoreReturnValue
   public PostgresStoreBuilder denials(Duration most) {
-    requireWithin(most, Duration.ZERO);
-    this.denials = most;
+    options.denials(most);
     return this;
   }
 
@@ -250,8 +154,7 @@ public final class PostgresStoreBuilder {
    */
   @CanIgnoreReturnValue
   public PostgresStoreBuilder queue(int requests) {
-    require(requests >= 1, requests, "at least 1");
-    this.queue = requests;
+    options.queue(requests);
     return this;
   }
 
@@ -263,8 +166,7 @@ public final class PostgresStoreBuilder {
    */
   @CanIgnoreReturnValue
   public PostgresStoreBuilder failures(int calls) {
-    require(calls >= 1, calls, "at least 1");
-    this.failures = calls;
+    options.failures(calls);
     return this;
   }
 
@@ -276,8 +178,7 @@ public final class PostgresStoreBuilder {
    */
   @CanIgnoreReturnValue
   public PostgresStoreBuilder probe(Duration interval) {
-    requireWithin(interval, MILLISECOND);
-    this.probe = interval;
+    options.probe(interval);
     return this;
   }
 
@@ -291,7 +192,7 @@ public final class PostgresStoreBuilder {
    */
   @CanIgnoreReturnValue
   public PostgresStoreBuilder clock(TimeSource time) {
-    this.clock = time;
+    options.clock(time);
     return this;
   }
 
@@ -303,21 +204,8 @@ public final class PostgresStoreBuilder {
    */
   @CanIgnoreReturnValue
   public PostgresStoreBuilder observer(BucketStore.Observer newObserver) {
-    this.observer = newObserver;
+    options.observer(newObserver);
     return this;
-  }
-
-  private static void requireWithin(Duration time, Duration least) {
-    require(
-        time.compareTo(least) >= 0 && time.compareTo(HOUR) <= 0,
-        GoDuration.format(time),
-        GoDuration.format(least) + " to 1h");
-  }
-
-  private static void require(boolean fits, Object found, String expected) {
-    if (!fits) {
-      throw new IllegalArgumentException("found %s, expected %s".formatted(found, expected));
-    }
   }
 
   /**
@@ -351,38 +239,12 @@ public final class PostgresStoreBuilder {
    *     source's transactions are read-only or isolated by more than read committed
    */
   public PostgresStore open() {
-    SystemTiming timing = new SystemTiming("postgres");
-    StoreContext context =
-        new StoreContext(
-            new StoreContext.Settings(
-                "postgres",
-                key -> KeyBytes.utf8(prefix + key),
-                timeout,
-                queue,
-                connections,
-                failures,
-                probe,
-                denials,
-                clock == null ? null : new ClientClock(clock, Duration.ZERO)),
-            timing,
-            observer);
-    SqlDatabase database =
-        new SqlDatabase(
-            name, source, new PostgresDialect(durability, context), connections, context);
-    RemoteStore store = new RemoteStore(name, database, context, timing::close);
-    database.start();
-    boolean connected = store.warmUp(CONNECT.toNanos());
-    String refusal = database.refusal();
-    if (refusal != null) {
-      store.close();
-      throw new StoreException(name + ": " + refusal);
-    }
-    if (connected) {
-      store.rehearse();
-    }
-    store.rehearseTimeOuts();
-    context.log().log(
-        Level.INFO, "{0} holds the buckets, with the durability {1}", name, durability);
-    return new PostgresStore(store, new KeyScan(name, source, KeyBytes.utf8(prefix)));
+    return new PostgresStore(
+        options.open(
+            source,
+            "postgres",
+            ", with the durability " + durability,
+            context -> new PostgresDialect(durability, context)),
+        new KeyScan(options.name(), source, options.key("")));
   }
 }

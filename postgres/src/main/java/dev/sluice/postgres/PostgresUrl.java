@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
-import dev.sluice.internal.text.PercentEncoding;
-import java.net.URI;
-import java.net.URISyntaxException;
-import java.util.regex.Pattern;
+import dev.sluice.remote.sql.SqlUrl;
+import java.util.List;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
@@ -16,9 +14,7 @@ import org.postgresql.ds.PGSimpleDataSource;
 public final class PostgresUrl {
 
   private static final String JDBC = "jdbc:postgresql:";
-  private static final Pattern HOSTS =
-      Pattern.compile(
-          "(HOST(:[0-9]+)?)(,HOST(:[0-9]+)?)*".replace("HOST", "([\\w.-]+|\\[[0-9A-Fa-f:.]+])"));
+  private static final List<String> SCHEMES = List.of("postgresql", "postgres");
   private static final int CONNECT_SECONDS = 5;
   private static final int ANSWER_SECONDS = 30;
 
@@ -73,9 +69,9 @@ public final class PostgresUrl {
       if (url.startsWith(JDBC)) {
         setUrl(source, url);
       } else {
-        setParts(source, new URI(url));
+        setParts(source, SqlUrl.of(url, SCHEMES));
       }
-    } catch (IllegalArgumentException | URISyntaxException e) {
+    } catch (IllegalArgumentException e) {
       // Without the text, which may hold a password.
       throw new IllegalArgumentException(
           "not the URL of a PostgreSQL database, expected postgresql://user@host:port/database or"
@@ -85,36 +81,14 @@ public final class PostgresUrl {
     return source;
   }
 
-  private static void setParts(PGSimpleDataSource source, URI uri) {
-    boolean known = "postgresql".equals(uri.getScheme()) || "postgres".equals(uri.getScheme());
-    String authority = uri.getRawAuthority();
-    if (!known || authority == null) {
-      throw new IllegalArgumentException(uri.getScheme());
+  private static void setParts(PGSimpleDataSource source, SqlUrl parts) {
+    setUrl(source, JDBC + parts.rest());
+    if (parts.user() != null) {
+      source.setUser(parts.user());
     }
-    int at = authority.lastIndexOf('@');
-    String hosts = authority.substring(at + 1);
-    String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
-    if (!HOSTS.matcher(hosts).matches() || mayHoldPassword(uri, at >= 0, hosts)) {
-      throw new IllegalArgumentException("a password that is cut at its /, ? or #");
+    if (parts.password() != null) {
+      source.setPassword(parts.password());
     }
-    String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath(); // the user's database
-    setUrl(source, "jdbc:postgresql://" + hosts + path + query);
-    if (at >= 0) {
-      String user = authority.substring(0, at);
-      int colon = user.indexOf(':');
-      source.setUser(PercentEncoding.decode(colon < 0 ? user : user.substring(0, colon)));
-      if (colon >= 0) {
-        source.setPassword(PercentEncoding.decode(user.substring(colon + 1)));
-      }
-    }
-  }
-
-  /** Whether what looks like a port, a path or a query may be the rest of a password. */
-  private static boolean mayHoldPassword(URI uri, boolean hasUser, String hosts) {
-    boolean isCut = !hasUser && hosts.contains(":") && !hosts.endsWith("]");
-    return uri.getRawFragment() != null
-        || uri.getRawPath().contains("@")
-        || (isCut && String.valueOf(uri.getRawQuery()).contains("@"));
   }
 
   /** Adds defaults to the URL: a setter's value would override the URL's. */
@@ -126,7 +100,7 @@ public final class PostgresUrl {
   }
 
   private static String unlessSaid(String url, String parameter, Object value) {
-    if (url.contains("?" + parameter + "=") || url.contains("&" + parameter + "=")) {
+    if (SqlUrl.says(url, parameter)) {
       return url;
     }
     return url + (url.indexOf('?') < 0 ? "?" : "&") + parameter + "=" + value;

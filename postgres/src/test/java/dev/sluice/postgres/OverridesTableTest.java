@@ -169,6 +169,25 @@ class OverridesTableTest {
   }
 
   @Test
+  void put_ofSeveralQuotas_isRefused_andWritesNothing() throws SQLException {
+    table.migrate();
+    LimitOverride one = override("NewOrdersPerAccount", "17", "");
+    LimitOverride several =
+        new LimitOverride(
+            one.name(),
+            "18",
+            List.of(Quota.per(9, Duration.ofHours(1)), Quota.per(2, Duration.ofSeconds(1))),
+            "",
+            "",
+            null);
+    assertThatThrownBy(() -> table.put(List.of(one, several)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "the override of NewOrdersPerAccount for \"18\" has several quotas, and a row of the table has one: write it into a file of overrides");
+    assertThat(table.load().overrides()).isEmpty();
+  }
+
+  @Test
   void put_ofAnUnknownName_writesNothing() throws SQLException {
     table.migrate();
     LimitOverride unknown =

@@ -7,11 +7,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.Reservation;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -66,6 +68,18 @@ final class DenialMemoryTest {
       // A cost that may fit is asked for.
       assertThat(limiter.check(LIMIT, "a", 0).allowed()).isTrue();
       assertCalls(3);
+    }
+  }
+
+  @Test
+  void settlement_isNotAnsweredFromMemory() {
+    try (RedisStore store = builder(Duration.ofHours(1)).open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      Reservation call = limiter.reserve(LIMIT, "a", 100);
+      assertThat(limiter.spend(LIMIT, "a").denied()).isTrue();
+      call.settle(Map.of(LIMIT, 110L));
+      assertCalls(3);
+      assertThat(fromMemory).hasValue(0);
     }
   }
 

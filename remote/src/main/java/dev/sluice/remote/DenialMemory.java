@@ -65,7 +65,9 @@ final class DenialMemory {
 
   /** Returns the reading of a certain denial; null if the store must be asked. */
   @Nullable Reading denial(Charge charge) {
-    boolean mayAnswer = charge.op().votes() && charge.op() != Op.FORGIVE;
+    // A settlement may spend up to a number; what it cannot spend now is never charged.
+    boolean mayAnswer =
+        charge.op().votes() && charge.op() != Op.FORGIVE && charge.op() != Op.SPEND_UP_TO;
     if (entries.length() == 0 || !mayAnswer || charge.incrementNanos() == 0) {
       return null;
     }

@@ -110,24 +110,23 @@ final class LimitReferences {
   }
 
   void requireWithinBurst(Node node, long cost, LimitName name) {
-    Quota quota = limits.defaultFor(name);
-    if (quota != null && cost > quota.burst()) {
+    long burst = Quota.leastBurst(limits.defaultsFor(name));
+    if (cost > burst) {
       problems.wrong(
           node,
-          "a cost of at most %s, the burst of %s: else it could never pass"
-              .formatted(quota.burst(), name));
+          "a cost of at most %s, the burst of %s: else it could never pass".formatted(burst, name));
       return;
     }
     smallest
         .computeIfAbsent(name, this::smallestOverride)
-        .filter(override -> cost > override.quota().burst())
+        .filter(override -> cost > Quota.leastBurst(override.quotas()))
         .ifPresent(override -> tellOfOverride(node, cost, override));
   }
 
   private Optional<LimitOverride> smallestOverride(LimitName name) {
     return limits.overridesOf(name).stream()
         .min(
-            Comparator.comparingLong((LimitOverride one) -> one.quota().burst())
+            Comparator.comparingLong((LimitOverride one) -> Quota.leastBurst(one.quotas()))
                 .thenComparing(LimitOverride::id));
   }
 
@@ -136,6 +135,9 @@ final class LimitReferences {
         node,
         "found a cost of %s, but the override of %s for the id %s has a burst of %s: no request of that id can pass; lower the cost, or raise the burst"
             .formatted(
-                cost, override.name(), SafeText.quote(override.id()), override.quota().burst()));
+                cost,
+                override.name(),
+                SafeText.quote(override.id()),
+                Quota.leastBurst(override.quotas())));
   }
 }

@@ -20,6 +20,8 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -43,6 +45,8 @@ public final class RateLimitFilter implements Filter {
    * if there are several filters. Absent if no rule matched.
    */
   public static final String DECISION = "dev.sluice.servlet.decision";
+
+  private static final String ADMISSIONS = "dev.sluice.servlet.admissions";
 
   private static final AtomicInteger INSTANCES = new AtomicInteger();
 
@@ -95,6 +99,31 @@ public final class RateLimitFilter implements Filter {
     return new ServletWebRequest(request);
   }
 
+  /**
+   * Sets the true cost of a request, for the rules that {@linkplain Rule.Builder#estimate
+   * estimated} it; does nothing without such a rule. Call it from any thread when the cost is
+   * known, also after the client has left. The last call before the end of the response counts, or
+   * else the first one after it.
+   *
+   * @param request the request, of which the filter saw the original
+   * @param tokens the tokens that the request cost
+   * @throws IllegalArgumentException below 1, which may come from a report that could not be read
+   */
+  public static void cost(ServletRequest request, long tokens) {
+    if (request.getAttribute(ADMISSIONS) instanceof List<?> admissions) {
+      admissions.forEach(admission -> ((Admission) admission).cost(tokens));
+    }
+  }
+
+  private static void expectCost(HttpServletRequest request, Admission admission) {
+    List<Object> admissions = new ArrayList<>();
+    if (request.getAttribute(ADMISSIONS) instanceof List<?> before) {
+      admissions.addAll(before); // of other filters
+    }
+    admissions.add(admission);
+    request.setAttribute(ADMISSIONS, admissions);
+  }
+
   private void charge(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
       throws IOException, ServletException {
     Admission admission = limiter.admit(new ServletWebRequest(request));
@@ -144,6 +173,9 @@ public final class RateLimitFilter implements Filter {
     if (!admission.isConditional()) {
       chain.doFilter(request, response);
       return;
+    }
+    if (admission.isEstimated()) {
+      expectCost(request, admission);
     }
     Settlement settlement = new Settlement(admission, request, response);
     try {

@@ -42,6 +42,9 @@ final class MethodParser {
 
   static final DefaultParameterNameDiscoverer NAMES = new DefaultParameterNameDiscoverer();
 
+  /** The name of a method's result in expressions. */
+  static final String RESULT = "result";
+
   private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
   /** Results that are there before the work has ended; by their names, as most may be absent. */
@@ -104,8 +107,17 @@ final class MethodParser {
         fallbacks.add(annotation.fallback());
       }
     }
-    if (spends.stream().anyMatch(Spend::isConditional) && kind == Kind.BLOCKING) {
-      checkOutcome();
+    if (kind == Kind.BLOCKING) {
+      if (spends.stream().anyMatch(Spend::isConditional)) {
+        checkOutcome("countOnlyOn");
+      }
+      if (spends.stream().anyMatch(spend -> spend.settle() != null)) {
+        checkOutcome("settle");
+        if (method.getReturnType() == void.class) {
+          problem(
+              "settle: found a method without a result, expected one whose result has the cost");
+        }
+      }
     }
     if (fallbacks.size() > 1) {
       problem("found the fallbacks %s, expected one for the method".formatted(fallbacks));
@@ -141,16 +153,16 @@ final class MethodParser {
     return Kind.BLOCKING;
   }
 
-  /** The exceptions of work that goes on elsewhere are not seen: no failure would ever count. */
-  private void checkOutcome() {
+  /** The end of work that goes on elsewhere is not seen. */
+  private void checkOutcome(String field) {
     Class<?> result = method.getReturnType();
     boolean isLater =
         LATER.stream().anyMatch(name -> isA(result, name)) || isAsync(method) || isAsync(type);
     if (isLater) {
       problem(
-          ("countOnlyOn: found the result %s of a method whose work goes on after it has returned,"
+          ("%s: found the result %s of a method whose work goes on after it has returned,"
                   + " expected CompletableFuture, Mono, Flux, or work in the caller's thread")
-              .formatted(result.getSimpleName()));
+              .formatted(field, result.getSimpleName()));
     }
   }
 
@@ -177,6 +189,8 @@ final class MethodParser {
     }
     Expression cost = expression("cost", annotation.cost());
     Expression quota = hasQuota ? expression("quota", annotation.quota()) : null;
+    Expression settle =
+        annotation.settle().isEmpty() ? null : expression("settle", annotation.settle());
     if (name != null && problems.size() == before) {
       checkId(name, id);
     }
@@ -184,20 +198,22 @@ final class MethodParser {
     if (cost instanceof SpelExpression spel && spel.getAST() instanceof Literal literal) {
       Long tokens = tokens(literal.getLiteralValue().getValue());
       cost = null;
-      Quota own = name == null || hasQuota ? null : limits.defaultFor(name);
+      long most =
+          name == null || hasQuota ? Long.MAX_VALUE : Quota.leastBurst(limits.defaultsFor(name));
       if (tokens == null || tokens < 0) {
         problem("cost: found %s, expected a whole number".formatted(annotation.cost()));
-      } else if (own != null && tokens > own.burst()) {
+      } else if (tokens > most) {
         problem(
             "cost %s exceeds the burst (%s) of %s: no call could ever pass"
-                .formatted(tokens, own.burst(), name));
+                .formatted(tokens, most, name));
       } else {
         fixed = tokens;
       }
     }
     return problems.size() > before
         ? null
-        : new Spend(annotation.limit(), id, cost, fixed, quota, List.of(annotation.countOnlyOn()));
+        : new Spend(
+            annotation.limit(), id, cost, fixed, quota, settle, List.of(annotation.countOnlyOn()));
   }
 
   /** A cost; null unless it is a whole number of any type, or a text of one. */
@@ -271,7 +287,10 @@ final class MethodParser {
     }
     if (node instanceof VariableReference variable) {
       String name = variable.toStringAST().substring(1);
-      List<String> known = parameters();
+      List<String> known = new ArrayList<>(parameters());
+      if (field.equals("settle")) {
+        known.add(RESULT);
+      }
       boolean isPosition =
           name.matches("[pa][0-9]{1,3}")
               && Integer.parseInt(name.substring(1)) < method.getParameterCount();

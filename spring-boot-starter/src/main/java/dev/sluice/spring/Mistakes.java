@@ -144,7 +144,7 @@ final class Mistakes {
   private void findInStore() {
     String address = properties.store();
     if (!address.equals(SluiceProperties.MEMORY)
-        && !SluiceAutoConfiguration.isPostgres(address)
+        && !SluiceAutoConfiguration.isDatabase(address)
         && ClassUtils.isPresent("dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
       result(
           () ->

@@ -53,9 +53,9 @@ public @interface RateLimited {
 
   /**
    * The tokens that a call costs, as an expression that gives a whole number, 0 or more, of any
-   * type. A literal such as 0.5 is refused at start; a call that gives such a value fails with an
-   * {@link UnusableIdException}. Whole numbers divide as in Java: {@code #bytes / 1024} is 0 below
-   * 1024.
+   * type, or an {@link dev.sluice.Reservation.Estimate.EstimatedCost} for {@link #settle}. A
+   * literal such as 0.5 is refused at start; a call that gives such a value fails with an {@link
+   * UnusableIdException}. Whole numbers divide as in Java: {@code #bytes / 1024} is 0 below 1024.
    *
    * @return an expression
    */
@@ -74,6 +74,19 @@ public @interface RateLimited {
    * @return an expression, empty for the limit's own quota
    */
   String quota() default "";
+
+  /**
+   * The true cost of a call, which is known afterwards, as an expression in which {@code #result}
+   * is the method's result: {@code settle = "#result.usage"}. It replaces {@link #cost}, which is
+   * then an estimate such as {@code "@tokens.of(#model, #prompt.length())"}. For a {@code Mono} or
+   * a stage, {@code #result} is its value, for a {@code Flux} the last element.
+   *
+   * <p>The estimate stays spent if the method fails, a publisher is cancelled, or the expression
+   * does not give a whole number of 1 or more, which is logged.
+   *
+   * @return an expression, empty if the cost is known before
+   */
+  String settle() default "";
 
   /**
    * The exceptions that count, such as those of failed logins: the cost is spent at once, and given

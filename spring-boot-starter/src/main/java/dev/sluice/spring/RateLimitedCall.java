@@ -6,6 +6,7 @@ import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
+import dev.sluice.Reservation.Estimate.EstimatedCost;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.async.Stages;
@@ -36,6 +37,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
@@ -50,6 +53,8 @@ import org.springframework.expression.spel.SpelMessage;
 final class RateLimitedCall {
 
   private static final Logger LOG = System.getLogger(RateLimitedCall.class.getName());
+
+  private static final LogPace UNKNOWN_COSTS = new LogPace(System::nanoTime);
 
   private static final LogPace FAILED_QUOTAS = new LogPace(System::nanoTime);
 
@@ -72,39 +77,52 @@ final class RateLimitedCall {
     this.beans = beans;
   }
 
+  /**
+   * How a call ended.
+   *
+   * @param returned whether the method has a result, which may be null
+   */
+  record Outcome(boolean returned, @Nullable Object result, @Nullable Throwable failure) {
+
+    /** The method was not called, so it has not failed either. */
+    static final Outcome NEVER_RAN = new Outcome(false, null, null);
+
+    static Outcome of(@Nullable Object result, @Nullable Throwable failure) {
+      return new Outcome(failure == null, result, failure);
+    }
+  }
+
   /** The decision on a call, whose outcome may give tokens of its batch back. */
-  record Admission(Batch<Throwable> batch, Decision decision) {
+  record Admission(Batch<Outcome> batch, Decision decision) {
 
     boolean denied() {
       return decision.denied();
     }
 
-    /**
-     * Gives back what an ending does not count.
-     *
-     * @param failure null where the method did not fail, or was not called
-     */
+    /** Gives back what an outcome does not count, and charges its true costs. */
     @CanIgnoreReturnValue
-    CompletionStage<Void> settleAsync(@Nullable Throwable failure) {
-      return batch.settleAsync(failure, RateLimitedCall::notGivenBack);
+    CompletionStage<Void> settleAsync(Outcome outcome) {
+      return batch.settleAsync(outcome, RateLimitedCall::notSettled);
     }
 
-    /** The method was not called, so it has not failed either. */
     void neverRan() {
-      settleAsync(null);
+      settleAsync(Outcome.NEVER_RAN);
     }
   }
 
-  private static void notGivenBack(StoreException failure) {
-    LOG.log(Level.WARNING, "tokens were not given back: {0}", failure.getMessage());
+  private static void notSettled(StoreException failure) {
+    LOG.log(Level.WARNING, "tokens were not given back, or not charged: {0}", failure.getMessage());
   }
 
   /** What a call spends under an annotation, once the quota is known. */
   private record Spent(
-      Spend spend, String id, long tokens, CompletableFuture<@Nullable Quota> quota) {}
+      Spend spend,
+      String id,
+      UnaryOperator<Transaction> cost,
+      CompletableFuture<@Nullable Quota> quota) {}
 
   /** Evaluates the expressions; completes when the quotas are known that they give. */
-  private CompletableFuture<Batch<Throwable>> batch(Limiter limiter) {
+  private CompletableFuture<Batch<Outcome>> batch(Limiter limiter) {
     Limits limits = limiter.limits().get();
     MethodBasedEvaluationContext context =
         new MethodBasedEvaluationContext(
@@ -116,12 +134,19 @@ final class RateLimitedCall {
             spent.stream().map(Spent::quota).toArray(CompletableFuture<?>[]::new))
         .handle(
             (done, failure) -> {
-              Batch<Throwable> batch = new Batch<>();
+              Batch<Outcome> batch = new Batch<>();
               for (Spent one : spent) {
                 Spend spend = one.spend;
                 Transaction transaction = transaction(one, limits, limiter);
                 try {
-                  batch.add(transaction, spend.isConditional() ? spend::counts : null);
+                  Predicate<Outcome> counts =
+                      spend.isConditional() ? outcome -> spend.counts(outcome.failure()) : null;
+                  if (spend.settle() == null) {
+                    batch.add(transaction, counts);
+                  } else {
+                    batch.addEstimate(
+                        transaction, counts, outcome -> trueCost(spend, context, outcome));
+                  }
                 } catch (InvalidRequestException e) {
                   throw unusable(spend, String.valueOf(e.getMessage()));
                 }
@@ -140,14 +165,15 @@ final class RateLimitedCall {
       parts.add(value.toString());
     }
     Expression cost = spend.cost();
-    long tokens = cost == null ? spend.fixedCost() : tokens(spend, cost, context);
+    UnaryOperator<Transaction> charge =
+        cost == null ? one -> one.withCost(spend.fixedCost()) : cost(spend, cost, context);
     try {
       IdFormat format = limits.catalogue().get(spend.limit()).id();
       String id =
           parts.size() == 1
               ? format.canonical(parts.get(0), Strictness.LENIENT)
               : format.join(parts, Strictness.LENIENT);
-      return new Spent(spend, id, tokens, quota(spend, context));
+      return new Spent(spend, id, charge, quota(spend, context));
     } catch (InvalidRequestException e) {
       throw unusable(spend, String.valueOf(e.getMessage()));
     }
@@ -191,7 +217,7 @@ final class RateLimitedCall {
         throw failed(
             name, "found null, expected a quota: the limits have none", null, limiter.observer());
       }
-      return one.withCost(spent.tokens);
+      return spent.cost.apply(one);
     } catch (InvalidRequestException e) {
       throw unusable(spend, String.valueOf(e.getMessage()));
     }
@@ -219,8 +245,12 @@ final class RateLimitedCall {
     return failure;
   }
 
-  private long tokens(Spend spend, Expression cost, MethodBasedEvaluationContext context) {
+  private UnaryOperator<Transaction> cost(
+      Spend spend, Expression cost, MethodBasedEvaluationContext context) {
     Object value = value(spend, cost, context);
+    if (value instanceof EstimatedCost estimated) {
+      return one -> one.withCost(estimated);
+    }
     Long tokens = MethodParser.tokens(value);
     if (tokens == null) {
       Object found = value == null || value instanceof Number ? value : value.getClass().getName();
@@ -229,7 +259,36 @@ final class RateLimitedCall {
           "the cost is %s, expected a whole number: %s"
               .formatted(found, cost.getExpressionString()));
     }
-    return tokens;
+    return one -> one.withCost(tokens);
+  }
+
+  /** Returns the true cost; null if it is unknown, so that the estimate stays spent. */
+  private @Nullable Long trueCost(
+      Spend spend, MethodBasedEvaluationContext context, Outcome outcome) {
+    Expression settle = spend.settle();
+    if (settle == null || !outcome.returned()) {
+      return null;
+    }
+    Object found;
+    try {
+      context.setVariable(MethodParser.RESULT, outcome.result());
+      Object value = settle.getValue(context);
+      Long tokens = MethodParser.tokens(value);
+      if (tokens != null && tokens > 0) {
+        return tokens;
+      }
+      found = value == null || value instanceof Number ? value : value.getClass().getName();
+    } catch (RuntimeException e) { // of the result, or of the expression
+      found = e.getMessage();
+    }
+    String more = UNKNOWN_COSTS.next();
+    if (more != null) {
+      LOG.log(
+          Level.WARNING,
+          "@RateLimited(limit = \"%s\") on %s: the estimate stays spent, as settle = \"%s\" gave %s, expected a whole number of 1 or more%s"
+              .formatted(spend.limit(), method, settle.getExpressionString(), found, more));
+    }
+    return null;
   }
 
   private @Nullable Object value(
@@ -254,7 +313,7 @@ final class RateLimitedCall {
 
   /** Waits for the store in the caller's thread, and runs the method there. */
   @Nullable Object block(Limiter limiter) throws Throwable {
-    Batch<Throwable> batch = known(batch(limiter));
+    Batch<Outcome> batch = known(batch(limiter));
     Decision decision = batch.spend(limiter);
     if (decision.denied()) {
       return denied(decision);
@@ -263,15 +322,15 @@ final class RateLimitedCall {
     try {
       result = call.proceed();
     } catch (Throwable failure) {
-      batch.settle(failure, RateLimitedCall::notGivenBack);
+      batch.settle(Outcome.of(null, failure), RateLimitedCall::notSettled);
       throw failure;
     }
-    batch.settle(null, RateLimitedCall::notGivenBack);
+    batch.settle(Outcome.of(result, null), RateLimitedCall::notSettled);
     return result;
   }
 
   /** Waits for the quotas of a batch. */
-  private static Batch<Throwable> known(CompletableFuture<Batch<Throwable>> batch) {
+  private static Batch<Outcome> known(CompletableFuture<Batch<Outcome>> batch) {
     try {
       return batch.join();
     } catch (CompletionException e) {
@@ -299,9 +358,10 @@ final class RateLimitedCall {
   }
 
   private static void admit(
-      AsyncLimiter limiter, Batch<Throwable> batch, CompletableFuture<Admission> admitted) {
+      AsyncLimiter limiter, Batch<Outcome> batch, CompletableFuture<Admission> admitted) {
     CompletableFuture<Decision> decided =
-        batch.spendAsync(limiter, late -> late.settleAsync(null, RateLimitedCall::notGivenBack));
+        batch.spendAsync(
+            limiter, late -> late.settleAsync(Outcome.NEVER_RAN, RateLimitedCall::notSettled));
     Stages.onEnd(
         decided,
         (decision, failure) -> {
@@ -376,7 +436,8 @@ final class RateLimitedCall {
       return body.handle(
               (result, failure) ->
                   admission
-                      .settleAsync(failure == null ? null : Stages.cause(failure))
+                      .settleAsync(
+                          Outcome.of(result, failure == null ? null : Stages.cause(failure)))
                       .thenCompose(settled -> again(result, failure)))
           .thenCompose(stage -> stage);
     } catch (Throwable failure) {

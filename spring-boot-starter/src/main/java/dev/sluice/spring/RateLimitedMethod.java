@@ -32,6 +32,7 @@ record RateLimitedMethod(
    * @param cost gives the tokens; null for one that is always the same
    * @param fixedCost the tokens, if always the same
    * @param quota gives the quota; null where the limits have it
+   * @param settle gives the true cost; null if it is known before
    * @param countOnlyOn the exceptions that count; empty for every call
    */
   record Spend(
@@ -40,6 +41,7 @@ record RateLimitedMethod(
       @Nullable Expression cost,
       long fixedCost,
       @Nullable Expression quota,
+      @Nullable Expression settle,
       List<Class<? extends Throwable>> countOnlyOn) {
 
     boolean isConditional() {

@@ -3,8 +3,11 @@ package dev.sluice.spring;
 
 import dev.sluice.Limiter;
 import dev.sluice.spring.RateLimitedCall.Admission;
+import dev.sluice.spring.RateLimitedCall.Outcome;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -31,25 +34,55 @@ final class ReactiveCall {
   }
 
   private static Mono<Object> mono(RateLimitedCall call, Admission admission) {
+    Call made = new Call(admission);
     return !admission.batch().isOpen()
         ? Mono.from(body(call, admission))
         : Mono.usingWhen(
-            Mono.just(admission),
-            made -> Mono.from(body(call, made)),
-            made -> Mono.fromCompletionStage(made.settleAsync(null)),
-            (made, failure) -> Mono.fromCompletionStage(made.settleAsync(failure)),
-            made -> Mono.fromRunnable(made.batch()::leaveSpent));
+            Mono.just(made),
+            one -> Mono.from(body(call, admission)).doOnNext(one.last::set),
+            Call::returned,
+            Call::failed,
+            Call::cancelled);
   }
 
   private static Flux<Object> flux(RateLimitedCall call, Admission admission) {
+    Call made = new Call(admission);
     return !admission.batch().isOpen()
         ? Flux.from(body(call, admission))
         : Flux.usingWhen(
-            Mono.just(admission),
-            made -> body(call, made),
-            made -> Mono.fromCompletionStage(made.settleAsync(null)),
-            (made, failure) -> Mono.fromCompletionStage(made.settleAsync(failure)),
-            made -> Mono.fromRunnable(made.batch()::leaveSpent));
+            Mono.just(made),
+            one -> Flux.from(body(call, admission)).doOnNext(one.last::set),
+            Call::returned,
+            Call::failed,
+            Call::cancelled);
+  }
+
+  /**
+   * A call that ends its admission.
+   *
+   * @param last the last element of the result
+   */
+  private record Call(Admission admission, AtomicReference<@Nullable Object> last) {
+
+    private Call(Admission admission) {
+      this(admission, new AtomicReference<>());
+    }
+
+    private Mono<Void> returned() {
+      return settled(Outcome.of(last.get(), null));
+    }
+
+    private Mono<Void> failed(Throwable failure) {
+      return settled(Outcome.of(null, failure));
+    }
+
+    private Mono<Void> settled(Outcome outcome) {
+      return Mono.fromCompletionStage(admission.settleAsync(outcome));
+    }
+
+    private Mono<Void> cancelled() {
+      return Mono.fromRunnable(admission.batch()::leaveSpent);
+    }
   }
 
   @SuppressWarnings("unchecked") // the method's result is one

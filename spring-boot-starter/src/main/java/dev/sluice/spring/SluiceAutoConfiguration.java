@@ -6,6 +6,8 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.mariadb.MariaDbStore;
+import dev.sluice.mariadb.MariaDbStoreBuilder;
 import dev.sluice.postgres.Durability;
 import dev.sluice.postgres.PostgresStore;
 import dev.sluice.postgres.PostgresStoreBuilder;
@@ -17,6 +19,7 @@ import dev.sluice.store.TimeSource;
 import dev.sluice.yaml.LimitFiles;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Locale;
@@ -39,6 +42,7 @@ import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.ResourceLoader;
+import org.springframework.util.ClassUtils;
 
 /** Limits, a store, and the limiter. */
 @AutoConfiguration
@@ -47,6 +51,8 @@ import org.springframework.core.io.ResourceLoader;
 class SluiceAutoConfiguration {
 
   private static final Logger LOG = System.getLogger(SluiceAutoConfiguration.class.getName());
+  private static final String POSTGRES = "postgres";
+  private static final String MARIADB = "mariadb";
   private static final Pattern PREFIX_OPTION = Pattern.compile("[?&]prefix=");
 
   /** Static, as it is needed before the properties are. */
@@ -75,13 +81,14 @@ class SluiceAutoConfiguration {
   BucketStore sluiceStore(
       SluiceProperties properties,
       ObjectProvider<StoreOpener> openers,
+      ObjectProvider<DataSource> sources,
       ObjectProvider<TimeSource> time) {
     if (properties.store().equals(SluiceProperties.MEMORY)) {
       TimeSource clock = time.getIfUnique();
       return clock == null ? BucketStore.inMemory() : BucketStore.inMemory(clock);
     }
     String address = properties.store();
-    String module = isPostgres(address) ? "sluice-postgres" : "sluice-redis";
+    String module = "sluice-" + kind(address, sources);
     return openers.stream()
         .filter(opener -> opener.module().equals(module))
         .findAny()
@@ -140,11 +147,60 @@ class SluiceAutoConfiguration {
   }
 
   /** Whether an address is that of a database. */
-  static boolean isPostgres(String address) {
+  static boolean isDatabase(String address) {
     return address.equals(SluiceProperties.SPRING_DATASOURCE)
         || address.startsWith("postgresql:")
         || address.startsWith("postgres:")
+        || address.startsWith("mariadb:")
         || address.startsWith("jdbc:");
+  }
+
+  /** Returns the kind of a store, as the last part of its module's name has it. */
+  static String kind(String address, ObjectProvider<DataSource> sources) {
+    if (!isDatabase(address)) {
+      return "redis";
+    }
+    if (address.equals(SluiceProperties.SPRING_DATASOURCE)) {
+      return kindOfDataSource(sources);
+    }
+    return address.startsWith("mariadb:") || address.startsWith("jdbc:mariadb:")
+        ? MARIADB
+        : POSTGRES;
+  }
+
+  /** Asks the database only where both modules are on the class path. */
+  private static String kindOfDataSource(ObjectProvider<DataSource> sources) {
+    if (!isPresent("dev.sluice.mariadb.MariaDbStore")) {
+      return POSTGRES;
+    }
+    DataSource source = sources.getIfUnique();
+    if (source == null || !isPresent("dev.sluice.postgres.PostgresStore")) {
+      return MARIADB;
+    }
+    try (Connection connection = source.getConnection()) {
+      String product = connection.getMetaData().getDatabaseProductName();
+      return product.equals("PostgreSQL") ? POSTGRES : MARIADB;
+    } catch (SQLException e) {
+      throw new SluiceConfigurationException(
+          List.of(
+              "sluice.store: whether the DataSource is PostgreSQL or MariaDB is unknown: "
+                  + e.getMessage()),
+          "Start the database, or keep only one of sluice-postgres and sluice-mariadb on the class"
+              + " path.");
+    }
+  }
+
+  private static boolean isPresent(String type) {
+    return ClassUtils.isPresent(type, SluiceAutoConfiguration.class.getClassLoader());
+  }
+
+  private static DataSource dataSource(ObjectProvider<DataSource> sources) {
+    DataSource source = sources.getIfUnique();
+    if (source == null) {
+      throw new IllegalArgumentException(
+          "spring.datasource needs one DataSource bean, or a primary one");
+    }
+    return source;
   }
 
   /**
@@ -174,7 +230,8 @@ class SluiceAutoConfiguration {
       LOG.log(
           Level.WARNING,
           "keys in %1$s have no prefix: applications that share this %1$s share the buckets of limits with the same number; set spring.application.name, or sluice.%2$s.prefix (empty for none)"
-              .formatted(kind, kind.equals("Redis") ? "redis" : "postgres"));
+              .formatted(
+                  kind, kind.equals("PostgreSQL") ? POSTGRES : kind.toLowerCase(Locale.ROOT)));
       return null;
     }
     return name + ":";
@@ -242,20 +299,11 @@ class SluiceAutoConfiguration {
     static PostgresStoreBuilder builder(String address, ObjectProvider<DataSource> sources) {
       try {
         return address.equals(SluiceProperties.SPRING_DATASOURCE)
-            ? PostgresStore.builder(source(sources))
+            ? PostgresStore.builder(dataSource(sources))
             : PostgresStore.builder(address);
       } catch (IllegalArgumentException e) {
         throw mistake(e);
       }
-    }
-
-    private static DataSource source(ObjectProvider<DataSource> sources) {
-      DataSource source = sources.getIfUnique();
-      if (source == null) {
-        throw new IllegalArgumentException(
-            "spring.datasource needs one DataSource bean, or a primary one");
-      }
-      return source;
     }
 
     private static Durability durability(String word) {
@@ -273,6 +321,56 @@ class SluiceAutoConfiguration {
           List.of("sluice.store: " + failure.getMessage()),
           "Write spring.datasource, or an address such as postgresql://user@host/database; set"
               + " sluice.postgres.create=true to create the table, or run sluice store create.");
+    }
+  }
+
+  /** Only where sluice-mariadb is on the class path. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass({MariaDbStore.class, DataSource.class})
+  static class MariaDb {
+
+    @Bean
+    StoreOpener sluiceMariaDbOpener(
+        SluiceProperties properties,
+        Environment environment,
+        ObjectProvider<DataSource> sources,
+        ObjectProvider<BucketStore.Observer> observers) {
+      return new StoreOpener(
+          "sluice-mariadb",
+          address -> open(address, properties.mariadb(), environment, sources, observers));
+    }
+
+    private static BucketStore open(
+        String address,
+        SluiceProperties.MariaDb settings,
+        Environment environment,
+        ObjectProvider<DataSource> sources,
+        ObjectProvider<BucketStore.Observer> observers) {
+      try {
+        MariaDbStoreBuilder builder =
+            address.equals(SluiceProperties.SPRING_DATASOURCE)
+                ? MariaDbStore.builder(dataSource(sources))
+                : MariaDbStore.builder(address, null);
+        String prefix = prefix(address, settings.prefix(), "MariaDB", environment);
+        if (prefix != null) {
+          builder.prefix(prefix);
+        }
+        if (settings.connections() != null) {
+          builder.connections(settings.connections());
+        }
+        observers.ifAvailable(builder::observer);
+        if (settings.create()) {
+          builder.create(null);
+        }
+        MariaDbStore store = builder.open();
+        greet(store);
+        return store;
+      } catch (IllegalArgumentException | StoreException | SQLException e) {
+        throw new SluiceConfigurationException(
+            List.of("sluice.store: " + e.getMessage()),
+            "Write spring.datasource, or an address such as mariadb://user@host/database; set"
+                + " sluice.mariadb.create=true to create the table, or run sluice store create.");
+      }
     }
   }
 

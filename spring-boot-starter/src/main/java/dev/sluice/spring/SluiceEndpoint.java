@@ -11,6 +11,7 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -54,7 +55,7 @@ class SluiceEndpoint {
     for (LimitName name : limits.configured()) {
       Map<String, Object> limit = new LinkedHashMap<>();
       limit.put("id", name.id().name());
-      putQuota(limits.defaultFor(name), limit);
+      putQuotas(limits.defaultsFor(name), limit);
       limit.put("coverage", limits.coverage(name).name());
       limit.put("overrides", limits.overridesOf(name).size());
       shown.put(name.name(), limit);
@@ -95,6 +96,9 @@ class SluiceEndpoint {
       shown.put("id", id(path));
       Transaction transaction = decision.transaction();
       putQuota(transaction == null ? null : transaction.quota(), shown);
+      if (!decision.quotas().isEmpty()) {
+        shown.put("quotas", decision.quotas().stream().map(SluiceEndpoint::shown).toList());
+      }
       if (latest != null) {
         shown.put("quota", SUPPLIED);
       }
@@ -171,6 +175,28 @@ class SluiceEndpoint {
   /** Not an exception, which an advice of the application may answer. */
   private static WebEndpointResponse<Map<String, Object>> error(String message, int status) {
     return new WebEndpointResponse<>(Map.of("error", message), status);
+  }
+
+  private static void putQuotas(List<Quota> quotas, Map<String, Object> shown) {
+    putQuota(quotas.isEmpty() ? null : quotas.get(0), shown);
+    if (quotas.size() > 1) {
+      List<Map<String, Object>> each = new ArrayList<>();
+      for (Quota quota : quotas) {
+        Map<String, Object> one = new LinkedHashMap<>();
+        putQuota(quota, one);
+        each.add(one);
+      }
+      shown.put("quotas", each);
+    }
+  }
+
+  private static Map<String, Object> shown(Decision ofOneQuota) {
+    Map<String, Object> shown = new LinkedHashMap<>();
+    Transaction transaction = ofOneQuota.transaction();
+    putQuota(transaction == null ? null : transaction.quota(), shown);
+    shown.put("remaining", ofOneQuota.remaining());
+    shown.put("resetIn", ofOneQuota.resetIn().toString());
+    return shown;
   }
 
   private static void putQuota(@Nullable Quota quota, Map<String, Object> shown) {

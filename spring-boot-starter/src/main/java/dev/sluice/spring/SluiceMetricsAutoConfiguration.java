@@ -7,6 +7,8 @@ import dev.sluice.micrometer.StoreMetrics;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
+import javax.sql.DataSource;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -62,9 +64,9 @@ class SluiceMetricsAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean(BucketStore.Observer.class)
-    StoreMetrics sluiceStoreMetrics(MeterRegistry registry, SluiceProperties properties) {
-      return new StoreMetrics(
-          registry, SluiceAutoConfiguration.isPostgres(properties.store()) ? "postgres" : "redis");
+    StoreMetrics sluiceStoreMetrics(
+        MeterRegistry registry, SluiceProperties properties, ObjectProvider<DataSource> sources) {
+      return new StoreMetrics(registry, SluiceAutoConfiguration.kind(properties.store(), sources));
     }
   }
 }

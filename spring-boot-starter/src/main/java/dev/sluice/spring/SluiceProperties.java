@@ -35,6 +35,7 @@ record SluiceProperties(
     @DefaultValue(SluiceProperties.MEMORY) String store,
     @DefaultValue Redis redis,
     @DefaultValue Postgres postgres,
+    @DefaultValue MariaDb mariadb,
     @DefaultValue OnFailure onFailure,
     @DefaultValue("refuse") MissingDefault missingDefault,
     @DefaultValue Filter filter,
@@ -71,6 +72,12 @@ record SluiceProperties(
   record Postgres(
       @Nullable String prefix,
       @Nullable String durability,
+      @Nullable Integer connections,
+      @DefaultValue("false") boolean create) {}
+
+  /** The buckets in MariaDB; a null prefix is that of the application's name. */
+  record MariaDb(
+      @Nullable String prefix,
       @Nullable Integer connections,
       @DefaultValue("false") boolean create) {}
 

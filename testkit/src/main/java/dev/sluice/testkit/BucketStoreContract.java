@@ -15,6 +15,7 @@ public abstract class BucketStoreContract
     implements VectorRules,
         SpendRules,
         SuppliedQuotaRules,
+        SeveralQuotasRules,
         RefundRules,
         BatchRules,
         TimeRules,

@@ -6,6 +6,7 @@ import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
+import dev.sluice.Reservation.Costs;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.async.Stages;
@@ -20,20 +21,23 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The transactions of one piece of work, spent all or nothing. Some tokens may be given back when
- * the outcome of the work is known: the status of a response, or the exception of a method.
+ * the outcome of the work is known: the status of a response, or the exception of a method. Some
+ * costs may be estimates, which the true cost replaces when it is known.
  *
  * <p>A bucket is charged once. If two rules name it, the higher cost counts, and the tokens are
- * given back only if neither rule counts the outcome. A limited transaction decides before an
- * unlimited one, a quota that the application supplied before the limit's own, then the lower one.
+ * given back only if neither rule counts the outcome; if one cost is an estimate, the true cost is
+ * at least the other one. A limited transaction decides before an unlimited one, a quota that the
+ * application supplied before the limit's own, then the lower one.
  *
  * <p>One thread adds the transactions; the other methods may be called by other threads. The first
- * call of {@link #settle}, {@link #settleAsync} or {@link #leaveSpent} ends the batch, later calls
- * do nothing. If the store fails at giving back, the tokens stay spent.
+ * call that settles the batch or leaves it spent ends it, later calls do nothing. If the store
+ * fails at giving back, the tokens stay spent.
  *
  * @param <O> the outcome of the work
  */
@@ -42,6 +46,7 @@ public final class Batch<O> {
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
   // Without an entry, no outcome gives tokens back.
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
+  private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
 
   /** Makes a batch without transactions. */
@@ -56,6 +61,54 @@ public final class Batch<O> {
    *     the quota that decides
    */
   public void add(Transaction transaction, @Nullable Predicate<? super O> counts) {
+    put(transaction, counts);
+    estimates.computeIfPresent(
+        transaction.bucketKey(), (bucket, other) -> other.atLeast(transaction.cost()));
+  }
+
+  /**
+   * Adds a transaction whose cost is an estimate, which the true cost replaces.
+   *
+   * @param transaction the transaction to reserve
+   * @param counts as in {@link #add}
+   * @param trueCost returns the true cost of an outcome, 0 or more; null if it is unknown, so that
+   *     the estimate stays spent
+   * @throws InvalidRequestException as {@link #add}
+   */
+  public void addEstimate(
+      Transaction transaction,
+      @Nullable Predicate<? super O> counts,
+      Function<? super O, @Nullable Long> trueCost) {
+    String bucket = transaction.bucketKey();
+    Transaction before = byBucket.get(bucket);
+    put(transaction, counts);
+    Estimated<O> other = estimates.get(bucket);
+    long least = other != null ? other.least : before == null ? 0 : before.cost();
+    estimates.put(bucket, new Estimated<>(least, other, trueCost));
+  }
+
+  /**
+   * How the true cost of a bucket is found.
+   *
+   * @param least the highest cost that a rule fixes, 0 for none
+   * @param other of another rule, null for none
+   */
+  private record Estimated<O>(
+      long least, @Nullable Estimated<O> other, Function<? super O, @Nullable Long> trueCost) {
+
+    Estimated<O> atLeast(long cost) {
+      return new Estimated<>(Math.max(least, cost), other, trueCost);
+    }
+
+    @Nullable Long cost(@Nullable O outcome) {
+      Long own = trueCost.apply(outcome);
+      Long others = other == null ? null : other.cost(outcome);
+      Long cost = own == null || (others != null && others > own) ? others : own;
+      return cost == null ? null : Math.max(cost, least);
+    }
+  }
+
+  private void put(Transaction transaction, @Nullable Predicate<? super O> counts) {
     String bucket = transaction.bucketKey();
     boolean isNew = !byBucket.containsKey(bucket);
     byBucket.merge(bucket, transaction, Batch::merged);
@@ -70,8 +123,10 @@ public final class Batch<O> {
   }
 
   private static Transaction merged(Transaction one, Transaction other) {
-    Transaction decides = decidesBefore(other, one) ? other : one;
     long cost = Math.max(one.cost(), other.cost());
+    boolean isOther =
+        decidesBefore(other, one) || (other.cost() == cost && !decidesBefore(one, other));
+    Transaction decides = isOther ? other : one;
     return decides.cost() == cost ? decides : decides.withCost(cost);
   }
 
@@ -106,9 +161,7 @@ public final class Batch<O> {
    * @return the decision
    */
   public Decision spend(Limiter limiter) {
-    return conditions.isEmpty()
-        ? limiter.spend(transactions())
-        : keep(limiter.reserve(transactions()));
+    return isPlain() ? limiter.spend(transactions()) : keep(limiter.reserve(transactions()));
   }
 
   /**
@@ -121,7 +174,7 @@ public final class Batch<O> {
    */
   public CompletableFuture<Decision> spendAsync(
       AsyncLimiter limiter, Consumer<? super Batch<O>> late) {
-    if (conditions.isEmpty()) {
+    if (isPlain()) {
       return limiter.spend(transactions()).toCompletableFuture();
     }
     CompletableFuture<Reservation> reserved = limiter.reserve(transactions()).toCompletableFuture();
@@ -141,6 +194,10 @@ public final class Batch<O> {
     return decided;
   }
 
+  private boolean isPlain() {
+    return conditions.isEmpty() && estimates.isEmpty();
+  }
+
   private Decision keep(Reservation made) {
     if (made.allowed()) {
       reservation.set(made);
@@ -149,7 +206,17 @@ public final class Batch<O> {
   }
 
   /**
-   * Returns whether the outcome decides on tokens to give back, so that this batch must be ended.
+   * Returns whether a cost is an estimate.
+   *
+   * @return true if a true cost can replace it
+   */
+  public boolean isEstimated() {
+    return !estimates.isEmpty();
+  }
+
+  /**
+   * Returns whether the outcome decides on tokens to give back, or a true cost can replace an
+   * estimate, so that this batch must be ended.
    *
    * @return false for a batch that was denied or has ended
    */
@@ -158,18 +225,23 @@ public final class Batch<O> {
   }
 
   /**
-   * Gives back the tokens of transactions that do not count this outcome. Blocks until the store
-   * has answered.
+   * Gives back the tokens of transactions that do not count this outcome, and replaces estimates by
+   * the true costs. Blocks until the store has answered.
    *
    * @param outcome how the work ended; null for an outcome without a value, if the conditions
    *     accept null
-   * @param failed called if the store failed to give tokens back
+   * @param failed called if the store failed
    */
   public void settle(@Nullable O outcome, Consumer<StoreException> failed) {
     Reservation made = reservation.getAndSet(null);
     if (made != null) {
       try (made) {
-        made.cancel(isFree(outcome));
+        Costs costs = costs(outcome);
+        if (costs == null) {
+          made.cancel(isFree(outcome));
+        } else {
+          made.settle(costs);
+        }
       } catch (StoreException e) {
         failed.accept(e);
       }
@@ -181,22 +253,50 @@ public final class Batch<O> {
    *
    * @param outcome as in {@link #settle}
    * @param failed as in {@link #settle}
-   * @return completes when the tokens are back; never fails because of the store
+   * @return completes when the store has answered; never fails because of the store
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> settleAsync(@Nullable O outcome, Consumer<StoreException> failed) {
     Reservation made = reservation.getAndSet(null);
-    return made == null
-        ? CompletableFuture.completedFuture(null)
-        : made.cancelAsync(isFree(outcome))
-            .exceptionally(
-                failure -> {
-                  if (Stages.cause(failure) instanceof StoreException e) {
-                    failed.accept(e);
-                    return null;
-                  }
-                  throw new CompletionException(Stages.cause(failure));
-                });
+    if (made == null) {
+      return CompletableFuture.completedFuture(null);
+    }
+    Costs costs = costs(outcome);
+    CompletionStage<Void> ended =
+        costs == null
+            ? made.cancelAsync(isFree(outcome))
+            : made.settleAsync(costs).thenAccept(settlement -> {});
+    return ended.exceptionally(
+        failure -> {
+          if (Stages.cause(failure) instanceof StoreException e) {
+            failed.accept(e);
+            return null;
+          }
+          throw new CompletionException(Stages.cause(failure));
+        });
+  }
+
+  /** Returns the true costs; null if none is known. */
+  private @Nullable Costs costs(@Nullable O outcome) {
+    Predicate<Transaction> free = isFree(outcome);
+    Costs costs = Costs.of(Map.of()).allowZero();
+    boolean isKnown = false;
+    for (Transaction one : byBucket.values()) {
+      Estimated<O> estimated = estimates.get(one.bucketKey());
+      Long cost = estimated == null || free.test(one) ? null : estimated.cost(outcome);
+      if (cost != null) {
+        costs = costs.and(one, cost);
+        isKnown = true;
+      } else if (free.test(one)) {
+        costs = costs.and(one, 0);
+      }
+    }
+    return isKnown ? costs : null;
+  }
+
+  /** Whether an outcome gives tokens back, or has a true cost. */
+  boolean isDueFor(O outcome) {
+    return costs(outcome) != null || byBucket.values().stream().anyMatch(isFree(outcome));
   }
 
   /** Leaves all tokens spent, since the outcome of the work is unknown. Never blocks. */

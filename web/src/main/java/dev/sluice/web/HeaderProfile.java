@@ -90,7 +90,7 @@ public enum HeaderProfile {
       headers.put(DEGRADED, decision.decidedBy().word());
     }
     if (decision.decidedBy().knowsBucket()) {
-      put(Policies.states(decision), Policies.state(decision, decision), headers);
+      put(Policies.states(decision), Policies.state(decision), headers);
     }
     return headers;
   }
@@ -122,8 +122,8 @@ public enum HeaderProfile {
   /**
    * The state of a limit's bucket, as headers show it.
    *
-   * @param limit the limit's name
-   * @param quota the limit's quota
+   * @param limit the limit's name; of a further quota, with "-" and its period
+   * @param quota the quota
    * @param remaining the tokens left
    * @param retryAfterSeconds how long to wait, -1 if the limit does not deny
    * @param resetInNanos how long until the bucket is full

@@ -7,6 +7,7 @@ import dev.sluice.limit.Limits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
@@ -19,17 +20,17 @@ import java.util.function.Supplier;
 public final class Match {
 
   private final boolean denied;
-  private final Batch<Integer> enforced;
+  private final Batch<Ending> enforced;
   private final List<Trial> trials;
 
-  private Match(boolean denied, Batch<Integer> enforced, List<Trial> trials) {
+  private Match(boolean denied, Batch<Ending> enforced, List<Trial> trials) {
     this.denied = denied;
     this.enforced = enforced;
     this.trials = trials;
   }
 
   static Match of(RequestRules.Charges charges) {
-    Batch<Integer> enforced = new Batch<>();
+    Batch<Ending> enforced = new Batch<>();
     charges.enforced().forEach(one -> enforced.add(one, null));
     List<Trial> trials =
         charges.trials().stream()
@@ -38,7 +39,7 @@ public final class Match {
                     new Trial(
                         one.name(),
                         () -> {
-                          Batch<Integer> batch = new Batch<>();
+                          Batch<Ending> batch = new Batch<>();
                           batch.add(one, null);
                           return CompletableFuture.completedFuture(batch);
                         }))
@@ -68,7 +69,7 @@ public final class Match {
             enforced.stream().map(Enforced::transactions).toArray(CompletableFuture<?>[]::new))
         .handle(
             (done, failure) -> {
-              Batch<Integer> batch = new Batch<>();
+              Batch<Ending> batch = new Batch<>();
               for (Enforced one : enforced) {
                 for (Transaction transaction : one.transactions.join()) { // the first failure
                   add(batch, transaction, one.rule);
@@ -78,9 +79,16 @@ public final class Match {
             });
   }
 
-  private static void add(Batch<Integer> batch, Transaction transaction, Rule rule) {
+  private static void add(Batch<Ending> batch, Transaction transaction, Rule rule) {
     try {
-      batch.add(transaction, rule.counts());
+      Predicate<Integer> counts = rule.counts();
+      Predicate<Ending> counted =
+          counts == null ? null : end -> end.status() == null || counts.test(end.status());
+      if (rule.isEstimated()) {
+        batch.addEstimate(transaction, counted, Ending::cost);
+      } else {
+        batch.add(transaction, counted);
+      }
     } catch (InvalidRequestException e) {
       throw new UnusableRequestException("the request can never pass: " + e.getMessage());
     }
@@ -108,7 +116,7 @@ public final class Match {
     return enforced.transactions();
   }
 
-  Batch<Integer> enforced() {
+  Batch<Ending> enforced() {
     return enforced;
   }
 
@@ -121,12 +129,12 @@ public final class Match {
     return denied;
   }
 
-  private static CompletableFuture<Batch<Integer>> trial(
+  private static CompletableFuture<Batch<Ending>> trial(
       Rule rule, List<Rule.Reading> readings, Limits limits) {
     return rule.transactions(limits, readings)
         .thenApply(
             transactions -> {
-              Batch<Integer> batch = new Batch<>();
+              Batch<Ending> batch = new Batch<>();
               transactions.forEach(one -> add(batch, one.inShadow(), rule));
               return batch;
             });
@@ -140,9 +148,9 @@ public final class Match {
    *     supplied the rule's quotas; throws an {@link UnusableRequestException} if the request lacks
    *     what the rule needs
    */
-  record Trial(Object rule, Supplier<CompletableFuture<Batch<Integer>>> charges) {
+  record Trial(Object rule, Supplier<CompletableFuture<Batch<Ending>>> charges) {
 
-    CompletableFuture<Batch<Integer>> batch() {
+    CompletableFuture<Batch<Ending>> batch() {
       return charges.get();
     }
   }

@@ -5,8 +5,8 @@ import dev.sluice.Decision;
 import dev.sluice.Transaction;
 import dev.sluice.Transaction.Kind;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.web.HeaderProfile.State;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,16 +31,30 @@ final class Policies {
 
   private Policies() {}
 
-  /** One decision for each limit, the strictest where a limit was asked for several ids. */
-  static List<Decision> of(Decision decision) {
+  /**
+   * Returns the decision on each policy by its name, the strictest where a limit was asked for
+   * several ids. A limit with several quotas has a policy for each. That of the longest has the
+   * limit's name; the others have the period behind it, since a field may name a policy once only.
+   */
+  static Map<String, Decision> of(Decision decision) {
     Map<String, Decision> byName = new LinkedHashMap<>();
     for (Decision part : decision.parts()) {
       Transaction transaction = part.transaction();
-      if (transaction != null && transaction.kind() != Kind.SPEND_ONLY && quotaOf(part) != null) {
-        byName.merge(transaction.name().name(), part, Decision::stricter);
+      if (transaction == null || transaction.kind() == Kind.SPEND_ONLY || quotaOf(part) == null) {
+        continue;
+      }
+      String name = transaction.name().name();
+      List<Decision> quotas = part.quotas().isEmpty() ? List.of(part) : part.quotas();
+      for (int i = 0; i < quotas.size(); i++) {
+        String policy = i == 0 ? name : name + "-" + period(transaction.quotas().get(i));
+        byName.merge(policy, quotas.get(i), Decision::stricter);
       }
     }
-    return new ArrayList<>(byName.values());
+    return byName;
+  }
+
+  private static String period(Quota quota) {
+    return GoDuration.shortened(quota.period()).replace('µ', 'u'); // fields are ASCII
   }
 
   static @Nullable Quota quotaOf(Decision decision) {
@@ -50,22 +64,26 @@ final class Policies {
         : transaction.quota();
   }
 
-  /** Returns the state of each limit. */
+  /** Returns the state of each policy. */
   static List<State> states(Decision whole) {
-    return of(whole).stream()
-        .map(policy -> state(policy, whole))
+    return of(whole).entrySet().stream()
+        .map(policy -> state(policy.getKey(), policy.getValue(), whole))
         .map(Objects::requireNonNull)
         .toList();
   }
 
   /** Returns the state of the limit of a decision; null if nothing limits. */
-  static @Nullable State state(Decision policy, Decision whole) {
-    Transaction transaction = policy.transaction();
+  static @Nullable State state(Decision whole) {
+    Transaction transaction = whole.transaction();
+    return transaction == null ? null : state(transaction.name().name(), whole, whole);
+  }
+
+  private static @Nullable State state(String name, Decision policy, Decision whole) {
     Quota quota = quotaOf(policy);
-    return transaction == null || quota == null
+    return quota == null
         ? null
         : new State(
-            transaction.name().name(),
+            name,
             quota,
             policy.remaining(),
             policy.denied() ? retryAfterSeconds(policy, whole) : -1,

@@ -4,7 +4,7 @@ package dev.sluice.web;
 import dev.sluice.Decision;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
+import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
@@ -31,9 +31,9 @@ public final class ProblemDetails {
    */
   public static String quotaExceeded(Decision decision) {
     List<String> violated =
-        Policies.of(decision).stream()
-            .filter(Decision::denied)
-            .map(policy -> Objects.requireNonNull(policy.transaction()).name().name())
+        Policies.of(decision).entrySet().stream()
+            .filter(policy -> policy.getValue().denied())
+            .map(Map.Entry::getKey)
             .toList();
     return quotaExceeded(violated, decision.message());
   }

@@ -84,11 +84,11 @@ public final class RequestLimiter implements AutoCloseable {
       if (decision != null && decision.denied()) {
         return denied(request, decision);
       }
-      List<Batch<Integer>> spent = new ArrayList<>();
+      List<Batch<Ending>> spent = new ArrayList<>();
       spent.add(match.enforced());
       for (Trial trial : match.trials()) {
         try {
-          Batch<Integer> batch = Batch.join(trial.batch());
+          Batch<Ending> batch = Batch.join(trial.batch());
           if (!batch.isEmpty()) {
             report(trial, batch.spend(limiter));
             spent.add(batch);
@@ -167,20 +167,20 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   private CompletableFuture<Admission> spendTrials(Match match, @Nullable Decision decision) {
-    List<CompletableFuture<Batch<Integer>>> trials =
+    List<CompletableFuture<Batch<Ending>>> trials =
         match.trials().stream().map(this::spendTrial).toList();
     return CompletableFuture.allOf(trials.toArray(CompletableFuture<?>[]::new))
         .thenApply(
             done -> {
-              List<Batch<Integer>> spent = new ArrayList<>();
+              List<Batch<Ending>> spent = new ArrayList<>();
               spent.add(match.enforced());
               trials.forEach(trial -> spent.add(trial.join()));
               return Admission.passed(decision, spent, log);
             });
   }
 
-  private CompletableFuture<Batch<Integer>> spendTrial(Trial trial) {
-    CompletableFuture<Batch<Integer>> charged;
+  private CompletableFuture<Batch<Ending>> spendTrial(Trial trial) {
+    CompletableFuture<Batch<Ending>> charged;
     try {
       charged = trial.batch();
     } catch (RuntimeException e) {

@@ -2,6 +2,7 @@
 package dev.sluice.web;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.Reservation.Estimate.EstimatedCost;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;
@@ -22,6 +23,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -112,7 +114,7 @@ public final class Rule {
   }
 
   /** An id that a request spends under. */
-  private record Spent(Spend spend, String id, long tokens) {}
+  private record Spent(Spend spend, String id) {}
 
   /**
    * Returns the spends of a request under this rule; a bucket may occur more than once. Completes
@@ -129,10 +131,13 @@ public final class Rule {
         reading
             .facts
             .inEachSpelling(facts -> spend.id(limits, facts, reading.variables))
-            .forEach(
-                id -> id.ifPresent(one -> spent.add(new Spent(spend, one, cost.tokens(request)))));
+            .forEach(id -> id.ifPresent(one -> spent.add(new Spent(spend, one))));
       }
     }
+    if (spent.isEmpty()) {
+      return CompletableFuture.completedFuture(List.of());
+    }
+    UnaryOperator<Transaction> charge = cost.of(request);
     IdentityHashMap<Spend, CompletableFuture<@Nullable Quota>> quotas = new IdentityHashMap<>();
     for (Spent one : spent) {
       QuotaSource source = one.spend.quota();
@@ -141,26 +146,29 @@ public final class Rule {
       }
     }
     return quotas.isEmpty()
-        ? CompletableFuture.completedFuture(transactions(limits, spent, quotas))
+        ? CompletableFuture.completedFuture(transactions(limits, spent, charge, quotas))
         : CompletableFuture.allOf(quotas.values().toArray(CompletableFuture<?>[]::new))
-            .handle((done, failure) -> transactions(limits, spent, quotas));
+            .handle((done, failure) -> transactions(limits, spent, charge, quotas));
   }
 
   private List<Transaction> transactions(
       Limits limits,
       List<Spent> spent,
+      UnaryOperator<Transaction> charge,
       IdentityHashMap<Spend, CompletableFuture<@Nullable Quota>> quotas) {
     return spent.stream()
-        .map(
-            one ->
-                Cost.charge(
-                    one.spend.transaction(limits, one.id, quotas.get(one.spend)), one.tokens))
+        .map(one -> charge.apply(one.spend.transaction(limits, one.id, quotas.get(one.spend))))
         .toList();
   }
 
   /** Returns which response statuses leave the tokens spent; null if all do. */
   @Nullable Predicate<Integer> counts() {
     return counted;
+  }
+
+  /** Whether the cost is an estimate, which the true cost replaces. */
+  boolean isEstimated() {
+    return cost.estimate() != null;
   }
 
   /** Whether this rule depends on a request's method override. */
@@ -187,11 +195,12 @@ public final class Rule {
     for (Spend spend : spends) {
       try {
         LimitName name = spend.check(limits.catalogue());
-        Quota quota = spend.quota() == null ? limits.defaultFor(name) : null;
-        if (quota != null && cost.fixed() > quota.burst()) {
+        long burst =
+            spend.quota() == null ? Quota.leastBurst(limits.defaultsFor(name)) : Long.MAX_VALUE;
+        if (cost.fixed() > burst) {
           faults.add(
               "rule %s: found the cost %s for %s, whose burst is %s: it could never pass"
-                  .formatted(where(), cost.fixed(), name, quota.burst()));
+                  .formatted(where(), cost.fixed(), name, burst));
         }
       } catch (IllegalArgumentException e) {
         faults.add("rule %s: %s".formatted(where(), e.getMessage()));
@@ -225,20 +234,31 @@ public final class Rule {
         .formatted(
             from,
             where(),
-            cost.ofRequest() == null ? cost.fixed() : "a computed cost",
+            isEstimated()
+                ? "an estimated cost"
+                : cost.ofRequest() == null ? cost.fixed() : "a computed cost",
             limits,
             counted == null ? "" : ", given back after some responses",
             shadow ? ", in shadow" : "");
   }
 
-  /** The cost of a request: fixed, or computed by a function. */
-  private record Cost(long fixed, @Nullable ToLongFunction<WebRequest> ofRequest) {
+  /** The cost of a request: fixed, or computed or estimated by a function. */
+  private record Cost(
+      long fixed,
+      @Nullable ToLongFunction<WebRequest> ofRequest,
+      @Nullable Function<WebRequest, EstimatedCost> estimate) {
 
-    long tokens(WebRequest request) {
-      return ofRequest == null ? fixed : ofRequest.applyAsLong(request);
+    /** Returns what gives a transaction the cost of a request. */
+    UnaryOperator<Transaction> of(WebRequest request) {
+      if (estimate != null) {
+        EstimatedCost estimated = estimate.apply(request);
+        return transaction -> transaction.withCost(estimated);
+      }
+      long tokens = ofRequest == null ? fixed : ofRequest.applyAsLong(request);
+      return transaction -> charge(transaction, tokens);
     }
 
-    static Transaction charge(Transaction transaction, long tokens) {
+    private static Transaction charge(Transaction transaction, long tokens) {
       try {
         return transaction.withCost(tokens);
       } catch (InvalidRequestException e) {
@@ -254,7 +274,7 @@ public final class Rule {
     private final List<PathPattern> paths;
     private final Set<String> methods = new HashSet<>();
     private final List<Spend> spends = new ArrayList<>();
-    private Cost cost = new Cost(1, null);
+    private Cost cost = new Cost(1, null, null);
     private @Nullable Predicate<Integer> counted;
     private boolean shadow;
     private boolean ignoresCase;
@@ -445,7 +465,7 @@ public final class Rule {
       if (tokens < 0) {
         throw new IllegalArgumentException("cost: found " + tokens + ", expected at least 0");
       }
-      this.cost = new Cost(tokens, null);
+      this.cost = new Cost(tokens, null, null);
       return this;
     }
 
@@ -458,7 +478,28 @@ public final class Rule {
      */
     @CanIgnoreReturnValue
     public Builder cost(ToLongFunction<WebRequest> ofRequest) {
-      this.cost = new Cost(0, ofRequest);
+      this.cost = new Cost(0, ofRequest, null);
+      return this;
+    }
+
+    /**
+     * Estimates the cost of a request, for costs that are known afterwards, such as the tokens of a
+     * language model. Replaces a {@link #cost(long)}. The filter reserves the estimate; a handler
+     * sets the true cost, which the filter charges instead when all of the response is sent. A
+     * request whose handler sets none stays charged the estimate. A true cost beyond the bucket is
+     * charged as far as the limit declares a debt.
+     *
+     * <pre>{@code
+     * Estimate tokens = Estimate.mean(16, 8_192);
+     * Rule.on("/chat").limit("TokensPerKey", key).estimate(request -> tokens.of("model"))
+     * }</pre>
+     *
+     * @param ofRequest returns the estimate; must be thread-safe, and must not read the body
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder estimate(Function<WebRequest, EstimatedCost> ofRequest) {
+      this.cost = new Cost(0, null, Objects.requireNonNull(ofRequest, "ofRequest"));
       return this;
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.entry;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.gcra.Quota;
 import java.time.Duration;
 import java.util.List;
@@ -72,6 +73,34 @@ class HeaderProfileTest {
     assertThat(HeaderProfile.IETF.headers(both))
         .containsEntry("RateLimit-Policy", "\"per-ip\";q=20;w=60")
         .containsEntry("RateLimit", "\"per-ip\";r=12");
+  }
+
+  @Test
+  void limitWithSeveralQuotas_hasAPolicyForEach_andOneTripleOfTheStrictest() {
+    Limit calls =
+        Limit.of(
+            List.of(
+                Quota.per(1_000, Duration.ofHours(1)),
+                Quota.per(10, Duration.ofSeconds(1)),
+                Quota.per(9, Duration.ofNanos(900_000))),
+            () -> 1_000_000_000_000L);
+    assertThat(HeaderProfile.IETF.headers(calls.spend("a", 9)))
+        .containsExactly(
+            entry(
+                "RateLimit-Policy",
+                "\"Limit\";q=1000;w=3600, \"Limit-1s\";q=10;w=1, \"Limit-900us\";q=9;w=1"),
+            entry("RateLimit", "\"Limit\";r=991, \"Limit-1s\";r=1, \"Limit-900us\";r=0"));
+    assertThat(HeaderProfile.LEGACY.headers(calls.check("b", 9)))
+        .containsEntry("X-RateLimit-Limit", "10") // which takes longest to allow the cost again
+        .containsEntry("X-RateLimit-Remaining", "1");
+    Decision denied = calls.spend("a", 5);
+    assertThat(HeaderProfile.IETF.headers(denied).get("RateLimit"))
+        .matches("\"Limit\";r=991, \"Limit-1s\";r=1;t=[12], \"Limit-900us\";r=0;t=[12]"); // jitter
+    assertThat(HeaderProfile.GITHUB.headers(denied))
+        .containsEntry("X-RateLimit-Limit", "10")
+        .containsEntry("X-RateLimit-Resource", "Limit");
+    assertThat(ProblemDetails.quotaExceeded(denied))
+        .contains("\"violated-policies\":[\"Limit-1s\",\"Limit-900us\"]");
   }
 
   @Test

@@ -14,10 +14,13 @@ import dev.sluice.web.WebRequest;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.Principal;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.springframework.core.Ordered;
@@ -42,6 +45,8 @@ import reactor.core.scheduler.Schedulers;
  *
  * <p>A conditional rule ({@link Rule.Builder#countOnly}) is settled when the response is committed,
  * by the status that the client gets. If the client disconnects before that, the tokens stay spent.
+ * A rule with an {@linkplain Rule.Builder#estimate estimate} is settled when all of the response is
+ * sent, or the client has left.
  *
  * <p>Thread-safe, and never blocks: after waiting for the store, the exchange continues on {@link
  * Builder#scheduler}.
@@ -56,6 +61,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
   /** The order of a filter that does not name one: before Spring Security, which is at -100. */
   public static final int DEFAULT_ORDER = -110;
+
+  private static final String ADMISSIONS = "dev.sluice.webflux.admissions";
 
   private static final int MOST_CAUSES = 20;
   private static final AtomicInteger INSTANCES = new AtomicInteger();
@@ -137,6 +144,9 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     if (decision != null) {
       allowed(exchange, decision);
     }
+    if (admission.isEstimated()) {
+      return settledAtTheEnd(exchange, chain, admission);
+    }
     return admission.isConditional() ? settled(exchange, chain, admission) : chain.filter(exchange);
   }
 
@@ -176,6 +186,59 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
         .filter(exchange)
         .doOnError(RateLimitWebFilter::isOfTheConnection, failure -> admission.leaveSpent())
         .doOnCancel(admission::leaveSpent);
+  }
+
+  /**
+   * Sets the true cost of an exchange, for the rules that {@linkplain Rule.Builder#estimate
+   * estimated} it; does nothing without such a rule. Call it from any thread when the cost is
+   * known, also after the client has left. The last call before the end of the response counts, or
+   * else the first one after it. Never blocks.
+   *
+   * @param exchange the exchange
+   * @param tokens the tokens that the request cost
+   * @throws IllegalArgumentException below 1, which may come from a report that could not be read
+   */
+  public static void cost(ServerWebExchange exchange, long tokens) {
+    List<Admission> admissions = exchange.getAttribute(ADMISSIONS);
+    if (admissions != null) {
+      admissions.forEach(admission -> admission.cost(tokens));
+    }
+  }
+
+  /**
+   * Settles an exchange when all of its response is sent. After an exception, the response is
+   * committed outside of all filters, and has a status only then.
+   */
+  private Mono<Void> settledAtTheEnd(
+      ServerWebExchange exchange, WebFilterChain chain, Admission admission) {
+    @SuppressWarnings("unchecked") // of other filters
+    List<Admission> admissions =
+        (List<Admission>)
+            exchange
+                .getAttributes()
+                .computeIfAbsent(ADMISSIONS, name -> new CopyOnWriteArrayList<Admission>());
+    admissions.add(admission);
+    ServerHttpResponse response = exchange.getResponse();
+    AtomicBoolean hasFailed = new AtomicBoolean();
+    response.beforeCommit(
+        () -> hasFailed.get() ? answer(admission.settleAsync(status(response))) : Mono.empty());
+    return chain
+        .filter(exchange)
+        .doOnSuccess(done -> end(admission, response))
+        .doOnError(
+            failure -> {
+              hasFailed.set(true);
+              if (isOfTheConnection(failure)) {
+                admission.leaveSpent();
+              } else if (response.isCommitted()) {
+                end(admission, response);
+              }
+            })
+        .doOnCancel(admission::leaveSpent);
+  }
+
+  private static void end(Admission admission, ServerHttpResponse response) {
+    var unused = admission.settleAsync(status(response));
   }
 
   /**

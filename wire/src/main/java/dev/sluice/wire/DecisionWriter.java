@@ -10,6 +10,7 @@ import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.Penalty;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -101,6 +102,33 @@ public final class DecisionWriter {
     if (!message.isEmpty()) {
       json.writeStringField("message", message);
     }
+    if (!decision.quotas().isEmpty()) {
+      json.writeArrayFieldStart("quotas");
+      for (Decision one : decision.quotas()) {
+        writeQuotaState(one, json);
+      }
+      json.writeEndArray();
+    }
+  }
+
+  /** Writes what one of several quotas says. */
+  private static void writeQuotaState(Decision decision, JsonGenerator json) throws IOException {
+    Transaction transaction = decision.transaction();
+    Quota quota = transaction == null ? null : transaction.quota();
+    json.writeStartObject();
+    json.writeBooleanField("allowed", decision.allowed());
+    if (quota != null) {
+      writeQuota(quota, json);
+    }
+    boolean knowsBucket = decision.decidedBy().knowsBucket();
+    if (knowsBucket) {
+      json.writeNumberField("remaining", decision.remaining());
+    }
+    writeTime("retryIn", decision.retryInNanos(), json);
+    if (knowsBucket) {
+      writeTime("resetIn", decision.resetInNanos(), json);
+    }
+    json.writeEndObject();
   }
 
   /**
@@ -171,13 +199,27 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes the fields of a quota into the current object.
+   * Writes the fields of a limit's quota into the current object; if it has several, those of the
+   * longest, and the list of all.
    *
-   * @param quota the quota
+   * @param quotas the quotas, the longest period first
    * @param json the target
    * @throws IOException if the target throws it
    */
-  public static void writeQuota(Quota quota, JsonGenerator json) throws IOException {
+  public static void writeQuotas(List<Quota> quotas, JsonGenerator json) throws IOException {
+    writeQuota(quotas.get(0), json);
+    if (quotas.size() > 1) {
+      json.writeArrayFieldStart("quotas");
+      for (Quota quota : quotas) {
+        json.writeStartObject();
+        writeQuota(quota, json);
+        json.writeEndObject();
+      }
+      json.writeEndArray();
+    }
+  }
+
+  private static void writeQuota(Quota quota, JsonGenerator json) throws IOException {
     json.writeNumberField("burst", quota.burst());
     json.writeNumberField("count", quota.count());
     json.writeStringField("period", GoDuration.format(quota.period()));

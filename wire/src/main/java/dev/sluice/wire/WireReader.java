@@ -192,13 +192,20 @@ public final class WireReader {
       return costs;
     }
     int count = 0;
+    Set<String> seen = new HashSet<>();
     while (parser.nextToken() == JsonToken.FIELD_NAME) {
       String limit = parser.currentName();
       String place = COSTS + "." + unquoted(limit);
-      if (parser.nextToken() != JsonToken.START_OBJECT) {
+      boolean isObject = parser.nextToken() == JsonToken.START_OBJECT;
+      if (!seen.add(limit)) {
+        String what = isObject ? "limit" : "cost";
+        mistakes.add(place, "found the %s twice, expected it once".formatted(what));
+        parser.skipChildren();
+      } else if (!isObject) {
         requireFew(++count);
         costs = readCost(parser, place, mistakes, costs, (to, cost) -> to.and(limit, cost));
       } else {
+        int before = count;
         while (parser.nextToken() == JsonToken.FIELD_NAME) {
           String id = parser.currentName();
           parser.nextToken();
@@ -210,6 +217,9 @@ public final class WireReader {
                   mistakes,
                   costs,
                   (to, cost) -> to.and(limit, id, cost));
+        }
+        if (count == before) {
+          mistakes.add(place, "found {}, expected a cost, or an object with a cost for each id");
         }
       }
     }

@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads defaults: a map name → {burst, count, period} or {unlimited: true}. An entry may also have
- * the fields of a declaration in place. For one load; not thread-safe.
+ * Reads defaults: a map name → {burst, count, period}, {quotas} or {unlimited: true}. An entry may
+ * also have the fields of a declaration in place. For one load; not thread-safe.
  */
 final class DefaultsReader {
 
@@ -31,13 +31,14 @@ final class DefaultsReader {
   private static final String GIVE_BACK = "give-back";
   private static final String DEBT = "debt";
   private static final List<String> OF_LIMIT =
-      List.of("burst", "count", "period", DEBT, LONGEST_RESERVATION, LAPSE, UNLIMITED);
+      List.of("burst", "count", "period", Quotas.LIST, DEBT, LONGEST_RESERVATION, LAPSE, UNLIMITED);
   private static final List<String> FIELDS =
       Stream.concat(OF_LIMIT.stream(), NamesReader.IN_PLACE.stream()).toList();
 
   private final KnownNames names;
   private final Problems problems;
-  private final Map<LimitName, Quota> quotas = new LinkedHashMap<>();
+  private final Map<LimitName, List<Quota>> quotas = new LinkedHashMap<>();
+  private final Map<LimitName, Node> keys = new HashMap<>();
   private final Set<LimitName> unlimited = new LinkedHashSet<>();
   private final Map<String, Integer> debts = new HashMap<>();
   private final Map<String, Duration> longestReservations = new HashMap<>();
@@ -49,8 +50,36 @@ final class DefaultsReader {
   }
 
   /** Returns the quotas without a mistake, by name. */
-  Map<LimitName, Quota> quotas() {
+  Map<LimitName, List<Quota>> quotas() {
     return quotas;
+  }
+
+  /**
+   * Warns of limits with several quotas whose buckets change because a period does. A further quota
+   * alone changes none.
+   */
+  void compareWith(Limits before) {
+    quotas.forEach(
+        (name, now) -> {
+          LimitName old = before.catalogue().find(name.name());
+          List<Quota> last = old == null ? List.of() : before.defaultsFor(old);
+          if (!last.isEmpty() && (last.size() > 1 || now.size() > 1) && hasOtherKeys(last, now)) {
+            problems.warning(
+                Objects.requireNonNull(keys.get(name)),
+                "the periods of the quotas of %s change: a bucket belongs to a period, so some buckets become full once, or take the place of others"
+                    .formatted(name));
+          }
+        });
+  }
+
+  private static boolean hasOtherKeys(List<Quota> last, List<Quota> now) {
+    return !now.get(0).period().equals(last.get(0).period())
+        || (!further(now).containsAll(further(last)) && !further(last).containsAll(further(now)));
+  }
+
+  /** Returns the periods that are in the keys of buckets. */
+  private static List<Duration> further(List<Quota> quotas) {
+    return quotas.stream().skip(1).map(Quota::period).toList();
   }
 
   /** Adds the defaults without a mistake to the limits. */
@@ -107,7 +136,7 @@ final class DefaultsReader {
       requireDeclaredHere(name, fields);
     }
     boolean isUnlimited = fields != null && isUnlimited(fields);
-    Quota quota = fields == null || isUnlimited ? null : Quotas.read(fields, problems);
+    List<Quota> read = fields == null || isUnlimited ? null : Quotas.readAll(fields, problems);
     Duration longest = fields == null ? null : longestReservation(fields);
     boolean lapses = fields != null && lapses(fields);
     Integer debt = fields == null ? null : debt(fields);
@@ -119,8 +148,9 @@ final class DefaultsReader {
           entry.key(), "found a default for " + name + ", which has overrides only: it is ignored");
     } else if (isUnlimited) {
       unlimited.add(name);
-    } else if (quota != null) {
-      quotas.put(name, quota);
+    } else if (read != null) {
+      quotas.put(name, read);
+      keys.put(name, entry.key());
       if (longest != null) {
         longestReservations.put(name.name(), longest);
       }
@@ -206,6 +236,7 @@ final class DefaultsReader {
           value, "found unlimited: false, expected true, or burst, count and period instead");
     }
     List<String> others = new ArrayList<>(Quotas.FIELDS);
+    others.add(Quotas.LIST);
     others.add(DEBT);
     others.add(LONGEST_RESERVATION);
     for (String field : others) {

@@ -155,13 +155,13 @@ public final class LimitFiles {
   }
 
   /**
-   * Reads the files as {@link #lint()} does, and also warns of each name whose bucket keys change.
+   * Reads the files as {@link #lint()} does, and also warns of each limit whose bucket keys change.
    * Such a change makes all buckets of the limit full once.
    *
-   * @param before the current names
+   * @param before the current limits
    * @return mistakes and warnings, sorted by file, line and column; may be empty
    */
-  public List<Problem> lint(Catalogue before) {
+  public List<Problem> lint(Limits before) {
     return Loading.lint(this, read(), Objects.requireNonNull(before, "before")).problems();
   }
 

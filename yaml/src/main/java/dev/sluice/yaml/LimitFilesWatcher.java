@@ -238,12 +238,12 @@ public final class LimitFilesWatcher implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   private Verdict act(Snapshot snapshot, String fingerprint, int looks) {
-    Loading.Loaded outcome = Loading.of(files, snapshot, target.get().catalogue());
+    Loading.Loaded outcome = Loading.of(files, snapshot, target.get());
     Snapshot before = applied;
     if (outcome.lacksOverrides() && before != null) {
       // An empty overrides file is refused, but does not delay changes to the other files.
       Snapshot others = snapshot.withOverrides(before.overrides());
-      Loading.Loaded rest = Loading.of(files, others, target.get().catalogue());
+      Loading.Loaded rest = Loading.of(files, others, target.get());
       boolean isNews = !others.fingerprint().equals(before.fingerprint());
       if (rest.limits() != null) {
         Verdict verdict =
@@ -319,7 +319,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
    */
   public synchronized Limits read() {
     Snapshot snapshot = files.read();
-    Loading.Loaded outcome = Loading.of(files, snapshot, target.get().catalogue());
+    Loading.Loaded outcome = Loading.of(files, snapshot, target.get());
     Limits limits = outcome.limits();
     List<Problem> mistakes = limits == null ? outcome.mistakes() : losses(limits, snapshot);
     if (limits == null || !mistakes.isEmpty()) {

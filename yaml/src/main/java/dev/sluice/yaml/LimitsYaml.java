@@ -6,6 +6,7 @@ import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import java.io.IOException;
+import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
@@ -31,10 +32,7 @@ public final class LimitsYaml {
     for (LimitOverride override : OverrideOrder.sorted(limits)) {
       if (!sharesEntry(last, override)) {
         target.append("- ").append(override.name().name()).append(":\n");
-        Quota quota = override.quota();
-        target.append("    burst: ").append(Long.toString(quota.burst())).append('\n');
-        target.append("    count: ").append(Long.toString(quota.count())).append('\n');
-        target.append("    period: ").append(GoDuration.format(quota.period())).append('\n');
+        writeQuotas(override.quotas(), "    ", target);
         target.append("    ids:\n");
       }
       last = override;
@@ -59,7 +57,22 @@ public final class LimitsYaml {
   }
 
   private static boolean sharesEntry(@Nullable LimitOverride last, LimitOverride next) {
-    return last != null && last.name().equals(next.name()) && last.quota().equals(next.quota());
+    return last != null && last.name().equals(next.name()) && last.quotas().equals(next.quotas());
+  }
+
+  private static void writeQuotas(List<Quota> quotas, String indent, Appendable target)
+      throws IOException {
+    if (quotas.size() > 1) {
+      target.append(indent).append(Quotas.LIST).append(":\n");
+      for (Quota quota : quotas) {
+        target.append(indent).append("  - ").append(Quotas.text(quota)).append('\n');
+      }
+      return;
+    }
+    Quota quota = quotas.get(0);
+    target.append(indent).append("burst: ").append(Long.toString(quota.burst())).append('\n');
+    target.append(indent).append("count: ").append(Long.toString(quota.count())).append('\n');
+    target.append(indent).append("period: ").append(GoDuration.format(quota.period())).append('\n');
   }
 
   /** Whether a character needs no escape. Unusual spaces need one: YAML readers differ on them. */

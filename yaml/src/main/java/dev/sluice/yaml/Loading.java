@@ -64,13 +64,13 @@ final class Loading {
 
   private final LimitFiles files;
   private final boolean isWhole;
-  private final @Nullable Catalogue before;
+  private final @Nullable Limits before;
   private final List<Problem> problems = new ArrayList<>();
   private final Map<Path, Source> sources = new LinkedHashMap<>();
   private boolean mistaken;
   private UnaryOperator<Limits> reduced = before -> before;
 
-  private Loading(LimitFiles files, boolean isWhole, @Nullable Catalogue before) {
+  private Loading(LimitFiles files, boolean isWhole, @Nullable Limits before) {
     this.files = files;
     this.isWhole = isWhole;
     this.before = before;
@@ -84,14 +84,14 @@ final class Loading {
   /**
    * Loads files that will replace the current limits.
    *
-   * @param before the current names; a name whose bucket keys change gets a warning. Null for none
+   * @param before the current limits; one whose bucket keys change gets a warning. Null for none
    */
-  static Loaded of(LimitFiles files, Snapshot snapshot, @Nullable Catalogue before) {
+  static Loaded of(LimitFiles files, Snapshot snapshot, @Nullable Limits before) {
     return new Loading(files, true, before).run(snapshot);
   }
 
   /** Checks files that may be only some of the files of a server. */
-  static Loaded lint(LimitFiles files, Snapshot snapshot, @Nullable Catalogue before) {
+  static Loaded lint(LimitFiles files, Snapshot snapshot, @Nullable Limits before) {
     return new Loading(files, false, before).run(snapshot);
   }
 
@@ -116,6 +116,9 @@ final class Loading {
     if (quotasAt != null) {
       quotas.read(quotasAt.node());
       quotas.addTo(limits);
+      if (before != null) {
+        quotas.compareWith(before);
+      }
     }
     Place overridesAt = overrides(overrides, defaults);
     if (overridesAt != null) {
@@ -429,7 +432,7 @@ final class Loading {
     if (before != null && !sources.isEmpty()) {
       Problems ofDefaults =
           quotas == null ? sources.values().iterator().next().problems : quotas.problems();
-      reader.compareWith(before, known.catalogue(), ofDefaults);
+      reader.compareWith(before.catalogue(), known.catalogue(), ofDefaults);
     }
     return known;
   }

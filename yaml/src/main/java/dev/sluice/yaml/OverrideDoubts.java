@@ -25,12 +25,12 @@ public final class OverrideDoubts {
     LimitName name = override.name();
     List<String> doubts = new ArrayList<>();
     add(name.overrideId().doubt(override.id()), doubts);
-    add(Quotas.rounding(override.quota()), doubts);
+    override.quotas().forEach(quota -> add(Quotas.rounding(quota), doubts));
     if (!name.overridesOnly()) {
-      Quota usual = limits.defaultFor(name);
-      if (override.quota().equals(usual)) {
+      List<Quota> usual = limits.defaultsFor(name);
+      if (override.quotas().equals(usual)) {
         doubts.add(equalsDefault(name));
-      } else if (usual == null && limits.coverage(name) != Limits.Coverage.UNLIMITED) {
+      } else if (usual.isEmpty() && limits.coverage(name) != Limits.Coverage.UNLIMITED) {
         doubts.add(noDefault(name));
       }
     }

@@ -21,8 +21,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Overrides as CSV, {@code name,id,count,burst,period,comment}, with lines that end with LF and
- * quotes as in RFC 4180; perhaps with three more columns, {@code author,until,enabled}. Stateless
- * and thread-safe; blocks if the target blocks.
+ * quotes as in RFC 4180; perhaps with three more columns, {@code author,until,enabled}. An override
+ * with several quotas has a line for each, the longest period first. Stateless and thread-safe;
+ * blocks if the target blocks.
  *
  * <p>Texts are not changed, even if a spreadsheet would read them as formulas: the file is data for
  * programs, and a prefix would change an id to another id.
@@ -54,8 +55,10 @@ public final class OverridesCsv {
   public static void write(Limits limits, Appendable target) throws IOException {
     target.append(SIX).append('\n');
     for (LimitOverride override : OverrideOrder.sorted(limits)) {
-      writeSix(override, target);
-      target.append('\n');
+      for (Quota quota : override.quotas()) {
+        writeSix(override, quota, target);
+        target.append('\n');
+      }
     }
   }
 
@@ -70,29 +73,32 @@ public final class OverridesCsv {
     target.append(NINE).append('\n');
     for (Line line : OverrideOrder.sorted(lines, Line::override)) {
       LimitOverride override = line.override();
-      writeSix(override, target);
-      target
-          .append(',')
-          .append(quoted(override.author()))
-          .append(',')
-          .append(override.until() == null ? "" : override.until().toString())
-          .append(',')
-          .append(Boolean.FALSE.equals(line.enabled()) ? "false" : "true")
-          .append('\n');
+      for (Quota quota : override.quotas()) {
+        writeSix(override, quota, target);
+        target
+            .append(',')
+            .append(quoted(override.author()))
+            .append(',')
+            .append(override.until() == null ? "" : override.until().toString())
+            .append(',')
+            .append(Boolean.FALSE.equals(line.enabled()) ? "false" : "true")
+            .append('\n');
+      }
     }
   }
 
-  private static void writeSix(LimitOverride override, Appendable target) throws IOException {
+  private static void writeSix(LimitOverride override, Quota quota, Appendable target)
+      throws IOException {
     target
         .append(quoted(override.name().name()))
         .append(',')
         .append(quoted(override.id()))
         .append(',')
-        .append(Long.toString(override.quota().count()))
+        .append(Long.toString(quota.count()))
         .append(',')
-        .append(Long.toString(override.quota().burst()))
+        .append(Long.toString(quota.burst()))
         .append(',')
-        .append(GoDuration.format(override.quota().period()))
+        .append(GoDuration.format(quota.period()))
         .append(',')
         .append(quoted(override.comment()));
   }

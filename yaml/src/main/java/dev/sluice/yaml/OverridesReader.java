@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class OverridesReader {
 
-  private static final List<String> FIELDS = List.of("burst", "count", "period", "ids");
+  private static final List<String> FIELDS =
+      List.of("burst", "count", "period", Quotas.LIST, "ids");
   private static final List<String> ID_FIELDS = List.of("id", "comment", "author", "until");
   private static final String EXPECTED = "a list of name → {burst, count, period, ids}";
 
@@ -105,13 +106,13 @@ final class OverridesReader {
       return;
     }
     Fields fields = Fields.of(map, entry.key(), FIELDS, problems);
-    Quota quota = Quotas.read(fields, problems);
-    if (name != null && quota != null) {
-      compareWithDefault(entry.key(), name, quota);
+    List<Quota> quotas = Quotas.readAll(fields, problems);
+    if (name != null && quotas != null) {
+      compareWithDefault(entry.key(), name, quotas);
     }
     Node ids = fields.require("ids");
     if (ids instanceof Node.Sequence list && !list.items().isEmpty()) {
-      list.items().forEach(id -> id(id, name, quota));
+      list.items().forEach(id -> id(id, name, quotas));
     } else if (ids instanceof Node.Sequence) {
       problems.mistakeWithoutText(ids, "found an empty list, expected at least one id");
     } else if (ids != null && !(ids instanceof Node.Broken)) {
@@ -136,12 +137,12 @@ final class OverridesReader {
     return false;
   }
 
-  private void compareWithDefault(Node key, LimitName name, Quota quota) {
+  private void compareWithDefault(Node key, LimitName name, List<Quota> quotas) {
     if (defaults == null || name.overridesOnly()) {
       return;
     }
-    Quota other = defaults.quotas().get(name);
-    if (quota.equals(other)) {
+    List<Quota> other = defaults.quotas().get(name);
+    if (quotas.equals(other)) {
       problems.warning(key, OverrideDoubts.equalsDefault(name));
     } else if (other == null && !defaults.unlimited().contains(name) && warned.add(name)) {
       problems.warning(key, OverrideDoubts.noDefault(name));
@@ -149,7 +150,7 @@ final class OverridesReader {
   }
 
   /** Reads one item of the list of ids: an id, or {id, comment, author, until}. */
-  private void id(Node item, @Nullable LimitName name, @Nullable Quota quota) {
+  private void id(Node item, @Nullable LimitName name, @Nullable List<Quota> quotas) {
     Node idNode = item;
     boolean ended = false;
     String comment = "";
@@ -180,9 +181,9 @@ final class OverridesReader {
     }
     try {
       String canonical = name.overrideId().canonical(text, strictness);
-      if (isFirst(canonical, idNode, name) && quota != null) {
+      if (isFirst(canonical, idNode, name) && quotas != null) {
         if (!ended) {
-          overrides.add(new LimitOverride(name, canonical, quota, comment, author, until));
+          overrides.add(new LimitOverride(name, canonical, quotas, comment, author, until));
         }
       }
       String doubt = name.overrideId().doubt(canonical);

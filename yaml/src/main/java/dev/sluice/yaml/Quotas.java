@@ -2,16 +2,27 @@
 package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the burst, count and period of an entry. */
+/** Reads the quota of an entry, which is burst, count and period, or the list of its quotas. */
 final class Quotas {
 
   static final List<String> FIELDS = List.of("burst", "count", "period");
+  static final String LIST = "quotas";
+
+  private static final String EXPECTED =
+      "COUNT per PERIOD, such as 10 per 1s, or 10 per 1s, burst 20, or {burst, count, period}";
+  private static final Pattern TEXT =
+      Pattern.compile("(\\d{1,64}) per (\\S{1,64}?)(?:, burst (\\d{1,64}))?");
 
   /** Rounding that raises a rate by more than one part in this number gets a warning. */
   private static final long NOTICEABLE = 1000;
@@ -48,6 +59,131 @@ final class Quotas {
       problems.warning(fields.at("count"), rounding);
     }
     return quota;
+  }
+
+  /** Returns the quotas of an entry, the longest first; null after a mistake, which is reported. */
+  static @Nullable List<Quota> readAll(Fields fields, Problems problems) {
+    Node node = fields.find(LIST);
+    if (node == null) {
+      Quota only = read(fields, problems);
+      return only == null ? null : List.of(only);
+    }
+    boolean isAlone = true;
+    for (String field : FIELDS) {
+      Node other = fields.find(field);
+      if (other != null) {
+        isAlone = false;
+        problems.mistakeWithoutText(
+            other,
+            "found the field %s beside quotas (line %s), expected one or the other"
+                .formatted(field, node.line()));
+      }
+    }
+    Node.Sequence list =
+        Values.list(node, "a list of 2 to %s quotas".formatted(Quota.MOST_OF_A_LIMIT), problems);
+    if (list == null) {
+      return null;
+    }
+    problems.recognized();
+    List<Node> items = list.items();
+    if (items.size() < 2 || items.size() > Quota.MOST_OF_A_LIMIT) {
+      problems.mistakeWithoutText(
+          node,
+          items.size() == 1
+              ? "found one quota, expected several; write burst, count and period instead"
+              : "found %s quotas, expected 2 to %s".formatted(items.size(), Quota.MOST_OF_A_LIMIT));
+      isAlone = false;
+    }
+    Map<Quota, Node> quotas = new LinkedHashMap<>();
+    for (Node item : items) {
+      Quota quota = item(item, problems);
+      if (quota == null || !isNewPeriod(quota, item, quotas, problems)) {
+        isAlone = false;
+      } else {
+        quotas.put(quota, item);
+      }
+    }
+    if (!isAlone) {
+      return null;
+    }
+    quotas.forEach((quota, item) -> doubt(quota, item, quotas, problems));
+    return Quota.ofOneLimit(List.copyOf(quotas.keySet()));
+  }
+
+  private static boolean isNewPeriod(
+      Quota quota, Node item, Map<Quota, Node> before, Problems problems) {
+    for (Map.Entry<Quota, Node> other : before.entrySet()) {
+      if (other.getKey().period().equals(quota.period())) {
+        problems.mistake(
+            item,
+            "found the period %s again, expected another one for each quota; it is on line %s too"
+                .formatted(GoDuration.shortened(quota.period()), other.getValue().line()));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Warns of a quota that another one makes useless. */
+  private static void doubt(Quota quota, Node item, Map<Quota, Node> quotas, Problems problems) {
+    for (Map.Entry<Quota, Node> other : quotas.entrySet()) {
+      Quota lower = other.getKey();
+      if (!lower.equals(quota)
+          && lower.burst() <= quota.burst()
+          && lower.intervalNanos() >= quota.intervalNanos()) {
+        problems.warning(
+            item,
+            "found a quota that never denies: the one on line %s has no larger burst and no higher rate"
+                .formatted(other.getValue().line()));
+        return;
+      }
+    }
+  }
+
+  private static @Nullable Quota item(Node item, Problems problems) {
+    if (item instanceof Node.Mapping map) {
+      return read(Fields.of(map, item, FIELDS, problems), problems);
+    }
+    String text = Values.text(item, EXPECTED, problems);
+    if (text == null) {
+      return null;
+    }
+    Matcher matcher = TEXT.matcher(text);
+    if (!matcher.matches()) {
+      problems.wrong(
+          item,
+          EXPECTED
+              + (text.startsWith("burst ")
+                  ? "; in a list in brackets, put a text with a comma in quotes"
+                  : ""));
+      return null;
+    }
+    try {
+      long count = Long.parseLong(matcher.group(1));
+      long burst = matcher.group(3) == null ? count : Long.parseLong(matcher.group(3));
+      Duration period = GoDuration.parse(matcher.group(2));
+      List<Quota.Fault> faults = Quota.faults(burst, count, period);
+      if (faults.isEmpty()) {
+        Quota quota = Quota.burst(burst).refill(count, period);
+        String rounding = rounding(quota);
+        if (rounding != null) {
+          problems.warning(item, rounding);
+        }
+        return quota;
+      }
+      faults.forEach(fault -> problems.mistake(item, fault.field() + ": " + fault.message()));
+    } catch (NumberFormatException e) {
+      problems.wrong(item, "numbers of at most 9223372036854775807 (64 bits)");
+    } catch (IllegalArgumentException e) {
+      problems.mistake(item, "period: " + e.getMessage());
+    }
+    return null;
+  }
+
+  /** Returns a quota as an item of the list, such as {@code 10 per 1s, burst 20}. */
+  static String text(Quota quota) {
+    String rate = "%s per %s".formatted(quota.count(), GoDuration.shortened(quota.period()));
+    return quota.burst() == quota.count() ? rate : rate + ", burst " + quota.burst();
   }
 
   private static void report(List<Quota.Fault> faults, Fields fields, Problems problems) {

@@ -53,7 +53,7 @@ class BadFilesTest {
             "8:3: found the name \"UsageRequestsPerIPv10Address\", expected one that is known"
                 + " (the line \"id: ipAddress\" in its default would declare it)",
             "13:3: the field period is missing",
-            "16:5: found the field \"perriod\", expected one of burst, count, period, ids; did you"
+            "16:5: found the field \"perriod\", expected one of burst, count, period, quotas, ids; did you"
                 + " mean \"period\"?",
             "19:13: invalid ipAddress, \"lol\" is not an IP address");
   }

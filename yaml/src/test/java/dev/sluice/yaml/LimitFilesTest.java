@@ -16,6 +16,8 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -58,6 +60,94 @@ class LimitFilesTest {
         .isEqualTo(Quota.burst(20).refill(40, Duration.ofSeconds(1)));
     assertThat(limits.overridesOf(registrations)).hasSize(2);
     assertThat(limits.defaultFor(limits.catalogue().get("NewRegistrationsPerIPv6Range"))).isNull();
+  }
+
+  @Test
+  void load_ofSeveralQuotas_takesEachSpelling_alsoForAnOverride() throws IOException {
+    Path file =
+        TestFiles.write(
+            folder.resolve("limits.yml"),
+            """
+            limits:
+              CallsPerKey:
+                id: string
+                debt: 2
+                quotas:
+                  - 10 per 1s, burst 20
+                  - {burst: 300, count: 100, period: 1m}
+                  - "1000 per 1h"
+              LoginsPerIPAddress: {burst: 9, count: 9, period: 1m}
+            overrides:
+              - CallsPerKey: {quotas: [50 per 1s, 5000 per 1h], ids: [gold, more]}
+              - CallsPerKey: {burst: 1, count: 1, period: 1m, ids: [slow]}
+              - LoginsPerIPAddress: {quotas: [3 per 1s, 9 per 1m], ids: [192.0.2.1]}
+            """);
+    LimitFiles files = LimitFiles.builder().defaults(file).build();
+    Limits limits = files.load();
+    LimitName calls = limits.catalogue().get("CallsPerKey");
+    Quota anHour = Quota.per(1_000, Duration.ofHours(1));
+    Quota aMinute = Quota.burst(300).refill(100, Duration.ofMinutes(1));
+    Quota aSecond = Quota.burst(20).refill(10, Duration.ofSeconds(1));
+    assertThat(limits.defaultsFor(calls)).containsExactly(anHour, aMinute, aSecond);
+    assertThat(limits.quotasFor(calls, "gold"))
+        .containsExactly(
+            Quota.per(5_000, Duration.ofHours(1)), Quota.per(50, Duration.ofSeconds(1)));
+    assertThat(limits.quotasFor(calls, "slow")).hasSize(1);
+    assertThat(files.lint()).isEmpty();
+
+    StringBuilder overrides = new StringBuilder();
+    LimitsYaml.writeOverrides(limits, overrides);
+    Limits again =
+        LimitFiles.builder()
+            .defaults(
+                TestFiles.write(
+                    folder.resolve("defaults.yml"),
+                    Files.readString(file).replaceAll("(?s)overrides:.*", "")))
+            .overrides(TestFiles.write(folder.resolve("overrides.yml"), overrides.toString()))
+            .build()
+            .load();
+    assertThat(again.overridesOf(calls)).hasSameElementsAs(limits.overridesOf(calls));
+    StringBuilder csv = new StringBuilder();
+    OverridesCsv.write(limits, csv);
+    assertThat(csv.toString())
+        .contains("CallsPerKey,gold,5000,5000,1h0m0s,\nCallsPerKey,gold,50,50,1s,\n");
+  }
+
+  @Test
+  void lint_ofAQuotaThatNeverDenies_warns() throws IOException {
+    assertThat(lintOfQuotas("[10 per 1s, 1000 per 1m]", Limits.builder(Catalogue.of()).build()))
+        .singleElement()
+        .asString()
+        .contains("found a quota that never denies: the one on line 3");
+    assertThat(lintOfQuotas("[10 per 1s, 100 per 1m]", Limits.builder(Catalogue.of()).build()))
+        .isEmpty();
+  }
+
+  @Test
+  void lint_ofQuotasWithOtherPeriods_warnsThatBucketsChange() throws IOException {
+    LimitName calls = LimitName.builder("CallsPerKey").id(IdFormat.string()).build();
+    Quota aSecond = Quota.per(10, Duration.ofSeconds(1));
+    Quota anHour = Quota.per(1_000, Duration.ofHours(1));
+    Limits both =
+        Limits.builder(Catalogue.of(calls)).limit("CallsPerKey", List.of(aSecond, anHour)).build();
+    assertThat(lintOfQuotas("[20 per 1s, 100 per 1h]", both)).isEmpty();
+    assertThat(lintOfQuotas("[20 per 1s, 30 per 1m, 100 per 1h]", both)).isEmpty();
+    assertThat(lintOfQuotas("[5 per 1m, 100 per 1h]", both)).hasSize(1);
+    assertThat(lintOfQuotas("[5 per 1s, 1000 per 1d]", both))
+        .singleElement()
+        .asString()
+        .contains("the periods of the quotas of CallsPerKey change");
+    Limits one = Limits.builder(Catalogue.of(calls)).limit("CallsPerKey", anHour).build();
+    assertThat(lintOfQuotas("[5 per 1s, 100 per 1h]", one)).isEmpty();
+    assertThat(lintOfQuotas("[5 per 1h, 100 per 1d]", one)).hasSize(1);
+  }
+
+  private List<Problem> lintOfQuotas(String quotas, Limits before) throws IOException {
+    Path file =
+        TestFiles.write(
+            folder.resolve("limits.yml"),
+            "CallsPerKey:\n  id: string\n  quotas: %s\n".formatted(quotas));
+    return LimitFiles.builder().defaults(file).build().lint(before);
   }
 
   @Test

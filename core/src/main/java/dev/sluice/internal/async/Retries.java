@@ -3,7 +3,6 @@ package dev.sluice.internal.async;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -14,16 +13,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calls that failed for now, and are repeated for up to 10 s: the oldest first, one after the
- * other. At most 10,000 calls wait. Thread-safe; never blocks if the calls do not.
+ * Calls that failed for now, and are repeated for up to 10 s, in rounds that have each call once.
+ * At most 10,000 calls wait. Thread-safe; never blocks if the calls do not.
  */
-public final class Retries {
+public final class Retries implements AutoCloseable {
 
   /** How many calls may wait. */
   public static final int MOST = 10_000;
 
   /** How long a call waits at most. */
   public static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  /** How many calls are under way at a time. */
+  static final int AT_A_TIME = 64;
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
@@ -34,7 +36,16 @@ public final class Retries {
   private final Deque<Waiting> waiting = new ArrayDeque<>();
 
   @GuardedBy("this")
-  private boolean runs; // an alarm is set, or a call is under way
+  private boolean runs; // an alarm is set, or a round is under way
+
+  @GuardedBy("this")
+  private boolean isClosed;
+
+  @GuardedBy("this")
+  private int left; // calls of this round that have not begun
+
+  @GuardedBy("this")
+  private int underWay;
 
   /**
    * Creates an empty queue.
@@ -67,14 +78,14 @@ public final class Retries {
    *
    * @param call completes with false if it must be repeated; if it fails, it is lost
    * @param onLost called if the call is lost: its time is over, or it failed
-   * @return false if there is no room, so that the call was not added
+   * @return false if there is no room or the queue is closed, so that the call was not added
    */
   public boolean add(Supplier<CompletionStage<Boolean>> call, Runnable onLost) {
     long nowNanos = clock.getAsLong();
     boolean fits;
     boolean starts;
     synchronized (this) {
-      fits = waiting.size() < MOST;
+      fits = waiting.size() + underWay < MOST && !isClosed;
       starts = fits && !runs;
       if (fits) {
         waiting.add(new Waiting(nowNanos + LONGEST_NANOS, call, onLost));
@@ -82,9 +93,23 @@ public final class Retries {
       }
     }
     if (starts) {
-      alarm.at(nowNanos + PAUSE_NANOS, this::repeatAll);
+      alarm.at(nowNanos + PAUSE_NANOS, this::round);
     }
     return fits;
+  }
+
+  /** Loses the calls that wait; those under way are not repeated any more. */
+  @Override
+  public void close() {
+    List<Waiting> all;
+    synchronized (this) {
+      isClosed = true;
+      left = 0;
+      runs = underWay > 0;
+      all = List.copyOf(waiting);
+      waiting.clear();
+    }
+    all.forEach(one -> one.onLost.run());
   }
 
   /**
@@ -96,25 +121,49 @@ public final class Retries {
     return !runs;
   }
 
-  private void repeatAll() {
+  private void round() {
+    synchronized (this) {
+      left = waiting.size();
+    }
+    proceed();
+  }
+
+  /** Begins calls of this round while there is room for them; an alarm begins the next round. */
+  private void proceed() {
     for (Waiting next = next(); next != null; next = next()) {
-      Waiting current = next;
-      CompletionStage<Boolean> ended =
-          started(current).exceptionally(failure -> lost(current)).toCompletableFuture();
+      Waiting one = next;
+      CompletionStage<Boolean> ended = started(one).exceptionally(failure -> lost(one));
       Boolean isDone = Stages.value(ended);
       if (isDone == null) {
         Stages.onSuccess(
             ended,
             later -> {
-              if (goesOn(current, later)) {
-                repeatAll();
-              }
+              ended(one, later);
+              proceed();
             });
-        return;
+      } else {
+        ended(one, isDone);
       }
-      if (!goesOn(current, isDone)) {
-        return;
-      }
+    }
+  }
+
+  private synchronized @Nullable Waiting next() {
+    Waiting next = left > 0 && underWay < AT_A_TIME ? waiting.poll() : null;
+    if (next != null) {
+      left--;
+      underWay++;
+    }
+    return next;
+  }
+
+  private CompletionStage<Boolean> started(Waiting one) {
+    if (clock.getAsLong() - one.untilNanos >= 0) {
+      return CompletableFuture.completedFuture(lost(one));
+    }
+    try {
+      return one.call.get();
+    } catch (RuntimeException | Error e) {
+      return CompletableFuture.failedFuture(e);
     }
   }
 
@@ -123,39 +172,24 @@ public final class Retries {
     return true;
   }
 
-  private static CompletionStage<Boolean> started(Waiting one) {
-    try {
-      return one.call.get();
-    } catch (RuntimeException | Error e) {
-      return CompletableFuture.failedFuture(e);
-    }
-  }
-
-  /** Returns the oldest call that may still be repeated; the older ones are lost. */
-  private @Nullable Waiting next() {
-    long nowNanos = clock.getAsLong();
-    List<Waiting> over = new ArrayList<>();
-    Waiting next;
+  private void ended(Waiting one, boolean isDone) {
+    boolean goesOn;
+    boolean isLost;
     synchronized (this) {
-      for (next = waiting.poll();
-          next != null && nowNanos - next.untilNanos >= 0;
-          next = waiting.poll()) {
-        over.add(next);
+      isLost = !isDone && isClosed;
+      if (!isDone && !isClosed) {
+        waiting.add(one);
       }
-      runs = next != null;
+      underWay--;
+      boolean isOver = left == 0 && underWay == 0;
+      goesOn = isOver && !waiting.isEmpty();
+      runs = !isOver || goesOn;
     }
-    over.forEach(one -> one.onLost.run());
-    return next;
-  }
-
-  /** Returns whether the next call may be repeated now; if not, an alarm repeats them later. */
-  private boolean goesOn(Waiting one, boolean isDone) {
-    if (!isDone) {
-      synchronized (this) {
-        waiting.addFirst(one);
-      }
-      alarm.at(clock.getAsLong() + PAUSE_NANOS, this::repeatAll);
+    if (isLost) {
+      one.onLost.run();
     }
-    return isDone;
+    if (goesOn) {
+      alarm.at(clock.getAsLong() + PAUSE_NANOS, this::round);
+    }
   }
 }

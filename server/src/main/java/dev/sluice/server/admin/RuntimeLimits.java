@@ -478,15 +478,15 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     LimitOverride override = asked;
     synchronized (place) {
       LimitOverride present = override(asked.name(), asked.id());
-      if (present != null && !mayLower && asked.quota().isLowerThan(present.quota())) {
-        throw new LoweredException(List.of(new Lowered(asked, present.quota())));
+      if (present != null && !mayLower && asked.isLowerThan(present)) {
+        throw new LoweredException(List.of(new Lowered(asked, present)));
       }
       if (present != null && asked.comment().isEmpty()) {
         override =
             new LimitOverride(
                 asked.name(),
                 asked.id(),
-                asked.quota(),
+                asked.quotas(),
                 present.comment(),
                 asked.author(),
                 asked.until());

@@ -14,6 +14,8 @@ import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Decision;
 import dev.sluice.Reservation.Settlement;
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.server.base.RefusedException;
@@ -108,6 +110,10 @@ final class Answers {
             json.writeStartObject();
             json.writeStringField("limit", part.transaction().name().name());
             json.writeStringField("id", part.transaction().id());
+            Quota quota = part.transaction().quota();
+            if (quota != null && part.transaction().quotas().size() > 1) {
+              json.writeStringField("period", GoDuration.format(quota.period()));
+            }
             json.writeNumberField("charged", part.charged());
             json.writeNumberField("givenBack", part.givenBack());
             json.writeNumberField("owed", part.owed());

@@ -163,7 +163,9 @@ abstract class JsonResource extends Resource {
       String token = path.group("token");
       return path.group("use").equals("settle")
           ? settle(context, request, token)
-          : reservations.cancel(token).thenApply(nothing -> cancelled());
+          : reservations
+              .cancel(token, AccessPart.caller(context)::requireLimit)
+              .thenApply(nothing -> cancelled());
     }
 
     private CompletionStage<AggregatedHttpResponse> settle(
@@ -174,7 +176,9 @@ abstract class JsonResource extends Resource {
       }
       Costs costs = WireReader.readCosts(Requests.body(context));
       try {
-        return reservations.settle(token, costs).thenApply(Answers::settled);
+        return reservations
+            .settle(token, AccessPart.caller(context)::requireLimit, costs)
+            .thenApply(Answers::settled);
       } catch (InvalidRequestException e) {
         throw new WireException("costs", String.valueOf(e.getMessage()));
       }

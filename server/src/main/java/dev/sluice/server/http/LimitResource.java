@@ -134,18 +134,18 @@ final class LimitResource extends Resource {
     }
 
     static void write(LimitName name, Limits limits, JsonGenerator json) throws IOException {
-      Quota quota = limits.defaultFor(name);
+      List<Quota> quotas = limits.defaultsFor(name);
       json.writeStartObject();
       json.writeStringField("name", name.name());
       if (name.number() != null) {
         json.writeNumberField("number", name.number());
       }
       json.writeStringField("id", name.id().name());
-      json.writeBooleanField("limited", quota != null);
-      if (quota == null) {
+      json.writeBooleanField("limited", !quotas.isEmpty());
+      if (quotas.isEmpty()) {
         DecisionWriter.writeReason(limits.coverage(name), json);
       } else {
-        DecisionWriter.writeQuota(quota, json);
+        DecisionWriter.writeQuotas(quotas, json);
       }
       json.writeNumberField("overrides", limits.overridesOf(name).size());
       if (name.helpLink() != null) {

@@ -144,7 +144,7 @@ final class OverrideResource extends AdminResource {
     json.writeStartObject();
     json.writeStringField("limit", override.name().name());
     json.writeStringField("id", override.id());
-    DecisionWriter.writeQuota(override.quota(), json);
+    DecisionWriter.writeQuotas(override.quotas(), json);
     if (override.until() != null) {
       json.writeStringField("until", override.until().toString());
     }

@@ -2,16 +2,13 @@
 package dev.sluice.server.reservation;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import java.util.Collection;
-import java.util.HashMap;
 import java.util.Map;
-import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts the marks of cancelled reservations that this server has put into the store, for each
- * limit. A mark counts until the end of the minute in which the store forgets it. Thread-safe.
+ * Counts the marks of used tokens that this server has put into the store. A mark counts until the
+ * end of the minute in which the store forgets it. Thread-safe.
  */
 final class Marks {
 
@@ -20,64 +17,45 @@ final class Marks {
   private final int most;
 
   @GuardedBy("this")
-  private final Map<String, TreeMap<Long, Integer>> byLimit = new HashMap<>();
+  private final TreeMap<Long, Integer> byMinute = new TreeMap<>();
+
+  @GuardedBy("this")
+  private int count;
 
   /**
    * Makes the counts.
    *
-   * @param most how many marks a limit may have at a time
+   * @param most how many marks there may be at a time
    */
   Marks(int most) {
     this.most = most;
   }
 
   /**
-   * Returns how many seconds pass until all of these limits have room for a further mark; 0 if all
-   * have room now.
+   * Counts a mark if there is room for it.
+   *
+   * @return 0, or how many seconds pass until there is room again
    */
-  synchronized long fullForSeconds(Collection<String> limits, long nowMillis) {
-    long longestMillis = 0;
-    for (String limit : limits) {
-      TreeMap<Long, Integer> counts = byLimit.get(limit);
-      if (counts == null) {
-        continue;
-      }
-      SortedMap<Long, Integer> over = counts.headMap(nowMillis / MINUTE_MILLIS);
-      over.clear();
-      if (counts.isEmpty()) {
-        byLimit.remove(limit);
-      } else if (counts.values().stream().mapToInt(Integer::intValue).sum() >= most) {
-        longestMillis =
-            Math.max(longestMillis, (counts.firstKey() + 1) * MINUTE_MILLIS - nowMillis);
-      }
+  synchronized long add(long nowMillis, long endMillis) {
+    Map<Long, Integer> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);
+    count -= over.values().stream().mapToInt(Integer::intValue).sum();
+    over.clear();
+    if (count >= most) {
+      long fullMillis = (byMinute.firstKey() + 1) * MINUTE_MILLIS - nowMillis;
+      return TimeUnit.MILLISECONDS.toSeconds(fullMillis + TimeUnit.SECONDS.toMillis(1) - 1);
     }
-    return TimeUnit.MILLISECONDS.toSeconds(longestMillis + TimeUnit.SECONDS.toMillis(1) - 1);
-  }
-
-  /**
-   * Counts a mark for each limit, unless one of the limits has no room. Returns the same as {@link
-   * #fullForSeconds} before the call.
-   */
-  synchronized long add(Collection<String> limits, long nowMillis, long endMillis) {
-    long fullForSeconds = fullForSeconds(limits, nowMillis);
-    if (fullForSeconds == 0) {
-      for (String limit : limits) {
-        byLimit
-            .computeIfAbsent(limit, name -> new TreeMap<>())
-            .merge(endMillis / MINUTE_MILLIS, 1, Integer::sum);
-      }
-    }
-    return fullForSeconds;
+    byMinute.merge(endMillis / MINUTE_MILLIS, 1, Integer::sum);
+    count++;
+    return 0;
   }
 
   /** Undoes {@link #add} for a mark that was not made. */
-  synchronized void remove(Collection<String> limits, long endMillis) {
-    for (String limit : limits) {
-      TreeMap<Long, Integer> counts = byLimit.get(limit);
-      if (counts != null) {
-        counts.computeIfPresent(
-            endMillis / MINUTE_MILLIS, (minute, count) -> count == 1 ? null : count - 1);
-      }
-    }
+  synchronized void remove(long endMillis) {
+    byMinute.computeIfPresent(
+        endMillis / MINUTE_MILLIS,
+        (minute, marks) -> {
+          count--;
+          return marks == 1 ? null : marks - 1;
+        });
   }
 }

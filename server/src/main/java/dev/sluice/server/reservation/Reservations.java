@@ -40,7 +40,9 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -56,13 +58,14 @@ import org.jspecify.annotations.Nullable;
  *
  * The server that made a reservation remembers it, because a Reservation is more exact than a
  * Receipt: it knows what else was given back since. It remembers the latest reservations, as many
- * as fit into MOST_REMEMBERED, and ends those of limits that lapse.
+ * as fit into MOST_REMEMBERED, and ends those of limits that lapse. While a settlement waits for
+ * the store, its token has no other use here, and its reservation does not lapse.
  */
 
 /**
  * Makes reservations, and cancels or settles them by the client's token. Thread-safe; never blocks.
  */
-public final class Reservations {
+public final class Reservations implements AutoCloseable {
 
   /** How long a token is valid by default. */
   public static final Duration USUAL_LIFE = LongestReservations.USUAL;
@@ -71,10 +74,10 @@ public final class Reservations {
   public static final Duration LONGEST_LIFE = LongestReservations.MOST;
 
   /**
-   * The most marks of cancelled reservations that this server keeps in the store for one limit.
-   * They take 2.4 MB of a memory store, or 8.8 MB of Redis.
+   * The most marks of used tokens that this server keeps in the store, where they take 88 MB of
+   * Redis. A store with a bound on its buckets gets a quarter of them at most.
    */
-  public static final int MOST_MARKS = 100_000;
+  public static final int MOST_MARKS = 1_000_000;
 
   /** The shortest life that a client may ask for. */
   public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
@@ -96,6 +99,7 @@ public final class Reservations {
           .build();
 
   private static final int LOOKED_AT = 2;
+  private static final int SHARE_OF_MARKS = 4; // a quarter of the store's buckets
 
   private final Limiter limiter;
   private final AsyncLimiter async;
@@ -107,6 +111,9 @@ public final class Reservations {
   private int rememberedSize; // guarded by remembered
   private final TreeMap<Long, Set<String>> ends =
       new TreeMap<>(); // when reservations lapse: their nonces; guarded by remembered
+  private final Set<String> settling = new HashSet<>(); // nonces that wait; guarded by remembered
+  private long alarmMillis = Long.MAX_VALUE; // guarded by remembered, like the alarm
+  private Future<?> alarm = CompletableFuture.completedFuture(null);
   private final Marks marks;
   private final Retries settlements; // those whose tokens could not be marked yet
   private final LimiterObserver observer;
@@ -137,7 +144,8 @@ public final class Reservations {
     this.uses = Limiter.of(store).async();
     this.key = key;
     this.time = time;
-    this.marks = new Marks(mostMarks);
+    long room = store.maxLiveBuckets().orElse(Long.MAX_VALUE) / SHARE_OF_MARKS;
+    this.marks = new Marks((int) Math.min(room, mostMarks));
     this.settlements = new Retries(time::nanos, time::alarm);
     this.observer = observer;
   }
@@ -208,17 +216,14 @@ public final class Reservations {
    * @return the decision, with a token if it allows; fails as {@link AsyncLimiter#reserve(List)}
    * @throws WireException if the token would be too long, or one of the limits allows only a
    *     shorter life
-   * @throws RefusedException if too many reservations of one of the limits were cancelled
    */
   public CompletionStage<Held> reserve(List<Transaction> transactions, Duration life) {
     int size = Token.requireFits(transactions);
     requireAllowed(transactions, life);
-    List<String> names = transactions.stream().map(one -> one.name().name()).distinct().toList();
-    requireRoom(marks.fullForSeconds(names, nowMillis()), names);
+    boolean lapses = transactions.stream().anyMatch(one -> lapses(one.name().name()));
     return async
         .reserve(transactions)
-        .thenApply(
-            reservation -> held(reservation, life, size, names.stream().anyMatch(this::lapses)));
+        .thenApply(reservation -> held(reservation, life, size, lapses));
   }
 
   private void requireAllowed(List<Transaction> transactions, Duration life) {
@@ -236,15 +241,6 @@ public final class Reservations {
                     limit,
                     GoDuration.shortened(life)));
       }
-    }
-  }
-
-  private static void requireRoom(long fullForSeconds, List<String> limits) {
-    if (fullForSeconds > 0) {
-      throw RefusedException.tooManyRequests(
-          "too many reservations of %s were cancelled on this server: it keeps a mark for each cancelled token until the token would have expired, at most %s marks for a limit; try again later"
-              .formatted(String.join(", ", limits), MOST_MARKS),
-          fullForSeconds);
     }
   }
 
@@ -274,15 +270,13 @@ public final class Reservations {
 
   private void remember(String nonce, Remembered latest) {
     long nowMillis = nowMillis();
+    int early = 0;
     synchronized (remembered) {
       remembered.put(nonce, latest);
       rememberedSize += latest.size;
       if (latest.lapsing != null) {
-        boolean isFirst = ends.isEmpty() || latest.expiresMillis < ends.firstKey();
         ends.computeIfAbsent(latest.expiresMillis, end -> new HashSet<>()).add(nonce);
-        if (isFirst) {
-          wakeAt(latest.expiresMillis);
-        }
+        setAlarm();
       }
       Iterator<Remembered> oldest = remembered.values().iterator();
       for (int i = 0;
@@ -294,8 +288,23 @@ public final class Reservations {
           oldest.remove();
           removed(one);
           one.reservation.close(); // the token can still be used
+          early += one.lapsing == null ? 0 : 1;
         }
       }
+    }
+    for (int i = 0; i < early; i++) {
+      observer.settledEarly(MOST_REMEMBERED);
+    }
+  }
+
+  /** Returns what this server remembers of a reservation, and forgets it. */
+  private @Nullable Remembered taken(Token token) {
+    synchronized (remembered) {
+      Remembered own = remembered.remove(token.nonce());
+      if (own != null) {
+        removed(own);
+      }
+      return own;
     }
   }
 
@@ -309,8 +318,14 @@ public final class Reservations {
     }
   }
 
-  private void wakeAt(long millis) {
-    time.alarm(TimeUnit.MILLISECONDS.toNanos(millis), this::lapse);
+  /** Keeps one alarm, which rings at the first end or earlier. */
+  private void setAlarm() {
+    if (ends.isEmpty() || ends.firstKey() >= alarmMillis) {
+      return;
+    }
+    alarm.cancel(false);
+    alarmMillis = ends.firstKey();
+    alarm = time.alarm(TimeUnit.MILLISECONDS.toNanos(alarmMillis), this::lapse);
   }
 
   /** Gives tokens of reservations back that have expired unused, as far as their limits say so. */
@@ -324,9 +339,8 @@ public final class Reservations {
           over.add(one);
         }
       }
-      if (!ends.isEmpty()) {
-        wakeAt(ends.firstKey());
-      }
+      alarmMillis = Long.MAX_VALUE;
+      setAlarm();
     }
     over.forEach(this::lapse);
   }
@@ -334,12 +348,11 @@ public final class Reservations {
   /** If this fails, the tokens stay spent. */
   private void lapse(Remembered one) {
     Token token = Objects.requireNonNull(one.lapsing);
-    List<String> names = token.charged();
     Function<Token, CompletionStage<Void>> giveBack =
         used -> one.reservation.cancelAsync(taken -> lapses(taken.name().name()));
     try {
       Stages.onEnd(
-          names.isEmpty()
+          token.charged().isEmpty()
               ? giveBack.apply(token)
               : marked(token, Duration.ZERO).thenCompose(marked -> giveBack.apply(token)),
           (nothing, failure) -> one.reservation.close());
@@ -359,23 +372,25 @@ public final class Reservations {
    * Gives back the tokens of a reservation, as far as they have not been refilled since.
    *
    * @param text the token
+   * @param access refuses a limit that the caller may not use
    * @return a stage that completes when the tokens are given back. It fails with a {@link
    *     TokenException} if the token is unknown, expired or used, and with a {@link
    *     dev.sluice.store.StoreException} if the store fails. The tokens then stay spent, unless
    *     only the store's answer was lost
-   * @throws RefusedException if too many reservations of one of the limits were cancelled
+   * @throws RefusedException if the caller may not use one of the limits, or this server has used
+   *     too many tokens
    */
-  public CompletionStage<Void> cancel(String text) {
+  public CompletionStage<Void> cancel(String text, Consumer<String> access) {
     Function<Token, CompletionStage<Void>> giveBack =
         token -> {
-          Reservation own = remembered(token);
-          CompletionStage<Void> cancelled =
-              own == null ? async.cancel(token.receipt(limiter.limits().get())) : own.cancelAsync();
-          forget(token);
-          return cancelled;
+          Remembered own = taken(token);
+          return own == null
+              ? async.cancel(token.receipt(limiter.limits().get()))
+              : own.reservation.cancelAsync();
         };
     return using(
         text,
+        access,
         token ->
             token.charged().isEmpty()
                 ? giveBack.apply(token)
@@ -386,6 +401,7 @@ public final class Reservations {
    * Replaces the reserved costs by the true ones, as {@link Reservation#settle}.
    *
    * @param text the token
+   * @param access as {@link #cancel}
    * @param costs the true costs
    * @return what each bucket was charged; not settled if a failure rule made the reservation, and
    *     this server does not remember it. While the store is away, the settlement waits. It fails
@@ -394,9 +410,10 @@ public final class Reservations {
    *     still be used
    * @throws RefusedException as {@link #cancel}
    */
-  public CompletionStage<Settlement> settle(String text, Costs costs) {
+  public CompletionStage<Settlement> settle(String text, Consumer<String> access, Costs costs) {
     return using(
         text,
+        access,
         token -> {
           if (!token.parts().isEmpty()) {
             costs.requireFor(token.receipt(limiter.limits().get()));
@@ -413,15 +430,58 @@ public final class Reservations {
               if (failure == null) {
                 return settled(token, costs);
               }
-              boolean waits =
-                  isAway(failure)
-                      && settlements.add(
-                          () -> settleLater(token, left, costs), observer::settlementLost);
-              return waits
-                  ? CompletableFuture.completedFuture(new Settlement(false, true, List.of()))
-                  : CompletableFuture.<Settlement>failedFuture(failure);
+              if (isAway(failure)) {
+                return waiting(token, left, costs, failure);
+              }
+              if (cause(failure) instanceof StoreException) {
+                observer.settlementLost();
+              }
+              return CompletableFuture.<Settlement>failedFuture(failure);
             })
         .thenCompose(settlement -> settlement);
+  }
+
+  /** Lets a settlement wait; its reservation does not lapse any more. */
+  private CompletionStage<Settlement> waiting(
+      Token token, Duration left, Costs costs, Throwable failure) {
+    String nonce = token.nonce();
+    synchronized (remembered) {
+      if (!settling.add(nonce)) {
+        return waitsAlready();
+      }
+      if (settlements.add(() -> settleLater(token, left, costs), () -> lost(nonce))) {
+        Remembered own = remembered.get(nonce);
+        if (own != null) {
+          removed(own);
+          rememberedSize += own.size;
+          remembered.put(nonce, new Remembered(own.reservation, own.expiresMillis, own.size, null));
+        }
+        return CompletableFuture.completedFuture(new Settlement(false, true, List.of()));
+      }
+    }
+    lost(nonce);
+    return CompletableFuture.failedFuture(failure);
+  }
+
+  private static <T> CompletionStage<T> waitsAlready() {
+    return failed(Reason.USED, "a settlement of the reservation waits until the store is back");
+  }
+
+  private boolean waits(String nonce) {
+    synchronized (remembered) {
+      return settling.contains(nonce);
+    }
+  }
+
+  private void waited(String nonce) {
+    synchronized (remembered) {
+      settling.remove(nonce);
+    }
+  }
+
+  private void lost(String nonce) {
+    waited(nonce);
+    observer.settlementLost();
   }
 
   /** Completes with false if the store is still away. */
@@ -430,7 +490,12 @@ public final class Reservations {
         .handle(
             (marked, failure) -> {
               if (failure == null) { // the limiter counts what it loses
+                waited(token.nonce());
                 return settled(token, costs).handle((settlement, lost) -> true);
+              }
+              if (cause(failure) instanceof TokenException) { // another use was first
+                waited(token.nonce());
+                return CompletableFuture.completedFuture(true);
               }
               return isAway(failure)
                   ? CompletableFuture.completedFuture(false)
@@ -441,33 +506,42 @@ public final class Reservations {
 
   /** Whether the store has certainly not marked the token. */
   private static boolean isAway(Throwable failure) {
-    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
-    return cause instanceof StoreException store && store.chargedNothing();
+    return cause(failure) instanceof StoreException store && store.chargedNothing();
+  }
+
+  private static @Nullable Throwable cause(Throwable failure) {
+    return failure instanceof CompletionException ? failure.getCause() : failure;
   }
 
   private CompletionStage<Settlement> settled(Token token, Costs costs) {
-    Reservation own = remembered(token);
+    Remembered own = taken(token);
     if (own == null) {
       return token.parts().isEmpty()
           ? CompletableFuture.completedFuture(new Settlement(false, false, List.of()))
           : async.settle(token.receipt(limiter.limits().get()), costs);
     }
-    CompletionStage<Settlement> settled = own.settleAsync(costs);
-    forget(token);
-    return settled;
+    try {
+      return own.reservation.settleAsync(costs);
+    } catch (InvalidRequestException e) {
+      remember(token.nonce(), own);
+      throw e;
+    }
   }
 
   /** Uses a token that is known and has not expired. */
-  private <T> CompletionStage<T> using(String text, Function<Token, CompletionStage<T>> use) {
+  private <T> CompletionStage<T> using(
+      String text, Consumer<String> access, Function<Token, CompletionStage<T>> use) {
     Token token = Token.read(text, key);
     if (token == null) {
       return failed(
           Reason.UNKNOWN,
           "no server with this key has made the token; give all servers of a fleet the same --token-key-file");
     }
-    return token.expiresMillis() <= nowMillis()
-        ? failed(Reason.EXPIRED, "the reservation has expired: its tokens stay spent")
-        : use.apply(token);
+    token.parts().forEach(part -> access.accept(part.limit()));
+    if (token.expiresMillis() <= nowMillis()) {
+      return failed(Reason.EXPIRED, "the reservation has expired: its tokens stay spent");
+    }
+    return waits(token.nonce()) ? waitsAlready() : use.apply(token);
   }
 
   private Duration left(Token token) {
@@ -481,15 +555,19 @@ public final class Reservations {
    * @param left how long the token is still valid
    */
   private CompletionStage<Void> marked(Token token, Duration left) {
-    List<String> names = token.charged();
     Quota once = Quota.per(1, left.plus(CLOCK_SKEW));
     long endMillis = token.expiresMillis() + CLOCK_SKEW.toMillis();
-    requireRoom(marks.add(names, nowMillis(), endMillis), names);
+    long fullForSeconds = marks.add(nowMillis(), endMillis);
+    if (fullForSeconds > 0) {
+      throw RefusedException.tooManyRequests(
+          "too many reservations were cancelled or settled on this server: it keeps a mark for each until 5 minutes after the token's end; try again later, and reserve with a shorter expires",
+          fullForSeconds);
+    }
     return uses.spend(Transaction.of(USED, once, token.nonce()))
         .whenComplete(
             (first, failure) -> {
               if (failure != null || first.denied()) {
-                marks.remove(names, endMillis);
+                marks.remove(endMillis);
               }
             })
         .thenCompose(
@@ -499,20 +577,10 @@ public final class Reservations {
                     : failed(Reason.USED, "the reservation was cancelled or settled already"));
   }
 
-  private @Nullable Reservation remembered(Token token) {
-    synchronized (remembered) {
-      Remembered own = remembered.get(token.nonce());
-      return own == null ? null : own.reservation;
-    }
-  }
-
-  private void forget(Token token) {
-    synchronized (remembered) {
-      Remembered own = remembered.remove(token.nonce());
-      if (own != null) {
-        removed(own);
-      }
-    }
+  /** Loses the settlements whose tokens could not be marked yet. */
+  @Override
+  public void close() {
+    settlements.close();
   }
 
   private static <T> CompletionStage<T> failed(Reason reason, String message) {

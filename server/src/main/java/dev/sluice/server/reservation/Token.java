@@ -16,7 +16,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * version 1 | expires 8 | nonce 16 | parts 2 | part … | signature 16
+ * version 1 or 2 | expires 8 | nonce 16 | parts 2 | part … | signature 16
  *
  * part: limit 2 + n | id 2 + n | cost 8 | interval 8 | until 8
  *
@@ -41,8 +41,10 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   static final int NONCE_BYTES = 16;
 
   private static final byte VERSION = 1;
+  private static final byte WITH_UNCHARGED_PARTS = 2; // older servers read only version 1
   private static final int FRAME_BYTES = 1 + Long.BYTES + NONCE_BYTES + Short.BYTES;
   private static final int PART_BYTES = 2 * Short.BYTES + 3 * Long.BYTES;
+  private static final int PERIOD_BYTES = "/2562047h47m16.854775807s".length(); // the longest
   private static final int BITS = 6; // in each base64 character
   private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
 
@@ -54,7 +56,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     static TokenPart of(Receipt.Part part) {
       Transaction transaction = part.transaction();
       return new TokenPart(
-          transaction.name().name(),
+          part.limit(),
           transaction.id(),
           transaction.cost(),
           part.intervalNanos(),
@@ -63,6 +65,11 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 
     boolean isUncharged() {
       return intervalNanos == 0;
+    }
+
+    /** Returns the limit's name, without the period of one of its quotas. */
+    String name() {
+      return limit.split("/", 2)[0];
     }
 
     Receipt.Part toReceipt(Limits limits) {
@@ -82,7 +89,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   List<String> charged() {
     return parts.stream()
         .filter(part -> !part.isUncharged())
-        .map(TokenPart::limit)
+        .map(TokenPart::name)
         .distinct()
         .toList();
   }
@@ -97,9 +104,11 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     int bytes = FRAME_BYTES;
     for (Transaction transaction : transactions) {
       bytes +=
-          PART_BYTES
-              + transaction.name().name().length()
-              + transaction.id().getBytes(StandardCharsets.UTF_8).length;
+          Math.max(transaction.quotas().size(), 1)
+              * (PART_BYTES
+                  + transaction.name().name().length()
+                  + transaction.id().getBytes(StandardCharsets.UTF_8).length);
+      bytes += Math.max(transaction.quotas().size() - 1, 0) * PERIOD_BYTES;
     }
     if (bytes > MOST_BYTES) {
       throw new WireException(
@@ -112,7 +121,10 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 
   String written(TokenKey key) {
     ByteBuffer out = ByteBuffer.allocate(MOST_BYTES);
-    out.put(VERSION).putLong(expiresMillis).put(Base64.getUrlDecoder().decode(nonce));
+    boolean hasUncharged = parts.stream().anyMatch(TokenPart::isUncharged);
+    out.put(hasUncharged ? WITH_UNCHARGED_PARTS : VERSION)
+        .putLong(expiresMillis)
+        .put(Base64.getUrlDecoder().decode(nonce));
     out.putShort((short) parts.size());
     for (TokenPart part : parts) {
       put(out, part.limit);
@@ -156,7 +168,8 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   private static @Nullable Token read(ByteBuffer in) {
-    if (in.get() != VERSION) {
+    byte version = in.get();
+    if (version != VERSION && version != WITH_UNCHARGED_PARTS) {
       return null;
     }
     long expiresMillis = in.getLong();

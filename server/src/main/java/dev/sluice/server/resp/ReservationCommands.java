@@ -68,7 +68,11 @@ final class ReservationCommands {
   private void cancel(Request request, Session session) {
     try {
       String token = LimitCommands.text(request, 1, "token");
-      session.replies().later(reservations.cancel(token), (nothing, writer) -> writer.ok());
+      session
+          .replies()
+          .later(
+              reservations.cancel(token, session.caller()::requireLimit),
+              (nothing, writer) -> writer.ok());
     } catch (WireException e) {
       session.replies().error("ERR", LimitCommands.everything(e));
     }
@@ -93,7 +97,8 @@ final class ReservationCommands {
       session
           .replies()
           .later(
-              reservations.settle(token, hasWord ? costs.allowZero() : costs),
+              reservations.settle(
+                  token, session.caller()::requireLimit, hasWord ? costs.allowZero() : costs),
               ReservationCommands::writeSettled);
     } catch (WireException e) {
       session.replies().error("ERR", LimitCommands.everything(e));

@@ -472,8 +472,7 @@ final class DescriptorCharges {
 
     /** Whether this charge can never pass, however long the client waits. */
     boolean neverFits() {
-      Quota quota = quota();
-      return quota == null || cost > quota.burst();
+      return transaction == null || cost > burst(transaction);
     }
 
     /** Whether this charge only checks the bucket, as for a proxy that charges later. */
@@ -506,13 +505,13 @@ final class DescriptorCharges {
     /** Returns the transaction that charges a number of tokens although the cost does not fit. */
     Transaction settled(long tokens) {
       Transaction held = owed > 0 ? inDebt() : Objects.requireNonNull(transaction);
-      return held.withCost(Math.min(tokens, quotaOf(held).burst())).spendOnly();
+      return held.withCost(Math.min(tokens, burst(held))).spendOnly();
     }
 
     /** Returns the refund of the cost, capped at the burst and the allowed debt. */
     Transaction givenBack() {
       Transaction held = mayOwe() ? inDebt() : Objects.requireNonNull(transaction);
-      return held.withCost(Math.min(cost, quotaOf(held).burst()));
+      return held.withCost(Math.min(cost, burst(held)));
     }
 
     /** Returns the remaining tokens, from the decision on {@link #givenBack}. */
@@ -530,6 +529,11 @@ final class DescriptorCharges {
       Transaction held = Objects.requireNonNull(transaction);
       Transaction deep = Transaction.of(limit, CurrentLimit.inDebt(quotaOf(held), debt), held.id());
       return held.isShadow() ? deep.inShadow() : deep;
+    }
+
+    /** Returns the highest cost that can pass. */
+    static long burst(Transaction transaction) {
+      return Quota.leastBurst(transaction.quotas());
     }
 
     private static Quota quotaOf(Transaction transaction) {
@@ -557,6 +561,11 @@ final class DescriptorCharges {
 
     long cost() {
       return cost;
+    }
+
+    /** Returns the highest cost that can pass. */
+    long burst() {
+      return burst(bucket());
     }
 
     boolean isShadow() {
@@ -659,12 +668,14 @@ final class DescriptorCharges {
 
     /**
      * Returns the quota that was applied: a share of the limit's, if this process decided without
-     * the store.
+     * the store; the strictest, if the limit has several.
      */
     @Nullable Quota heldTo() {
       Decision made = decision;
       Transaction asked =
-          made != null && made.decidedBy() == DecidedBy.LOCAL ? made.transaction() : null;
+          made != null && (made.decidedBy() == DecidedBy.LOCAL || !made.quotas().isEmpty())
+              ? made.transaction()
+              : null;
       return asked == null ? quota() : asked.quota();
     }
 

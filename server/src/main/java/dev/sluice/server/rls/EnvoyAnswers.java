@@ -238,7 +238,7 @@ final class EnvoyAnswers {
     }
     return refusal.neverFits() || decision == null
         ? "%s exceeds the burst (%s) of %s"
-            .formatted(cost(refusal.cost()), quota.burst(), refusal.limit())
+            .formatted(cost(refusal.cost()), refusal.burst(), refusal.limit())
         : decision.message();
   }
 

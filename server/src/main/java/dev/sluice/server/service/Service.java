@@ -194,6 +194,7 @@ public final class Service implements AutoCloseable {
     Limiter limiter = limiter(config, limits, store, LimiterObserver.all(observers));
     Reservations reservations =
         new Reservations(limiter, store, config.storage().tokenKey(), metrics.metrics());
+    started.add(reservations::close);
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
     ConnectionBudget traffic = ConnectionBudget.usual();

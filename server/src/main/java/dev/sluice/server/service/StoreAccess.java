@@ -3,6 +3,8 @@ package dev.sluice.server.service;
 
 import dev.sluice.internal.text.PercentEncoding;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.mariadb.MariaDbStore;
+import dev.sluice.mariadb.MariaDbStoreBuilder;
 import dev.sluice.postgres.PostgresStore;
 import dev.sluice.postgres.PostgresStoreBuilder;
 import dev.sluice.redis.RedisStore;
@@ -11,6 +13,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -51,7 +54,7 @@ public final class StoreAccess {
    * Returns an address without separate passwords.
    *
    * @param address {@code memory}, the URI of a {@link RedisStore}, or the URL of a {@link
-   *     PostgresStore}
+   *     PostgresStore} or {@link MariaDbStore}
    * @return the address
    */
   public static StoreAccess of(String address) {
@@ -102,13 +105,20 @@ public final class StoreAccess {
     return address;
   }
 
-  /** Returns the kind of the store, for metrics. */
+  /** Returns the kind of the store, for metrics: redis unless it is in a database. */
   String kind() {
-    return Stores.isPostgres(this) ? "postgres" : "redis";
+    Stores.Kind kind = Stores.find(this);
+    return kind == Stores.Kind.POSTGRES || kind == Stores.Kind.MARIADB
+        ? kind.name().toLowerCase(Locale.ROOT)
+        : Stores.Kind.REDIS.name().toLowerCase(Locale.ROOT);
   }
 
-  PostgresStoreBuilder postgres() {
+  private PostgresStoreBuilder postgres() {
     return PostgresStore.builder(address, password);
+  }
+
+  private MariaDbStoreBuilder mariaDb() {
+    return MariaDbStore.builder(address, password);
   }
 
   RedisStoreBuilder builder() {
@@ -165,8 +175,10 @@ public final class StoreAccess {
     private static final List<String> REDIS =
         List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
     private static final List<String> POSTGRES = List.of("postgresql", "postgres", "jdbc");
+    private static final List<String> MARIADB = List.of("mariadb");
+    private static final List<String> DATABASES = List.of("postgresql", "mariadb");
     private static final List<String> SHOWN =
-        List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring", "postgresql");
+        Stream.concat(REDIS.stream(), DATABASES.stream()).toList();
     private static final List<String> KNOWN =
         Stream.concat(Stream.of(MEMORY), SHOWN.stream()).toList();
 
@@ -191,12 +203,12 @@ public final class StoreAccess {
      * @throws StoreException if a database answers that it cannot hold the buckets
      */
     public static BucketStore open(StoreAccess access, BucketStore.Observer observer) {
-      if (access.isMemory()) {
-        return BucketStore.inMemory();
-      }
-      return isPostgres(access)
-          ? access.postgres().observer(observer).open()
-          : redis(access).observer(observer).open();
+      return switch (kind(access)) {
+        case MEMORY -> BucketStore.inMemory();
+        case REDIS -> access.builder().observer(observer).open();
+        case POSTGRES -> access.postgres().observer(observer).open();
+        case MARIADB -> access.mariaDb().observer(observer).open();
+      };
     }
 
     /**
@@ -206,11 +218,13 @@ public final class StoreAccess {
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static void requireUsable(StoreAccess access) {
-      if (isPostgres(access)) {
-        var unused = access.postgres();
-      } else if (!access.isMemory()) {
-        var unused = redis(access);
-      }
+      var unused =
+          switch (kind(access)) {
+            case MEMORY -> MEMORY;
+            case REDIS -> access.builder();
+            case POSTGRES -> access.postgres();
+            case MARIADB -> access.mariaDb();
+          };
     }
 
     /**
@@ -222,10 +236,12 @@ public final class StoreAccess {
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static BucketStore openForOneAct(StoreAccess access) {
-      if (access.isMemory()) {
-        return BucketStore.inMemory();
-      }
-      return isPostgres(access) ? patientPostgres(access).open() : patient(access).open();
+      return switch (kind(access)) {
+        case MEMORY -> BucketStore.inMemory();
+        case REDIS -> patientRedis(access).open();
+        case POSTGRES -> patientPostgres(access).open();
+        case MARIADB -> patientMariaDb(access).open();
+      };
     }
 
     /**
@@ -238,25 +254,51 @@ public final class StoreAccess {
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static BucketStore open(StoreAccess access, TimeSource time) {
+      return switch (kind(access)) {
+        case MEMORY -> MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build();
+        case REDIS -> patientRedis(access).clock(time).skew(Duration.ZERO).open();
+        case POSTGRES -> patientPostgres(access).clock(time).open();
+        case MARIADB -> patientMariaDb(access).clock(time).open();
+      };
+    }
+
+    /** The kinds of stores. */
+    private enum Kind {
+      MEMORY,
+      REDIS,
+      POSTGRES,
+      MARIADB
+    }
+
+    private static @Nullable Kind find(StoreAccess access) {
+      String address = access.address();
+      String scheme = scheme(address);
       if (access.isMemory()) {
-        return MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build();
+        return Kind.MEMORY;
       }
-      return isPostgres(access)
-          ? patientPostgres(access).clock(time).open()
-          : patient(access).clock(time).skew(Duration.ZERO).open();
+      if (REDIS.contains(scheme)) {
+        return Kind.REDIS;
+      }
+      if (MARIADB.contains(scheme) || address.startsWith("jdbc:mariadb:")) {
+        return Kind.MARIADB;
+      }
+      if (POSTGRES.contains(scheme)) {
+        return Kind.POSTGRES;
+      }
+      return null;
     }
 
-    private static PostgresStoreBuilder patientPostgres(StoreAccess access) {
-      PostgresStoreBuilder builder = access.postgres();
-      return hasTimeout(access) ? builder : builder.timeout(COLD_START);
-    }
-
-    private static boolean hasTimeout(StoreAccess access) {
-      return access.address().contains("?timeout=") || access.address().contains("&timeout=");
-    }
-
-    static boolean isPostgres(StoreAccess access) {
-      return POSTGRES.contains(scheme(access.address()));
+    private static Kind kind(StoreAccess access) {
+      Kind kind = find(access);
+      if (kind == null) {
+        throw new IllegalArgumentException(
+            "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"
+                .formatted(
+                    shown(access.address()),
+                    SHOWN,
+                    Suggestion.didYouMean(scheme(access.address()), KNOWN)));
+      }
+      return kind;
     }
 
     private static String scheme(String address) {
@@ -264,19 +306,64 @@ public final class StoreAccess {
       return (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
     }
 
-    private static RedisStoreBuilder patient(StoreAccess access) {
-      RedisStoreBuilder builder = redis(access);
+    /**
+     * Creates what a store needs in its database, or brings it to this version.
+     *
+     * @param access the database and its passwords
+     * @param role a role or user that may use the store, and nothing else of it; null for none
+     * @throws IllegalArgumentException if the store is in no database, or the address has a mistake
+     * @throws SQLException if the database refuses
+     */
+    public static void create(StoreAccess access, @Nullable String role) throws SQLException {
+      switch (kind(access)) {
+        case POSTGRES -> access.postgres().create(role);
+        case MARIADB -> access.mariaDb().create(role);
+        default -> throw noDatabase(access);
+      }
+    }
+
+    /**
+     * Returns the statements that {@link #create} runs, for the database's command-line client.
+     *
+     * @param access as there
+     * @param role as there
+     * @return SQL
+     * @throws IllegalArgumentException as there
+     */
+    public static String statements(StoreAccess access, @Nullable String role) {
+      return switch (kind(access)) {
+        case POSTGRES -> access.postgres().statements(role);
+        case MARIADB -> {
+          requireUsable(access);
+          yield MariaDbStore.statements(role);
+        }
+        default -> throw noDatabase(access);
+      };
+    }
+
+    private static IllegalArgumentException noDatabase(StoreAccess access) {
+      return new IllegalArgumentException(
+          "found the store \"%s\", which needs no preparation; expected a URI with one of the schemes %s"
+              .formatted(shown(access.address()), DATABASES));
+    }
+
+    private static boolean hasTimeout(StoreAccess access) {
+      return access.address().contains("?timeout=") || access.address().contains("&timeout=");
+    }
+
+    private static RedisStoreBuilder patientRedis(StoreAccess access) {
+      RedisStoreBuilder builder = access.builder();
       return hasTimeout(access) ? builder : builder.timeout(COLD_START);
     }
 
-    private static RedisStoreBuilder redis(StoreAccess access) {
-      String scheme = scheme(access.address());
-      if (!REDIS.contains(scheme)) {
-        throw new IllegalArgumentException(
-            "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"
-                .formatted(shown(access.address()), SHOWN, Suggestion.didYouMean(scheme, KNOWN)));
-      }
-      return access.builder();
+    private static PostgresStoreBuilder patientPostgres(StoreAccess access) {
+      PostgresStoreBuilder builder = access.postgres();
+      return hasTimeout(access) ? builder : builder.timeout(COLD_START);
+    }
+
+    private static MariaDbStoreBuilder patientMariaDb(StoreAccess access) {
+      MariaDbStoreBuilder builder = access.mariaDb();
+      return hasTimeout(access) ? builder : builder.timeout(COLD_START);
     }
 
     /**

@@ -4,6 +4,7 @@ package dev.sluice.server.reservation;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Reservation.Costs;
@@ -20,6 +21,7 @@ import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LapsingReservations;
@@ -32,7 +34,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -47,25 +51,46 @@ final class ReservationsTest {
   private static final Catalogue CATALOGUE =
       Catalogue.of(LimitName.builder(1, LOGINS).id(IdFormat.string()).build());
 
-  private final ManualTime time = new ManualTime();
+  private final AtomicInteger alarms = new AtomicInteger();
+  private final ManualTime manual = new ManualTime();
+  private final TimeSource time =
+      new TimeSource() {
+        @Override
+        public long nanos() {
+          return manual.nanos();
+        }
+
+        @Override
+        public Future<?> alarm(long atNanos, Runnable task) {
+          alarms.incrementAndGet();
+          return manual.alarm(atNanos, task);
+        }
+      };
   private final BucketStore memory = BucketStore.inMemory(time);
   private final AtomicInteger answers = new AtomicInteger(Integer.MAX_VALUE);
+  private boolean isSure = true; // that a store that is away has charged nothing
   private final BucketStore store =
       new BucketStore() {
         @Override
         public List<Reading> charge(List<Charge> charges) {
           if (answers.getAndDecrement() <= 0) {
-            throw new Away();
+            throw new Away(isSure);
           }
           return memory.charge(charges);
         }
       };
   private final AtomicInteger lostOnes = new AtomicInteger();
+  private final AtomicInteger early = new AtomicInteger();
   private final LimiterObserver lost =
       new LimiterObserver() {
         @Override
         public void settlementLost() {
           lostOnes.incrementAndGet();
+        }
+
+        @Override
+        public void settledEarly(int most) {
+          early.incrementAndGet();
         }
       };
   private final CurrentLimits limits =
@@ -75,6 +100,9 @@ final class ReservationsTest {
       new Reservations(limiter, store, KEY, lost, time, Reservations.MOST_MARKS);
   private final Reservations there =
       new Reservations(limiter(), store, KEY, lost, time, Reservations.MOST_MARKS);
+
+  /** The access of a caller that may use all limits. */
+  private static void mayUse(String limit) {}
 
   private static Limits limits(Quota quota) {
     return Limits.builder(CATALOGUE).limit(LOGINS, quota).build();
@@ -87,13 +115,16 @@ final class ReservationsTest {
   private static final class Away extends StoreException {
     private static final long serialVersionUID = 1;
 
-    Away() {
+    private final boolean isSure;
+
+    Away(boolean isSure) {
       super("away");
+      this.isSure = isSure;
     }
 
     @Override
     public boolean chargedNothing() {
-      return true;
+      return isSure;
     }
   }
 
@@ -114,7 +145,7 @@ final class ReservationsTest {
   }
 
   private static void cancel(Reservations at, String token) {
-    at.cancel(token).toCompletableFuture().join();
+    at.cancel(token, ReservationsTest::mayUse).toCompletableFuture().join();
   }
 
   private static void assertRefused(Reservations at, String token, Reason reason) {
@@ -160,7 +191,9 @@ final class ReservationsTest {
   }
 
   private static Settlement settle(Reservations at, String token, long cost) {
-    return at.settle(token, Costs.of(LOGINS, cost)).toCompletableFuture().join();
+    return at.settle(token, ReservationsTest::mayUse, Costs.of(LOGINS, cost))
+        .toCompletableFuture()
+        .join();
   }
 
   @Test
@@ -194,7 +227,7 @@ final class ReservationsTest {
   void settle_atAnotherServer_afterAllHasRefilled_chargesAHigherCost() {
     limits.replace(limits(Quota.per(10, Duration.ofMinutes(1))));
     String token = token(4);
-    time.advance(Duration.ofMinutes(2));
+    manual.advance(Duration.ofMinutes(2));
     assertThat(settle(there, token, 7).parts().get(0).remaining()).isEqualTo(7);
   }
 
@@ -202,7 +235,7 @@ final class ReservationsTest {
   void settle_underALowerBurst_stillCountsAllReservedTokens() {
     String token = token(8);
     limits.replace(limits(Quota.burst(3).refill(10, Duration.ofHours(1))));
-    time.advance(Duration.ofMinutes(9));
+    manual.advance(Duration.ofMinutes(9));
     Settlement.Part part = settle(there, token, 8).parts().get(0);
     assertThat(part.charged()).isEqualTo(8);
     assertThat(part.cut()).isZero();
@@ -223,7 +256,12 @@ final class ReservationsTest {
     limits.replace(Limits.builder(CATALOGUE).unlimited(LOGINS).build());
     String token = token(4);
     assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, false, List.of()));
-    assertThatThrownBy(() -> there.settle(token, Costs.of("Login", 1)).toCompletableFuture().join())
+    assertThatThrownBy(
+            () ->
+                there
+                    .settle(token, ReservationsTest::mayUse, Costs.of("Login", 1))
+                    .toCompletableFuture()
+                    .join())
         .hasMessageContaining("the reservation has no limit Login; did you mean \"Logins\"?");
   }
 
@@ -235,9 +273,9 @@ final class ReservationsTest {
         String token = token(4);
         answers.set(answered);
         assertThat(settle(server, token, 1)).isEqualTo(new Settlement(false, true, List.of()));
-        time.advance(Duration.ofSeconds(5));
+        manual.advance(Duration.ofSeconds(5));
         answers.set(Integer.MAX_VALUE);
-        time.advance(Duration.ofMillis(500));
+        manual.advance(Duration.ofMillis(500));
         assertThat(remaining()).isEqualTo(9);
         assertRefused(here, token, Reason.USED);
         assertRefused(there, token, Reason.USED);
@@ -255,10 +293,10 @@ final class ReservationsTest {
     answers.set(1);
     assertThat(settle(here, second, 1).waiting()).isTrue();
     answers.set(0);
-    time.advance(Duration.ofMillis(10_500));
+    manual.advance(Duration.ofMillis(10_500));
     assertThat(lostOnes).hasValue(2);
     answers.set(Integer.MAX_VALUE);
-    time.advance(Duration.ofSeconds(1));
+    manual.advance(Duration.ofSeconds(1));
     assertThat(remaining()).isEqualTo(2);
     assertThat(settle(there, first, 1).settled()).as("its token was not used").isTrue();
     assertRefused(there, second, Reason.USED);
@@ -271,9 +309,117 @@ final class ReservationsTest {
     assertThat(settle(here, token, 1).waiting()).isTrue();
     assertThat(settle(there, token, 2).waiting()).isTrue();
     answers.set(Integer.MAX_VALUE);
-    time.advance(Duration.ofMillis(500));
+    manual.advance(Duration.ofMillis(500));
     assertThat(remaining()).isEqualTo(9);
-    assertThat(lostOnes).as("the second one").hasValue(1);
+    assertThat(lostOnes).as("the second one was used by the first").hasValue(0);
+  }
+
+  @Test
+  void settlementThatWaits_allowsNoOtherUseOfTheToken() {
+    String token = token(4);
+    answers.set(0);
+    assertThat(settle(here, token, 1).waiting()).isTrue();
+    assertThatThrownBy(() -> settle(here, token, 2)).hasCauseInstanceOf(TokenException.class);
+    assertRefused(here, token, Reason.USED);
+    manual.advance(Duration.ofMillis(10_500));
+    answers.set(Integer.MAX_VALUE);
+    assertThat(lostOnes).hasValue(1);
+    assertThat(settle(here, token, 2).settled()).as("the other one is lost").isTrue();
+  }
+
+  @Test
+  void settlementThatWaits_doesNotLapse() {
+    lapses();
+    String token = token(4);
+    manual.advance(LIFE.minusSeconds(2));
+    answers.set(0);
+    assertThat(settle(here, token, 3).waiting()).isTrue();
+    manual.advance(Duration.ofMillis(1_900));
+    manual.advance(Duration.ofSeconds(1));
+    answers.set(Integer.MAX_VALUE);
+    manual.advance(Duration.ofSeconds(1));
+    assertThat(lostOnes).hasValue(0);
+    assertThat(remaining()).isEqualTo(8); // 10 - 3 and one that has refilled
+    assertThat(here.rememberedSize()).isZero();
+  }
+
+  @Test
+  void settlement_whoseMarkIsLost_isCounted() {
+    String token = token(4);
+    answers.set(0);
+    isSure = false;
+    assertThatThrownBy(() -> settle(here, token, 1)).hasCauseInstanceOf(StoreException.class);
+    assertThat(lostOnes).hasValue(1);
+  }
+
+  @Test
+  void settlementsThatWait_whenTheServerStops_areLost() {
+    String token = token(4);
+    answers.set(0);
+    assertThat(settle(here, token, 1).waiting()).isTrue();
+    here.close();
+    assertThat(lostOnes).hasValue(1);
+  }
+
+  @Test
+  void limitThatTheCallerMayNotUse_isNeitherSettledNorCancelled() {
+    String token = token(4);
+    Consumer<String> access =
+        limit -> {
+          throw RefusedException.forbidden(limit, null);
+        };
+    assertThatThrownBy(() -> there.settle(token, access, Costs.of(LOGINS, 9)))
+        .isInstanceOf(RefusedException.class)
+        .hasMessage(LOGINS);
+    assertThatThrownBy(() -> there.cancel(token, access)).isInstanceOf(RefusedException.class);
+    assertThat(remaining()).isEqualTo(6);
+    assertThat(settle(here, token, 5).settled()).isTrue();
+  }
+
+  @Test
+  void reservationsThatLapse_haveOneAlarm() {
+    lapses();
+    for (int i = 0; i < 100; i++) {
+      assertThat(settle(here, token(1), 1).settled()).isTrue();
+      limiter.reset(LOGINS, "a");
+    }
+    assertThat(alarms).hasValue(1);
+    Held sooner = here.reserve(one("a"), Duration.ofMinutes(1)).toCompletableFuture().join();
+    assertThat(sooner.decision().allowed()).isTrue();
+    assertThat(alarms).hasValue(2);
+    manual.advance(Duration.ofMinutes(1));
+    assertThat(remaining()).isEqualTo(10);
+    manual.advance(LIFE);
+    assertThat(alarms).hasValue(2);
+  }
+
+  @Test
+  void reservationThatLapses_butIsRememberedNoMore_isCounted() {
+    lapses();
+    for (int i = 0; early.get() == 0; i++) {
+      var unused = here.reserve(one("b" + i), LIFE).toCompletableFuture().join();
+    }
+    assertThat(here.rememberedSize()).isGreaterThan(Reservations.MOST_REMEMBERED - 200);
+  }
+
+  @Test
+  void settlementThatIsRefused_leavesTheReservationOfAFailureRuleOpen() {
+    Limiter local =
+        Limiter.builder(limits, store).time(time).onFailure(FailureRule.local(1)).build();
+    Reservations server = new Reservations(local, store, KEY, lost, time, Reservations.MOST_MARKS);
+    answers.set(0);
+    String token = server.reserve(one("a"), LIFE).toCompletableFuture().join().token();
+    assertThatThrownBy(() -> server.settle(token, ReservationsTest::mayUse, Costs.of("Login", 1)))
+        .hasMessageContaining("the reservation has no limit Login");
+    assertThat(settle(server, token, 4).parts().get(0).charged()).isEqualTo(4);
+    assertThat(settle(server, token, 4).settled()).isFalse();
+  }
+
+  @Test
+  void token_withAPartThatWasNotCharged_isUnknownToOlderServers() {
+    assertThat(token(1)).startsWith("AQ");
+    limits.replace(Limits.builder(CATALOGUE).unlimited(LOGINS).build());
+    assertThat(token(1)).startsWith("Ag");
   }
 
   private void lapses() {
@@ -285,13 +431,13 @@ final class ReservationsTest {
   void reservation_thatLapses_givesItsTokensBackWhenItExpires() {
     lapses();
     String lapsed = token(4);
-    time.advance(LIFE.minusMillis(1));
+    manual.advance(LIFE.minusMillis(1));
     String later = token(2);
     assertThat(remaining()).isEqualTo(5); // one came back by itself
-    time.advance(Duration.ofMillis(1));
+    manual.advance(Duration.ofMillis(1));
     assertThat(remaining()).isEqualTo(8);
     assertRefused(here, lapsed, Reason.EXPIRED);
-    time.advance(LIFE);
+    manual.advance(LIFE);
     assertThat(remaining()).isEqualTo(10);
     assertRefused(here, later, Reason.EXPIRED);
     assertThat(here.rememberedSize()).isZero();
@@ -305,7 +451,7 @@ final class ReservationsTest {
     assertThat(settle(here, here4, 3).settled()).isTrue();
     assertThat(settle(there, there3, 2).settled()).isTrue();
     assertThat(remaining()).isEqualTo(5);
-    time.advance(LIFE);
+    manual.advance(LIFE);
     assertThat(remaining()).isEqualTo(6);
   }
 
@@ -313,7 +459,7 @@ final class ReservationsTest {
   void reservation_withoutLapse_staysSpent() {
     token(4);
     lapses();
-    time.advance(LIFE);
+    manual.advance(LIFE);
     assertThat(remaining()).isEqualTo(7);
   }
 
@@ -369,7 +515,7 @@ final class ReservationsTest {
   @Test
   void cancel_afterItsTime_isRefused() {
     String token = token(4);
-    time.advance(LIFE);
+    manual.advance(LIFE);
 
     assertRefused(here, token, Reason.EXPIRED);
     assertThat(remaining()).isEqualTo(7); // one came back by itself
@@ -378,7 +524,7 @@ final class ReservationsTest {
   @Test
   void cancel_lastMoment_twice_isRefused() {
     String token = token(4);
-    time.advance(LIFE.minusMillis(1));
+    manual.advance(LIFE.minusMillis(1));
     cancel(there, token);
 
     assertRefused(there, token, Reason.USED);
@@ -387,7 +533,7 @@ final class ReservationsTest {
   @Test
   void cancel_later_givesBackWhatIsNotRefilled() {
     String token = token(4);
-    time.advance(Duration.ofMinutes(9)); // one and a half tokens
+    manual.advance(Duration.ofMinutes(9)); // one and a half tokens
 
     cancel(there, token);
 
@@ -513,19 +659,20 @@ final class ReservationsTest {
   }
 
   @Test
-  void reserve_afterTooManyCancellations_isRefused_untilTheirMarksAreGone() {
+  void marks_refuseNoReservation_andMakeRoomWhenTheyAreGone() {
     Reservations few = new Reservations(limiter, store, KEY, lost, time, 3);
     for (int i = 0; i < 3; i++) {
       cancel(few, few.reserve(one("a"), LIFE).toCompletableFuture().join().token());
     }
-    assertThatThrownBy(() -> few.reserve(one("b"), LIFE))
+    String token = few.reserve(one("a"), LIFE).toCompletableFuture().join().token();
+    assertThatThrownBy(() -> settle(few, token, 2))
         .isInstanceOf(RefusedException.class)
-        .hasMessageStartingWith("too many reservations of Logins were cancelled");
-    assertThat(remaining()).as("nothing was spent").isEqualTo(10);
+        .hasMessageStartingWith("too many reservations were cancelled or settled on this server");
+    assertThat(remaining()).isEqualTo(9);
 
-    time.advance(LIFE.plus(Reservations.CLOCK_SKEW).plusMinutes(1));
+    manual.advance(LIFE.plus(Reservations.CLOCK_SKEW).plusMinutes(1));
 
-    assertThat(few.reserve(one("b"), LIFE).toCompletableFuture().join().token()).isNotNull();
+    cancel(few, few.reserve(one("a"), LIFE).toCompletableFuture().join().token());
   }
 
   @Test
@@ -541,7 +688,8 @@ final class ReservationsTest {
       assertRefused(few, tokens.get(0), Reason.USED);
     }
     cancel(few, tokens.get(1));
-    assertThatThrownBy(() -> few.cancel(tokens.get(2))).isInstanceOf(RefusedException.class);
+    assertThatThrownBy(() -> few.cancel(tokens.get(2), ReservationsTest::mayUse))
+        .isInstanceOf(RefusedException.class);
     assertThat(remaining()).as("the third one stays spent").isEqualTo(9);
   }
 

@@ -102,6 +102,11 @@ class AlertsTest {
               sample("ratelimits_postgres_up", "server='postgres-1'"),
               "1x30 0x30"),
           drill(
+              "MariaDB goes away",
+              "SluiceStoreDown",
+              sample("ratelimits_mariadb_up", "server='mariadb-1'"),
+              "1x30 0x30"),
+          drill(
               "a restart of Redis of half a minute",
               NONE,
               sample("ratelimits_redis_up", "server='redis-1'"),
@@ -276,7 +281,10 @@ class AlertsTest {
       exposed.addAll(names(get(client, TlsFixture.url(service, TlsFixture.HTTP, "/metrics"))));
     }
     for (String store :
-        List.of("redis://127.0.0.1:1/0?timeout=200ms", "jdbc:postgresql://127.0.0.1:1/x")) {
+        List.of(
+            "redis://127.0.0.1:1/0?timeout=200ms",
+            "jdbc:postgresql://127.0.0.1:1/x",
+            "mariadb://127.0.0.1:1/x")) {
       Storage away =
           new Storage(
               StoreAccess.of(store), null, kept.tokenKey(), FailureRule.allow(), Map.of(), true);

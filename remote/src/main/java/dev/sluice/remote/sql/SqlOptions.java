@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote.sql;
+
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.remote.ClientClock;
+import dev.sluice.remote.KeyBytes;
+import dev.sluice.remote.RemoteStore;
+import dev.sluice.remote.StoreContext;
+import dev.sluice.remote.SystemTiming;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options of a store in a database, their ranges and defaults, and how it opens. The builders
+ * hold one: they cannot inherit from it, because this package is not exported to applications.
+ *
+ * <p>Each method that sets an option throws an {@link IllegalArgumentException} for a value out of
+ * its range. Not thread-safe.
+ */
+public final class SqlOptions {
+
+  /** The names in a URL. */
+  public static final List<String> NAMES =
+      List.of("connections", "denials", "failures", "prefix", "probe", "queue", "timeout");
+
+  private static final Duration MILLISECOND = Duration.ofMillis(1);
+  private static final Duration HOUR = Duration.ofHours(1);
+  private static final Duration CONNECT = Duration.ofSeconds(5);
+  private static final int MOST_CONNECTIONS = 16;
+
+  private String name;
+  private int connections = 2;
+  private String prefix = "";
+  private Duration timeout = Duration.ofMillis(500);
+  private Duration denials = Duration.ofSeconds(1);
+  private int queue = 16_384;
+  private int failures = 5;
+  private Duration probe = Duration.ofMillis(500);
+  private @Nullable TimeSource clock;
+  private BucketStore.Observer observer = new BucketStore.Observer() {};
+
+  /**
+   * Returns the defaults.
+   *
+   * @param name of the database, for messages, without a password
+   */
+  public SqlOptions(String name) {
+    this.name = name;
+  }
+
+  public void name(String text) {
+    this.name = text;
+  }
+
+  /** Returns the name of the database. */
+  public String name() {
+    return name;
+  }
+
+  /** Sets how many connections the store uses, from 1 to 16. */
+  public void connections(int number) {
+    require(number >= 1 && number <= MOST_CONNECTIONS, number, "1 to " + MOST_CONNECTIONS);
+    this.connections = number;
+  }
+
+  public void prefix(String text) {
+    this.prefix = text;
+  }
+
+  /** Returns a bucket key as the database has it. */
+  public byte[] key(String key) {
+    return KeyBytes.utf8(prefix + key);
+  }
+
+  /** Sets how long a call may take in all, from 1 ms to an hour. */
+  public void timeout(Duration limit) {
+    requireWithin(limit, MILLISECOND);
+    this.timeout = limit;
+  }
+
+  /** Sets for how long a denial may be answered from memory, up to an hour. */
+  public void denials(Duration most) {
+    requireWithin(most, Duration.ZERO);
+    this.denials = most;
+  }
+
+  /** Sets how many requests may wait, at least 1. */
+  public void queue(int requests) {
+    require(requests >= 1, requests, "at least 1");
+    this.queue = requests;
+  }
+
+  /** Sets how many calls in a row fail before the database is marked down, at least 1. */
+  public void failures(int calls) {
+    require(calls >= 1, calls, "at least 1");
+    this.failures = calls;
+  }
+
+  /** Sets how often a database that is marked down is probed, from 1 ms to an hour. */
+  public void probe(Duration interval) {
+    requireWithin(interval, MILLISECOND);
+    this.probe = interval;
+  }
+
+  public void clock(TimeSource time) {
+    this.clock = time;
+  }
+
+  public void observer(BucketStore.Observer newObserver) {
+    this.observer = newObserver;
+  }
+
+  /** Runs what sets an option of a URL; a mistake in its value names the store and the option. */
+  public void set(SqlUrl.Option option, Runnable setting) {
+    try {
+      setting.run();
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          "store %s: option %s: found \"%s\", expected a whole number"
+              .formatted(name, option.name(), option.value()));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "store %s: option %s: %s".formatted(name, option.name(), e.getMessage()), e);
+    }
+  }
+
+  /** Sets one of {@link #NAMES} as it stands in a URL. */
+  public void set(SqlUrl.Option option) {
+    String value = option.value();
+    set(
+        option,
+        () -> {
+          switch (option.name()) {
+            case "connections" -> connections(Integer.parseInt(value));
+            case "denials" ->
+                denials(value.equals("off") ? Duration.ZERO : GoDuration.parse(value));
+            case "failures" -> failures(Integer.parseInt(value));
+            case "prefix" -> prefix(value);
+            case "probe" -> probe(GoDuration.parse(value));
+            case "queue" -> queue(Integer.parseInt(value));
+            default -> timeout(GoDuration.parse(value));
+          }
+        });
+  }
+
+  private static void requireWithin(Duration time, Duration least) {
+    require(
+        time.compareTo(least) >= 0 && time.compareTo(HOUR) <= 0,
+        GoDuration.format(time),
+        GoDuration.format(least) + " to 1h");
+  }
+
+  private static void require(boolean fits, Object found, String expected) {
+    if (!fits) {
+      throw new IllegalArgumentException("found %s, expected %s".formatted(found, expected));
+    }
+  }
+
+  /**
+   * Opens a store: connects, up to 5 s. If the database is unreachable, opening still succeeds.
+   *
+   * @param kind of the store, for names of threads, logs and metrics
+   * @param how what the log says of the store besides its name
+   * @throws StoreException if the database answers, but cannot hold the buckets
+   */
+  public RemoteStore open(
+      DataSource source, String kind, String how, Function<StoreContext, SqlDialect> dialect) {
+    SystemTiming timing = new SystemTiming(kind);
+    StoreContext context =
+        new StoreContext(
+            new StoreContext.Settings(
+                kind,
+                this::key,
+                timeout,
+                queue,
+                connections,
+                failures,
+                probe,
+                denials,
+                clock == null ? null : new ClientClock(clock, Duration.ZERO)),
+            timing,
+            observer);
+    SqlDatabase database =
+        new SqlDatabase(name, source, dialect.apply(context), connections, context);
+    RemoteStore store = new RemoteStore(name, database, context, timing::close);
+    database.start();
+    boolean connected = store.warmUp(CONNECT.toNanos());
+    String refusal = database.refusal();
+    if (refusal != null) {
+      store.close();
+      throw new StoreException(name + ": " + refusal);
+    }
+    if (connected) {
+      store.rehearse();
+    }
+    store.rehearseTimeOuts();
+    context.log().log(Level.INFO, "{0} holds the buckets{1}", name, how);
+    return store;
+  }
+}

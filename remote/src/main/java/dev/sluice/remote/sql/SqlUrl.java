@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote.sql;
+
+import dev.sluice.internal.text.PercentEncoding;
+import dev.sluice.internal.text.Suggestion;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A database as somebody names it: {@code scheme://user:password@host:port,host/database?option=…}.
+ *
+ * @param rest the part after {@code scheme:}, without the user
+ * @param user decoded
+ * @param password decoded
+ */
+public record SqlUrl(String rest, @Nullable String user, @Nullable String password) {
+
+  private static final Pattern HOSTS =
+      Pattern.compile(
+          "(HOST(:[0-9]+)?)(,HOST(:[0-9]+)?)*".replace("HOST", "([\\w.-]+|\\[[0-9A-Fa-f:.]+])"));
+
+  /**
+   * Reads a URL.
+   *
+   * @param schemes of which it must have one
+   * @throws IllegalArgumentException if it is none, or may have a part of a password where its
+   *     port, path or parameters are; the message may show that password
+   */
+  public static SqlUrl of(String url, List<String> schemes) {
+    URI uri;
+    try {
+      uri = new URI(url);
+    } catch (URISyntaxException e) {
+      throw new IllegalArgumentException(e);
+    }
+    String authority = uri.getRawAuthority();
+    if (!schemes.contains(String.valueOf(uri.getScheme())) || authority == null) {
+      throw new IllegalArgumentException(uri.getScheme());
+    }
+    int at = authority.lastIndexOf('@');
+    String hosts = authority.substring(at + 1);
+    if (!HOSTS.matcher(hosts).matches() || mayHoldPassword(uri, at >= 0, hosts)) {
+      throw new IllegalArgumentException("a password that is cut at its /, ? or #");
+    }
+    String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
+    String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
+    String rest = "//" + hosts + path + query;
+    if (at < 0) {
+      return new SqlUrl(rest, null, null);
+    }
+    String login = authority.substring(0, at);
+    int colon = login.indexOf(':');
+    return new SqlUrl(
+        rest,
+        PercentEncoding.decode(colon < 0 ? login : login.substring(0, colon)),
+        colon < 0 ? null : PercentEncoding.decode(login.substring(colon + 1)));
+  }
+
+  /** Whether what looks like a port, a path or a query may be the rest of a password. */
+  private static boolean mayHoldPassword(URI uri, boolean hasUser, String hosts) {
+    boolean isCut = !hasUser && hosts.contains(":") && !hosts.endsWith("]");
+    return uri.getRawFragment() != null
+        || uri.getRawPath().contains("@")
+        || (isCut && String.valueOf(uri.getRawQuery()).contains("@"));
+  }
+
+  /** Whether a URL has a parameter. */
+  public static boolean says(String url, String parameter) {
+    return url.contains("?" + parameter + "=") || url.contains("&" + parameter + "=");
+  }
+
+  /** An option of a store, decoded. */
+  public record Option(String name, String value) {}
+
+  /** A URL without the options of the store, and these options. */
+  public record Split(String url, List<Option> options) {}
+
+  /**
+   * Takes the options of a store out of a URL, whose other parameters are the driver's.
+   *
+   * @param known the store's options
+   * @param driver a JDBC URL, which finds the driver
+   * @param product the name of the database system, for messages
+   * @throws IllegalArgumentException for an option that nobody knows
+   */
+  public static Split split(String url, List<String> known, String driver, String product) {
+    int question = url.indexOf('?');
+    if (question < 0) {
+      return new Split(url, List.of());
+    }
+    List<Option> own = new ArrayList<>();
+    List<String> drivers = new ArrayList<>();
+    for (String parameter : url.substring(question + 1).split("&", -1)) {
+      int equals = parameter.indexOf('=');
+      String option = equals < 0 ? parameter : parameter.substring(0, equals);
+      if (known.contains(option)) {
+        String value = equals < 0 ? "" : PercentEncoding.decode(parameter.substring(equals + 1));
+        own.add(new Option(option, value));
+      } else {
+        if (!option.isEmpty() && !isDrivers(option, driver)) {
+          boolean isShown = url.indexOf('@', question) < 0;
+          throw unknown(option, isShown, known, product);
+        }
+        drivers.add(parameter);
+      }
+    }
+    String rest = drivers.isEmpty() ? "" : "?" + String.join("&", drivers);
+    return new Split(url.substring(0, question) + rest, own);
+  }
+
+  /**
+   * Returns what to throw for an option that nobody knows.
+   *
+   * @param isShown false if the option may be a part of a password that has a question mark
+   */
+  private static IllegalArgumentException unknown(
+      String option, boolean isShown, List<String> known, String product) {
+    boolean isWord = isShown && option.matches("[A-Za-z]+");
+    return new IllegalArgumentException(
+        "found %s in the URL of the database, expected one of %s or a property of the %s driver%s"
+            .formatted(
+                isWord
+                    ? "the option \"" + option + "\""
+                    : "an unknown option (not shown, as it may be part of a password, where ? is written %3F, & is %26 and @ is %40)",
+                known,
+                product,
+                isWord ? Suggestion.didYouMean(option, known) : ""));
+  }
+
+  private static boolean isDrivers(String option, String driver) {
+    try {
+      return Stream.of(DriverManager.getDriver(driver).getPropertyInfo(driver, new Properties()))
+          .anyMatch(property -> property.name.equals(option));
+    } catch (SQLException e) {
+      throw new IllegalStateException(e); // the driver was found before
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Limits with several quotas over HTTP. */
+final class HttpSeveralQuotasTest {
+
+  private static final List<Quota> QUOTAS =
+      List.of(Quota.per(100, Duration.ofHours(1)), Quota.per(10, Duration.ofSeconds(1)));
+  private static final String CALL = "{\"limit\":\"Calls\",\"id\":\"a\",\"cost\":7}";
+
+  private final BucketStore store = BucketStore.inMemory(new ManualTime());
+  private final TestServer server = new TestServer(limits(), store);
+  private final OpenApiDocument document =
+      new OpenApiDocument(TestServer.json(server.get("/openapi.json")));
+
+  private static Limits limits() {
+    LimitName calls = LimitName.builder("Calls").build();
+    List<Quota> slow =
+        List.of(Quota.per(5, Duration.ofDays(1)), Quota.per(1, Duration.ofMinutes(1)));
+    return Limits.builder(Catalogue.of(calls))
+        .limit("Calls", QUOTAS)
+        .override(new LimitOverride(calls, "slow", slow, "", "", null))
+        .build();
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+    store.close();
+  }
+
+  private JsonNode asDescribed(String schema, HttpResponse<String> answer) {
+    JsonNode json = TestServer.json(answer);
+    JsonNode described = document.json().at("/components/schemas/" + schema);
+    assertThat(document.faults(described, json)).isEmpty();
+    return json;
+  }
+
+  @Test
+  void spend_answersWithTheStrictest_andWithEach() {
+    JsonNode first = asDescribed("Decision", server.post("/v1/spend", CALL));
+    assertThat(first.get("burst").longValue()).isEqualTo(10);
+    assertThat(first.get("remaining").longValue()).isEqualTo(3);
+    assertThat(first.get("bucketKey").textValue()).isEqualTo("Calls:a");
+    assertThat(first.get("quotas").get(0).toString())
+        .isEqualTo(
+            "{\"allowed\":true,\"burst\":100,\"count\":100,\"period\":\"1h0m0s\",\"periodSeconds\":3600,\"remaining\":93,\"retryInNanos\":0,\"retryInSeconds\":0,\"resetInNanos\":252000000000,\"resetInSeconds\":252}");
+    JsonNode denied = asDescribed("Decision", server.post("/v1/spend", CALL));
+    assertThat(denied.get("allowed").booleanValue()).isFalse();
+    assertThat(denied.get("quotas").get(0).get("remaining").longValue()).isEqualTo(93);
+    assertThat(denied.get("quotas").get(1).get("retryInNanos").longValue()).isEqualTo(400_000_000);
+    JsonNode slow =
+        asDescribed("Decision", server.post("/v1/check", "{\"limit\":\"Calls\",\"id\":\"slow\"}"));
+    assertThat(slow.get("quotas").get(1).get("period").textValue()).isEqualTo("1m0s");
+    JsonNode batch =
+        TestServer.json(server.post("/v1/check", "{\"transactions\":[%s]}".formatted(CALL)));
+    assertThat(batch.get("decisions").get(0).get("quotas")).hasSize(2);
+  }
+
+  @Test
+  void cost_thatDoesNotFit_isABadRequest() {
+    HttpResponse<String> above =
+        server.post("/v1/spend", "{\"limit\":\"Calls\",\"id\":\"a\",\"cost\":11}");
+    assertThat(above.statusCode()).isEqualTo(400);
+    assertThat(above.body()).contains("exceeds the burst (10) of the quota with the period 1s");
+    HttpResponse<String> upTo =
+        server.post("/v1/spend", "{\"limit\":\"Calls\",\"id\":\"a\",\"cost\":5,\"upTo\":true}");
+    assertThat(upTo.statusCode()).isEqualTo(400);
+    assertThat(upTo.body()).contains("Calls has several quotas");
+  }
+
+  @Test
+  void limitsAndOverrides_listAllQuotas() {
+    JsonNode limit = asDescribed("Limit", server.get("/v1/limits/Calls"));
+    assertThat(limit.get("burst").longValue()).isEqualTo(100);
+    assertThat(limit.get("quotas")).hasSize(2);
+    JsonNode slow = asDescribed("Override", server.get("/v1/admin/overrides/Calls/slow"));
+    assertThat(slow.get("quotas").get(1).get("burst").longValue()).isEqualTo(1);
+  }
+
+  @Test
+  void reservation_isCancelledAndSettled_onEachBucket() {
+    HttpResponse<String> cancelled =
+        server.send(
+            "POST", "/v1/reservations/" + token() + "/cancel", BodyPublishers.noBody(), null);
+    assertThat(cancelled.body()).isEqualTo("{\"cancelled\":true}");
+    assertThat(bucket().get("quotas").findValuesAsText("remaining")).containsExactly("100", "10");
+    JsonNode settled =
+        asDescribed(
+            "Settlement",
+            server.post("/v1/reservations/" + token() + "/settle", "{\"costs\":{\"Calls\":9}}"));
+    assertThat(settled.get("limits").findValuesAsText("period")).containsExactly("1h0m0s", "1s");
+    assertThat(bucket().get("quotas").findValuesAsText("remaining")).containsExactly("91", "1");
+  }
+
+  private String token() {
+    return TestServer.json(server.post("/v1/reservations", CALL)).get("token").textValue();
+  }
+
+  private JsonNode bucket() {
+    return TestServer.json(server.get("/v1/limits/Calls/buckets/a"));
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.servlet;
+
+import static dev.sluice.servlet.Limiters.remaining;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.Limiter;
+import dev.sluice.Reservation.Estimate;
+import dev.sluice.testkit.ManualTime;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A rule that estimates 10 of 30 tokens, and servlets that set a true cost. */
+@Tag("slow")
+@ParameterizedClass
+@EnumSource(Container.class)
+class EstimateTest {
+
+  private final Limiter limiter = Limiters.on(new ManualTime());
+  private final WebServer web;
+
+  EstimateTest(Container container) {
+    this.web = container.server().servlet("/chat", new Chat());
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    web.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "how=sync&cost=4, 26",
+    "how=sync&cost=25, 5",
+    "how=sync, 20",
+    "how=throw&cost=4, 26",
+    "how=async&cost=4, 26",
+    "how=async&cost=25, 5",
+    "how=async, 20",
+  })
+  void trueCost_isChargedAtTheEndOfTheResponse(String query, long left) throws Exception {
+    Estimate tokens = Estimate.mean(1, 10);
+    Rule rule =
+        Rule.on("/chat")
+            .limit("FailedPerAddress", VaryBy.clientAddress())
+            .estimate(request -> tokens.of("model"))
+            .build();
+    web.filter(RateLimitFilter.builder(limiter), rule).start();
+
+    var unused = web.get("/chat?" + query);
+
+    await()
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> remaining(limiter, "FailedPerAddress", "127.0.0.1") == left);
+  }
+
+  /** Streams an answer, and sets its cost at the end. */
+  private static final class Chat extends HttpServlet {
+    @Override
+    protected void service(HttpServletRequest request, HttpServletResponse response)
+        throws IOException {
+      switch (request.getParameter("how")) {
+        case "async" -> {
+          AsyncContext async = request.startAsync();
+          new Thread(() -> stream(async, request, response)).start();
+        }
+        case "throw" -> {
+          setCost(request);
+          throw new IllegalStateException("crashed, as the test wants");
+        }
+        default -> {
+          response.getWriter().println("token");
+          response.flushBuffer();
+          setCost(request);
+        }
+      }
+    }
+
+    private static void stream(
+        AsyncContext async, HttpServletRequest request, HttpServletResponse response) {
+      try {
+        response.getWriter().println("token");
+        response.flushBuffer();
+      } catch (IOException e) {
+        throw new AssertionError(e);
+      }
+      setCost(request);
+      async.complete();
+    }
+
+    private static void setCost(HttpServletRequest request) {
+      String cost = request.getParameter("cost");
+      if (cost != null) {
+        RateLimitFilter.cost(request, Long.parseLong(cost));
+      }
+    }
+  }
+}

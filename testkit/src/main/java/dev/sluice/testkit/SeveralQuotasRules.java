@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.testkit;
+
+import static dev.sluice.testkit.Bench.A;
+import static dev.sluice.testkit.Bench.ID;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Decision;
+import dev.sluice.Reservation;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.testkit.ReferenceBuckets.Answer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Rules of a limit with several quotas: it is as a batch of limits with one quota each. */
+interface SeveralQuotasRules extends DrivenStores {
+
+  LimitName SEVERAL = LimitName.builder("Several").id(IdFormat.string()).build();
+
+  private static Transaction on(List<Quota> quotas, long cost) {
+    return Transaction.of(SEVERAL, quotas, ID).withCost(cost);
+  }
+
+  /** Returns the same on limits with one quota each. */
+  private static List<Transaction> oneEach(List<Quota> quotas, long cost) {
+    return IntStream.range(0, quotas.size())
+        .mapToObj(
+            i -> {
+              LimitName name = LimitName.builder("One" + i).id(IdFormat.string()).build();
+              return Transaction.of(name, quotas.get(i), ID).withCost(cost);
+            })
+        .toList();
+  }
+
+  private static List<Quota> quotas(RandomHistory history) {
+    List<Quota> quotas = new ArrayList<>();
+    while (quotas.size() < 2 || (quotas.size() < Quota.MOST_OF_A_LIMIT && history.chance(2))) {
+      Quota next = history.quota();
+      if (quotas.stream().noneMatch(one -> one.period().equals(next.period()))) {
+        quotas.add(next);
+      }
+    }
+    return Quota.ofOneLimit(quotas);
+  }
+
+  @Test
+  default void severalQuotas_anyHistory_areAnsweredAsABatchOfOneEach() {
+    Seeds.run(
+        histories(),
+        random -> {
+          RandomHistory history = new RandomHistory(random);
+          List<Quota> quotas = quotas(history);
+          long least = quotas.stream().mapToLong(Quota::burst).min().orElseThrow();
+          Quota small = Quota.per(least, Duration.ofSeconds(1));
+          try (Bench bench = Bench.tenPerSecond(this)) {
+            ReferenceBuckets reference = new ReferenceBuckets(bench.time);
+            for (int step = 0; step < 40; step++) {
+              Quota some = quotas.get(history.oneOutOf(quotas.size()));
+              bench.time.advanceNanos(history.stepNanos(some));
+              long cost = history.cost(small);
+              List<Transaction> asked = new ArrayList<>(List.of(on(quotas, cost)));
+              List<Transaction> expected = new ArrayList<>(oneEach(quotas, cost));
+              if (history.chance(3)) {
+                asked.add(bench.on(A, 5));
+                expected.add(bench.on(A, 5));
+              }
+              actOnBoth(bench, reference, asked, expected, history.oneOutOf(8));
+            }
+          }
+        });
+  }
+
+  private static void actOnBoth(
+      Bench bench,
+      ReferenceBuckets reference,
+      List<Transaction> asked,
+      List<Transaction> expected,
+      int act) {
+    switch (act) {
+      case 0 -> assertSame(bench.limiter.check(asked), reference.check(expected));
+      case 1, 2 -> assertSame(bench.limiter.refund(asked), reference.refund(expected));
+      case 3 -> {
+        bench.limiter.reset(asked);
+        reference.reset(expected);
+      }
+      default -> {
+        Decision spent = bench.limiter.spend(asked);
+        assertSame(spent, reference.spend(expected));
+        if (spent.denied()) { // waits until a store over several servers has given back its parts
+          var unused = bench.limiter.check(asked);
+        }
+      }
+    }
+  }
+
+  private static void assertSame(Decision decision, List<Answer> expected) {
+    List<Answer> found = new ArrayList<>();
+    for (Decision part : decision.parts()) {
+      List<Decision> quotas = part.quotas();
+      found.addAll((quotas.isEmpty() ? List.of(part) : quotas).stream().map(Answer::of).toList());
+      if (!quotas.isEmpty()) {
+        assertThat(quotas.stream().map(Answer::of)).contains(Answer.of(part));
+        Quota quota = part.transaction() == null ? null : part.transaction().quota();
+        assertThat(part.remaining()).isLessThanOrEqualTo(quota == null ? 0 : quota.burst());
+      }
+    }
+    assertThat(found).isEqualTo(expected);
+  }
+
+  @Test
+  default void severalQuotas_reservedAndCancelled_areFull() {
+    List<Quota> quotas =
+        List.of(Quota.per(100, Duration.ofHours(1)), Quota.per(10, Duration.ofSeconds(1)));
+    try (Bench bench = Bench.tenPerSecond(this)) {
+      Transaction call = on(quotas, 7);
+      Reservation reserved = bench.limiter.reserve(call);
+      assertThat(bench.limiter.spend(call).denied()).isTrue();
+      reserved.cancel();
+      assertThat(bench.limiter.check(call.withCost(0)).quotas())
+          .extracting(Decision::remaining)
+          .containsExactly(100L, 10L);
+    }
+  }
+}

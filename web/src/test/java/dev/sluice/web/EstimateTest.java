@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.web;
+
+import static dev.sluice.web.Limiters.remaining;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Limiter;
+import dev.sluice.Reservation.Estimate;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Rules with an estimated cost, on a bucket of 30 tokens. */
+class EstimateTest {
+
+  private final Limiter limiter = Limiters.limiter();
+
+  private static Rule.Builder estimated(long tokens) {
+    Estimate estimate = Estimate.mean(1, tokens); // its first answer is the upper bound
+    return Rule.on("/**")
+        .limit("FailedPerAddress", VaryBy.clientAddress())
+        .estimate(request -> estimate.of("model"));
+  }
+
+  private Admission admit(Rule.Builder... rules) {
+    RequestLimiter.Builder requests = RequestLimiter.builder(limiter);
+    for (Rule.Builder rule : rules) {
+      requests.rule(rule.build());
+    }
+    return requests.build().admit(WebRequest.builder("GET", "/chat").peer("192.0.2.7").build());
+  }
+
+  private long left() {
+    return remaining(limiter, "FailedPerAddress", "192.0.2.7");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"10, 4, 26", "10, 25, 5", "10, 40, 0", "90, 4, 26"})
+  void trueCost_replacesTheEstimateAtTheEnd(long estimate, long cost, long left) {
+    Admission admission = admit(estimated(estimate));
+    admission.cost(cost);
+    assertThat(left()).as("before the end").isEqualTo(30 - Math.min(estimate, 30));
+
+    admission.settle(200);
+
+    assertThat(left()).isEqualTo(left);
+  }
+
+  @Test
+  void noTrueCost_leavesTheEstimateSpent() {
+    admit(estimated(10)).settle(200);
+
+    assertThat(left()).isEqualTo(20);
+  }
+
+  @Test
+  void trueCostAfterTheEnd_isChargedOnce_alsoIfTheClientHadLeft() {
+    Admission ended = admit(estimated(10));
+    ended.settle(200);
+    ended.cost(1);
+    ended.cost(9);
+    assertThat(left()).isEqualTo(29);
+
+    Admission left = admit(estimated(10));
+    left.leaveSpent();
+    assertThat(left()).isEqualTo(19);
+    left.cost(2);
+    left.settle(200);
+
+    assertThat(left()).isEqualTo(27);
+  }
+
+  @Test
+  void lastTrueCostBeforeTheEnd_counts_alsoIfTheClientLeaves() {
+    Admission admission = admit(estimated(10));
+    admission.cost(1);
+    admission.cost(3);
+
+    admission.leaveSpent();
+
+    assertThat(left()).isEqualTo(27);
+  }
+
+  @Test
+  void statusThatDoesNotCount_isFree_withOrWithoutATrueCost() {
+    Admission known = admit(estimated(10).countAllBut(503));
+    known.cost(4);
+    known.settle(503);
+    Admission unknown = admit(estimated(10).countAllBut(503));
+    unknown.settle(503);
+
+    assertThat(left()).isEqualTo(30);
+  }
+
+  @Test
+  void fixedCostOfAnotherRule_isTheLeast() {
+    Rule.Builder fixed = Rule.on("/**").limit("FailedPerAddress", VaryBy.clientAddress()).cost(5);
+
+    Admission low = admit(fixed, estimated(10));
+    low.cost(2);
+    low.settle(200);
+    assertThat(left()).isEqualTo(25);
+
+    Admission high = admit(estimated(10), fixed);
+    high.cost(7);
+    high.settle(200);
+    assertThat(left()).isEqualTo(18);
+  }
+
+  @Test
+  void estimate_learnsTheTrueCosts() {
+    Rule.Builder rule = estimated(10);
+    for (int i = 0; i < 20; i++) {
+      Admission admission = admit(rule);
+      admission.cost(1);
+      admission.settle(200);
+    }
+    assertThat(left()).isEqualTo(10);
+
+    var unused = admit(rule);
+
+    assertThat(left()).isEqualTo(9);
+  }
+
+  @Test
+  void shadowRule_settlesItsOwnBucket() {
+    Admission admission = admit(estimated(10).shadow());
+    admission.cost(4);
+
+    admission.settle(200);
+
+    assertThat(left()).isEqualTo(30);
+    assertThat(Limiters.remainingInShadow(limiter, "FailedPerAddress", "192.0.2.7")).isEqualTo(26);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0", "-1"})
+  void trueCostBelowOne_isRefused_asAReportMayBeUnreadable(long cost) {
+    Admission admission = admit(estimated(10));
+
+    assertThatThrownBy(() -> admission.cost(cost))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("cost: found " + cost + ", expected 1 or more");
+    admission.settle(200);
+    assertThat(left()).isEqualTo(20);
+  }
+
+  @Test
+  void rule_saysThatItsCostIsEstimated() {
+    assertThat(estimated(10).build())
+        .hasToString(
+            "rule /**: spends an estimated cost of FailedPerAddress by the client's address");
+  }
+}
