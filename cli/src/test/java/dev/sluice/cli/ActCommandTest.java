@@ -627,6 +627,7 @@ final class ActCommandTest {
             .part(
                 new HttpPart(
                     limiter,
+                    store,
                     new Reservations(limiter, store, TokenKey.random()),
                     store::ping,
                     AuditLog.none(),

@@ -6,6 +6,7 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -166,6 +167,19 @@ public interface BucketStore extends AutoCloseable {
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();
+  }
+
+  /**
+   * Returns keys of buckets that the store keeps, for a look at many buckets. Reads them in small
+   * steps, so that decisions do not wait, and stops after a few seconds. Blocks for all steps.
+   *
+   * @param most the most keys to return
+   * @return different keys in no order, perhaps also some of full buckets and of other programs;
+   *     empty if the store cannot list its keys
+   * @throws StoreException if the keys could not be read
+   */
+  default Optional<List<String>> someKeys(int most) {
+    return Optional.empty();
   }
 
   /** Releases the store's resources. A second call does nothing. */

@@ -20,7 +20,7 @@ final class BucketSchema {
   private static final String LEAST_RIGHTS =
       """
 
-      -- The role may decide by the database's clock, and nothing else.
+      -- The role may decide by the database's clock and list the keys, and nothing else.
       GRANT USAGE ON SCHEMA ${schema} TO ${role};
       GRANT EXECUTE ON FUNCTION
         ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
@@ -28,6 +28,7 @@ final class BucketSchema {
         ${schema}.sluice_read_v1(bytea[]),
         ${schema}.sluice_clean_v1(bytea, int)
       TO ${role};
+      GRANT SELECT (key) ON TABLE ${schema}.sluice_bucket TO ${role};
       """;
 
   private BucketSchema() {}

@@ -5,6 +5,7 @@ import dev.sluice.remote.RemoteStore;
 import dev.sluice.store.BucketStore;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 import javax.sql.DataSource;
@@ -35,9 +36,11 @@ import org.jspecify.annotations.Nullable;
 public final class PostgresStore implements BucketStore {
 
   private final RemoteStore remote;
+  private final KeyScan scan;
 
-  PostgresStore(RemoteStore remote) {
+  PostgresStore(RemoteStore remote, KeyScan scan) {
     this.remote = remote;
+    this.scan = scan;
   }
 
   /**
@@ -130,6 +133,12 @@ public final class PostgresStore implements BucketStore {
   @Override
   public void ping() {
     remote.ping();
+  }
+
+  /** Reads the keys in their order, on a connection of its own. */
+  @Override
+  public Optional<List<String>> someKeys(int most) {
+    return Optional.of(scan.keys(most));
   }
 
   /**

@@ -244,6 +244,7 @@ public final class PostgresStoreBuilder {
             source,
             "postgres",
             ", with the durability " + durability,
-            context -> new PostgresDialect(durability, context)));
+            context -> new PostgresDialect(durability, context)),
+        new KeyScan(options.name(), source, options.key("")));
   }
 }

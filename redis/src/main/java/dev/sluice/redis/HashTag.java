@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The part of a bucket key that decides on its server, in a Cluster and on a ring.
  *
@@ -32,6 +34,19 @@ public enum HashTag {
         yield braced(key, end < 0 ? key.length() : end);
       }
     };
+  }
+
+  /** Returns the key of which {@link #apply} made a text; null if it made no such text. */
+  @Nullable String undo(String text) {
+    int start = text.indexOf(':') + 1;
+    boolean tagged = this != NONE && start > 0 && text.startsWith("{", start);
+    int colon = this == ACCOUNT ? text.indexOf(':', start) : -1;
+    int end = (colon < 0 ? text.length() : colon) - 1;
+    String key =
+        tagged && end > start
+            ? text.substring(0, start) + text.substring(start + 1, end) + text.substring(end + 1)
+            : text;
+    return apply(key).equals(text) ? key : null;
   }
 
   /** Two keys never become one: the first colon is left of the braces, where there is no other. */

@@ -2,7 +2,9 @@
 package dev.sluice.redis;
 
 import dev.sluice.remote.KeyBytes;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Bucket keys as Redis has them: a prefix, the key with its tag, in UTF-8. Immutable, thread-safe.
@@ -14,6 +16,12 @@ record Keys(String prefix, HashTag tag) {
 
   byte[] bytes(String key) {
     return KeyBytes.utf8(prefix + tag.apply(key));
+  }
+
+  /** Returns the bucket key of a key in Redis; null if it is not one of these. */
+  @Nullable String text(byte[] key) {
+    String text = new String(key, StandardCharsets.UTF_8);
+    return text.startsWith(prefix) ? tag.undo(text.substring(prefix.length())) : null;
   }
 
   /**

@@ -235,11 +235,16 @@ final class RedisOptions {
   }
 
   /** Returns what the store needs besides its servers. */
-  StoreContext.Settings settings() {
+  /** Returns how bucket keys are written. */
+  Keys keys() {
     String prefix = find(PREFIX);
+    return new Keys(prefix == null ? "" : prefix, get(TAG));
+  }
+
+  StoreContext.Settings settings() {
     return new StoreContext.Settings(
         "redis",
-        new Keys(prefix == null ? "" : prefix, get(TAG))::bytes,
+        keys()::bytes,
         get(TIMEOUT),
         get(QUEUE),
         MAX_CALLS,

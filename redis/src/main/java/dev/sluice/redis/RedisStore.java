@@ -5,8 +5,10 @@ import dev.sluice.remote.RemoteStore;
 import dev.sluice.store.BucketStore;
 import java.net.URI;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
+import java.util.function.IntFunction;
 
 /**
  * A store for several processes that keeps buckets in Redis or Valkey. A script decides inside the
@@ -34,9 +36,16 @@ import java.util.concurrent.CompletionStage;
 public final class RedisStore implements BucketStore {
 
   private final RemoteStore remote;
+  private final IntFunction<Optional<List<String>>> scan;
 
-  RedisStore(RemoteStore remote) {
+  /**
+   * Makes a store.
+   *
+   * @param scan returns up to a number of keys, if it can
+   */
+  RedisStore(RemoteStore remote, IntFunction<Optional<List<String>>> scan) {
     this.remote = remote;
+    this.scan = scan;
   }
 
   /**
@@ -125,6 +134,12 @@ public final class RedisStore implements BucketStore {
   @Override
   public void ping() {
     remote.ping();
+  }
+
+  /** Uses {@code SCAN}, on connections of its own. */
+  @Override
+  public Optional<List<String>> someKeys(int most) {
+    return scan.apply(most);
   }
 
   /**

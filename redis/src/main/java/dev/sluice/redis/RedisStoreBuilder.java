@@ -333,14 +333,14 @@ public final class RedisStoreBuilder {
       store.rehearse();
     }
     store.rehearseTimeOuts(); // also where no server is there: the first call may time out then
-    return new RedisStore(store);
+    return new RedisStore(store, most -> Optional.of(KeyScan.keys(uri, options, most)));
   }
 
   /** Opens a store with given connections and timing, for simulators and tests. */
   RedisStore open(Timing timing, Connector connector, Runnable release) {
     RemoteStore store = store(timing, connector, release);
     store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos());
-    return new RedisStore(store);
+    return new RedisStore(store, most -> Optional.empty());
   }
 
   private RemoteStore store(Timing timing, Connector connector, Runnable release) {

@@ -53,6 +53,18 @@ class KeysTest {
   }
 
   @Test
+  void text_isTheInverseOfBytes_andNullForOtherKeys() {
+    for (HashTag tag : HashTag.values()) {
+      Keys keys = new Keys("app:", tag);
+      for (String key : List.of("3:17", "3:", "x", "4:17:a:b", "4:{17}", "4:a}:b", "4::b", "4:ü")) {
+        assertThat(keys.text(keys.bytes(key))).as("%s of %s", tag, key).isEqualTo(key);
+      }
+      assertThat(keys.text("other:3:17".getBytes(UTF_8))).isNull();
+    }
+    assertThat(new Keys("", HashTag.ID).text("3:17".getBytes(UTF_8))).isNull();
+  }
+
+  @Test
   void bytes_ofAnyPrefixAndKey_areUtf8() {
     Keys keys = new Keys("app:", HashTag.ID);
     for (String id : List.of("17", "ü", "€", "\uD83D\uDE00", "a\uD83D\uDE00b", "\uD83D\uDE00")) {

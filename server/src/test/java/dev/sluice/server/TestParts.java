@@ -18,6 +18,7 @@ public final class TestParts {
   public static HttpPart http(Limiter limiter, BucketStore store) {
     return new HttpPart(
         limiter,
+        store,
         new Reservations(limiter, store, TokenKey.random()),
         store::ping,
         AuditLog.none(),

@@ -74,6 +74,11 @@ public final class SqlOptions {
     this.prefix = text;
   }
 
+  /** Returns a bucket key as the database has it. */
+  public byte[] key(String key) {
+    return KeyBytes.utf8(prefix + key);
+  }
+
   /** Sets how long a call may take in all, from 1 ms to an hour. */
   public void timeout(Duration limit) {
     requireWithin(limit, MILLISECOND);
@@ -172,7 +177,7 @@ public final class SqlOptions {
         new StoreContext(
             new StoreContext.Settings(
                 kind,
-                key -> KeyBytes.utf8(prefix + key),
+                this::key,
                 timeout,
                 queue,
                 connections,

@@ -63,6 +63,7 @@ public final class HttpPart implements Part {
   private static final int MAX_WAITING_RELOADS = 100;
 
   private final Limiter limiter;
+  private final BucketStore store;
   private final Reservations reservations;
   private final Runnable ready;
   private final AuditLog audit;
@@ -74,6 +75,7 @@ public final class HttpPart implements Part {
    * Makes the door.
    *
    * @param limiter the limiter that decides
+   * @param store its store, for a dry run of a reload
    * @param reservations the reservations of the same limiter
    * @param ready throws a {@link NotReadyException} or a {@link dev.sluice.store.StoreException} if
    *     the server cannot decide now; may block
@@ -83,12 +85,14 @@ public final class HttpPart implements Part {
    */
   public HttpPart(
       Limiter limiter,
+      BucketStore store,
       Reservations reservations,
       Runnable ready,
       AuditLog audit,
       Generations generations,
       Denials denials) {
     this.limiter = limiter;
+    this.store = store;
     this.reservations = reservations;
     this.ready = ready;
     this.audit = audit;
@@ -124,7 +128,7 @@ public final class HttpPart implements Part {
     new Endpoint(
             "/v1/admin/reload",
             ADMIN,
-            new ReloadResource(generations, audit, reloads, limiter, denials))
+            new ReloadResource(generations, audit, reloads, limiter, store, denials))
         .act("reload")
         .addTo(server);
     new Endpoint("/v1/admin/rollback", ADMIN, new RollbackResource(generations, audit, reloads))

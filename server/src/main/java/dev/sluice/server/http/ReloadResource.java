@@ -10,7 +10,9 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
@@ -26,22 +28,32 @@ import dev.sluice.server.base.Generations.Watched;
 import dev.sluice.server.http.LimitResource.GenerationJson;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.stats.Denials;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * {@code POST /v1/admin/reload}: reads all watched files, and the saved overrides and penalties.
@@ -58,20 +70,28 @@ class ReloadResource extends Resource {
   private final Executor reloads;
   private final String act;
   private final String parameter;
-  private Function<Limits, String> effect = next -> "";
+  private BiFunction<Limits, Caller, String> effect = (next, caller) -> "";
 
   /**
    * Makes the resource.
    *
    * @param reloads runs the reload, which may block
    * @param limiter looks at the buckets of ids, for a dry run
+   * @param store lists the buckets, for a dry run
    * @param denials has the ids that were denied last, if they are kept
    */
   ReloadResource(
-      Generations generations, AuditLog audit, Executor reloads, Limiter limiter, Denials denials) {
+      Generations generations,
+      AuditLog audit,
+      Executor reloads,
+      Limiter limiter,
+      BucketStore store,
+      Denials denials) {
     this(generations, audit, reloads, "reload", DRY_RUN);
     this.effect =
-        next -> new DryRunEffect(limiter, denials).of(inForce(generations.of(Kind.LIMITS)), next);
+        (next, caller) ->
+            new DryRunEffect(limiter, store, denials, caller)
+                .of(inForce(generations.of(Kind.LIMITS)), next);
   }
 
   private ReloadResource(
@@ -132,7 +152,7 @@ class ReloadResource extends Resource {
           Limits next = files.read();
           if (kind == Kind.LIMITS) {
             changes.addAll(LimitsDiff.between(inForce(watched), next));
-            said[0] = effect.apply(next);
+            said[0] = effect.apply(next, caller);
           }
         } catch (LimitFilesException e) {
           e.problems().stream().map(Problem::toString).forEach(mistakes::add);
@@ -162,30 +182,141 @@ class ReloadResource extends Resource {
   }
 
   /** The ids that would be denied at once by other limits. Blocks on the store. */
-  private record DryRunEffect(Limiter limiter, Denials denials) {
+  private record DryRunEffect(Limiter limiter, BucketStore store, Denials denials, Caller caller) {
+
+    private static final Logger log = LoggerFactory.getLogger(DryRunEffect.class);
 
     /** How many buckets are read in one call of the store. */
     private static final int STEP = 100;
 
-    /** Returns a sentence about the ids that were denied last. */
+    private static final int MOST_KEYS = 100_000;
+    private static final int MOST_NAMED = 10;
+    private static final long LONGEST_NANOS = 4_000_000_000L;
+
+    /** Returns sentences about the ids that were denied last, and about the store's buckets. */
     String of(Limits deployed, Limits next) {
-      if (!denials.keepsLast()) {
-        return "which ids would be denied is not known; start the server with --top-denied";
-      }
       Limits with = next.withOverrides(setAtRunTime(deployed, next));
-      Map<String, Transaction> now = new LinkedHashMap<>();
-      Map<String, Transaction> then = new LinkedHashMap<>();
+      return ofLastDenied(with) + "; " + ofStored(with);
+    }
+
+    private String ofLastDenied(Limits with) {
+      if (!denials.keepsLast()) {
+        return "ids denied last are not kept; start the server with --top-denied";
+      }
+      Map<String, Asked> last = new LinkedHashMap<>();
       denials.forEachLast(
-          (limit, id) -> {
-            put(limiter.limits().get(), limit, id, now);
-            put(with, limit, id, then);
-          });
+          (limit, id) ->
+              last.put(limit + ' ' + id, Asked.of(limiter.limits().get(), with, limit, id)));
       try {
+        Counts counts = count(List.copyOf(last.values()));
         return "of %s ids denied last, %s are denied now, and %s would be"
-            .formatted(now.size(), denied(now.values()), denied(then.values()));
+            .formatted(counts.looked, counts.now, counts.then);
       } catch (CompletionException e) {
         return "which ids would be denied is not known: the store does not answer";
       }
+    }
+
+    private String ofStored(Limits with) {
+      try {
+        Optional<List<String>> keys = store.someKeys(MOST_KEYS);
+        if (keys.isEmpty()) {
+          return "this store cannot list its buckets, so other ids were not looked at";
+        }
+        Counts counts = count(asked(keys.get(), with));
+        return "of %s buckets looked at in the store, %s deny now, and %s would%s"
+            .formatted(
+                counts.looked,
+                counts.now,
+                counts.then,
+                counts.fresh.isEmpty() || !caller.mayUseAll()
+                    ? ""
+                    : ", newly " + String.join(", ", counts.fresh));
+      } catch (StoreException | CompletionException e) {
+        log.warn("a dry run could not look at the store's buckets: {}", e.getMessage());
+        return "the store's buckets could not be looked at; the server's log has the cause";
+      }
+    }
+
+    /** Finds limits and ids of keys. Ignores keys of other programs, and of limits in shadow. */
+    private List<Asked> asked(List<String> keys, Limits with) {
+      Limits current = limiter.limits().get();
+      Map<String, LimitName> byStart = new HashMap<>();
+      current.configured().forEach(name -> byStart.put(name.bucketKey(""), name));
+      List<Asked> all = new ArrayList<>();
+      for (String key : keys) {
+        LimitName name = byStart.get(key.substring(0, key.indexOf(':') + 1));
+        if (name != null) {
+          try {
+            all.add(Asked.of(current, with, name.name(), name.idOf(key)));
+          } catch (IllegalArgumentException e) {
+            // The key has no valid id: another program wrote it.
+          }
+        }
+      }
+      return all;
+    }
+
+    /** The decision on one more request of an id, by the limits now and by the next ones. */
+    private record Asked(@Nullable Transaction now, @Nullable Transaction then) {
+
+      static Asked of(Limits current, Limits next, String limit, String id) {
+        return new Asked(limited(current, limit, id), limited(next, limit, id));
+      }
+
+      /** Returns null if the id is not limited, so that nothing denies it. */
+      private static @Nullable Transaction limited(Limits limits, String limit, String id) {
+        try {
+          Transaction one = Transaction.of(limits, limit, id);
+          return one.quota() == null ? null : one;
+        } catch (InvalidRequestException e) {
+          return null; // the limit is gone or has other ids
+        }
+      }
+    }
+
+    private record Counts(int looked, int now, int then, List<String> fresh) {}
+
+    /** Looks at ids step by step, and stops after a few seconds. */
+    private Counts count(List<Asked> all) {
+      long startNanos = System.nanoTime();
+      int looked = 0;
+      int now = 0;
+      int then = 0;
+      List<String> fresh = new ArrayList<>();
+      while (looked < all.size() && System.nanoTime() - startNanos < LONGEST_NANOS) {
+        List<Asked> step = all.subList(looked, Math.min(all.size(), looked + STEP));
+        Set<Transaction> deniedNow = denied(step.stream().map(Asked::now));
+        Set<Transaction> deniedThen = denied(step.stream().map(Asked::then));
+        now += deniedNow.size();
+        then += deniedThen.size();
+        for (Asked one : step) {
+          if (one.then != null
+              && deniedThen.contains(one.then)
+              && !(one.now != null && deniedNow.contains(one.now))
+              && fresh.size() <= MOST_NAMED) {
+            fresh.add(
+                fresh.size() == MOST_NAMED
+                    ? "…"
+                    : "%s of %s".formatted(one.then.name(), SafeText.printable(one.then.id())));
+          }
+        }
+        looked += step.size();
+      }
+      return new Counts(looked, now, then, fresh);
+    }
+
+    private Set<Transaction> denied(Stream<@Nullable Transaction> step) {
+      List<Transaction> limited = step.filter(Objects::nonNull).toList();
+      Set<Transaction> denied = Collections.newSetFromMap(new IdentityHashMap<>());
+      if (!limited.isEmpty()) {
+        List<Decision> parts = limiter.async().check(limited).toCompletableFuture().join().parts();
+        for (int i = 0; i < limited.size(); i++) {
+          if (parts.get(i).denied()) {
+            denied.add(limited.get(i));
+          }
+        }
+      }
+      return denied;
     }
 
     private List<LimitOverride> setAtRunTime(Limits deployed, Limits next) {
@@ -197,29 +328,6 @@ class ReloadResource extends Resource {
                   current.overridesOf(name).stream()
                       .filter(one -> !deployed.overridesOf(name).contains(one)))
           .toList();
-    }
-
-    private static void put(
-        Limits limits, String limit, String id, Map<String, Transaction> transactions) {
-      try {
-        Transaction one = Transaction.of(limits, limit, id);
-        transactions.put(limit + ' ' + id, one);
-      } catch (InvalidRequestException e) {
-        // The limit is gone or has other ids: it denies nothing.
-      }
-    }
-
-    private long denied(Collection<Transaction> transactions) {
-      List<Transaction> limited = transactions.stream().filter(one -> one.quota() != null).toList();
-      long denied = 0;
-      for (int from = 0; from < limited.size(); from += STEP) {
-        List<Transaction> step = limited.subList(from, Math.min(limited.size(), from + STEP));
-        denied +=
-            limiter.async().check(step).toCompletableFuture().join().parts().stream()
-                .filter(Decision::denied)
-                .count();
-      }
-      return denied;
     }
   }
 

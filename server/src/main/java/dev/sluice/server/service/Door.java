@@ -27,6 +27,7 @@ import dev.sluice.server.service.Door.OpenServer;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.tls.TlsIdentity.Tls;
+import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -68,6 +69,7 @@ interface Door {
    * The parts of the server that a door uses. Thread-safe.
    *
    * @param limiter the limiter that decides, by the limits that {@link Limiter#limits} holds
+   * @param store its store
    * @param reservations the reservations of the same limiter
    * @param meters the registry for the door's meters
    * @param ready throws a {@link dev.sluice.server.base.NotReadyException} or a {@link
@@ -82,6 +84,7 @@ interface Door {
    */
   record DoorContext(
       Limiter limiter,
+      BucketStore store,
       Reservations reservations,
       MeterRegistry meters,
       Runnable ready,
@@ -216,6 +219,7 @@ interface Door {
           new AccessPart(room.access()),
           new HttpPart(
               room.limiter(),
+              room.store(),
               room.reservations(),
               room.ready(),
               room.access().audit(),

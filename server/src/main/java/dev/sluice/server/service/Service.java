@@ -204,6 +204,7 @@ public final class Service implements AutoCloseable {
     Door.DoorContext room =
         new Door.DoorContext(
             limiter,
+            store,
             reservations,
             meters,
             ready,

@@ -107,6 +107,7 @@ final class SlowRequestsTest {
             .part(
                 new HttpPart(
                     limiter,
+                    store,
                     new Reservations(limiter, store, TokenKey.random()),
                     this::ask,
                     audit,

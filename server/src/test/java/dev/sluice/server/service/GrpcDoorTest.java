@@ -61,6 +61,7 @@ final class GrpcDoorTest {
     Limiter limiter = Limiter.of(limits, store);
     return new Door.DoorContext(
         limiter,
+        store,
         new Reservations(limiter, store, TokenKey.random()),
         meters,
         () -> {},

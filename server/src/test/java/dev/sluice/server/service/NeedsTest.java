@@ -57,6 +57,7 @@ class NeedsTest {
   private Door.DoorContext room() {
     return new Door.DoorContext(
         limiter,
+        store,
         new Reservations(limiter, store, TokenKey.random()),
         new SimpleMeterRegistry(),
         () -> {},

@@ -51,6 +51,7 @@ class ShutdownStackTest {
     Door.DoorContext room =
         new Door.DoorContext(
             limiter,
+            store,
             new Reservations(limiter, store, TokenKey.random()),
             new SimpleMeterRegistry(),
             () -> {},

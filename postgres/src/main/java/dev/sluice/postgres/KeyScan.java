@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.postgres;
+
+import dev.sluice.store.StoreException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/** Reads keys of a store in the order of the primary key, in small steps. Blocks; thread-safe. */
+final class KeyScan {
+
+  private static final int STEP = 1000;
+  private static final long LONGEST_NANOS = 3_000_000_000L;
+  private static final int STEP_SECONDS = 3;
+
+  private final String name;
+  private final DataSource source;
+  private final byte[] prefix;
+
+  KeyScan(String name, DataSource source, byte[] prefix) {
+    this.name = name;
+    this.source = source;
+    this.prefix = prefix;
+  }
+
+  List<String> keys(int most) {
+    List<String> found = new ArrayList<>();
+    try (Connection connection = source.getConnection();
+        PreparedStatement step =
+            connection.prepareStatement(
+                "SELECT key FROM sluice_bucket WHERE key > ? ORDER BY key LIMIT ?")) {
+      long startNanos = System.nanoTime();
+      step.setQueryTimeout(STEP_SECONDS);
+      byte[] last = prefix; // no bucket has an empty key, so none is the prefix itself
+      while (last != null
+          && found.size() < most
+          && System.nanoTime() - startNanos < LONGEST_NANOS) {
+        int limit = Math.min(STEP, most - found.size());
+        step.setBytes(1, last);
+        step.setInt(2, limit);
+        last = read(step, limit, found);
+      }
+      return found;
+    } catch (SQLException e) {
+      throw new StoreException(
+          "%s: the keys cannot be listed: %s".formatted(name, e.getMessage()), e);
+    }
+  }
+
+  /** Reads one step. Returns its last key; null after the last key with the prefix. */
+  private byte @Nullable [] read(PreparedStatement step, int limit, List<String> found)
+      throws SQLException {
+    byte[] last = null;
+    int rows = 0;
+    try (ResultSet keys = step.executeQuery()) {
+      while (keys.next()) {
+        last = keys.getBytes(1);
+        if (last.length < prefix.length
+            || !Arrays.equals(last, 0, prefix.length, prefix, 0, prefix.length)) {
+          return null;
+        }
+        found.add(
+            new String(last, prefix.length, last.length - prefix.length, StandardCharsets.UTF_8));
+        rows++;
+      }
+    }
+    return rows < limit ? null : last;
+  }
+}
