@@ -93,7 +93,7 @@ class HealthcheckCommandTest {
             Http.on(any()),
             null,
             null,
-            OverridePolicy.ALLOW,
+            Settings.of(OverridePolicy.ALLOW),
             new TlsFiles(certificate, key, null),
             false,
             false);
