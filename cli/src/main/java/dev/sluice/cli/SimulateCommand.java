@@ -13,6 +13,7 @@ import dev.sluice.lab.RunResult;
 import dev.sluice.lab.RunResultsJson;
 import dev.sluice.lab.Scenario;
 import dev.sluice.lab.Subject;
+import dev.sluice.lab.UnknownCosts;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.service.ServerConfig.BundledNames;
@@ -68,13 +69,17 @@ import picocli.CommandLine.Spec;
       "  sluice simulate --traffic steady:clients=50 --drip-stall 1h+2h",
       "  sluice simulate --traffic crowd --algorithm gcra --limit 100/1h \\",
       "       --limit 100/1h,burst=20",
-      "  sluice simulate --traffic retry-storm --algorithm all --json"
+      "  sluice simulate --traffic retry-storm --algorithm all --json",
+      "  sluice simulate --unknown-costs      costs that are known afterwards"
     })
 final class SimulateCommand implements Callable<Integer> {
 
   private static final List<Algorithm> OF_THE_ESSAY =
       List.of(Algorithm.TIME_BUCKET, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
   private static final int USUAL_FILLS = 4; // a run this long shows three resets of fixed windows
+
+  private static final String UNKNOWN_COSTS_LIMIT = "20000/1s,burst=200000";
+  private static final Duration UNKNOWN_COSTS_TIME = Duration.ofMinutes(10);
 
   private final Console console;
 
@@ -140,16 +145,30 @@ final class SimulateCommand implements Callable<Integer> {
       description = "Write a page with charts that needs no network and no script.")
   private @Nullable Path report;
 
+  @Option(
+      names = "--unknown-costs",
+      paramLabel = "TIMES",
+      arity = "0..1",
+      fallbackValue = "5",
+      description =
+          "Compares ways to charge calls whose cost is known only at their end, which would use TIMES"
+              + " the limit (5 if not given). The limit is then 20000/1s,burst=200000 if not given,"
+              + " and the time 10m. Of the other options only --limit, --for and --seed apply.")
+  private @Nullable Double demand;
+
   SimulateCommand(Console console) {
     this.console = console;
   }
 
   @Override
   public Integer call() {
+    if (demand != null) {
+      return unknownCosts(demand);
+    }
     if (report != null) {
       requireWritable(report);
     }
-    List<Quota> quotas = limits.quotas();
+    List<Quota> quotas = limits.quotas(SimulatedLimits.USUAL);
     List<Subject> subjects = subjects(quotas, drips.drip());
     Scenario scenario = scenario(quotas);
     List<RunResult> outcomes = run(scenario, subjects);
@@ -161,6 +180,29 @@ final class SimulateCommand implements Callable<Integer> {
     if (report != null) {
       write(report, Report.html(scenario, outcomes, asTyped()));
     }
+    return Exit.DONE;
+  }
+
+  private int unknownCosts(double times) {
+    if (!traffic.isEmpty()
+        || !algorithms.isEmpty()
+        || json
+        || report != null
+        || bin != null
+        || !watched.isEmpty()) {
+      throw new InputException(
+          "--unknown-costs: found another option, expected only --limit, --for and --seed with it");
+    }
+    drips.requireLeakyBucket(false);
+    List<Quota> quotas = limits.quotas(UNKNOWN_COSTS_LIMIT);
+    if (quotas.size() > 1) {
+      throw new InputException(
+          "--limit: found %s limits, expected one with --unknown-costs".formatted(quotas.size()));
+    }
+    Duration time = length == null ? UNKNOWN_COSTS_TIME : Quantities.positive("--for", length);
+    UnknownCosts costs =
+        orRefused("--unknown-costs: ", () -> new UnknownCosts(quotas.get(0), times, time, seed));
+    costs.lines(costs.run()).forEach(console::line);
     return Exit.DONE;
   }
 
@@ -387,8 +429,8 @@ final class SimulateCommand implements Callable<Integer> {
     private @Nullable Path names;
 
     /** Returns at least one quota. */
-    List<Quota> quotas() {
-      List<String> texts = limits.isEmpty() ? List.of(USUAL) : limits;
+    List<Quota> quotas(String usual) {
+      List<String> texts = limits.isEmpty() ? List.of(usual) : limits;
       boolean named = !texts.stream().allMatch(Quantities::isQuota);
       requireNoFileForNothing(named);
       Limits known = named ? known() : null;

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+package llm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpServer;
+import dev.sluice.Limiter;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
+import org.springframework.test.context.DynamicPropertyRegistry;
+import org.springframework.test.context.DynamicPropertySource;
+
+/** The gateway before a local server that streams as a model does, and says its usage at the end. */
+@SpringBootTest(
+    webEnvironment = WebEnvironment.RANDOM_PORT,
+    properties = "sluice.limits.TokensPerKey.period=1000h") // nothing refills within a test
+class GatewayTest {
+
+  private static final long BURST = 60_000;
+  private static HttpServer model;
+
+  private final HttpClient client =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  @Autowired private Limiter limiter;
+
+  @Value("${local.server.port}")
+  private int port;
+
+  @BeforeAll
+  static void startTheModel() throws IOException {
+    model = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    model.createContext(
+        "/v1/chat/completions",
+        exchange -> {
+          String usage = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+          exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
+          exchange.sendResponseHeaders(200, 0);
+          try (OutputStream out = exchange.getResponseBody()) {
+            for (String data :
+                new String[] {
+                  "{\"choices\":[{\"delta\":{\"content\":\"Hello\"}}],\"usage\":null}",
+                  "{\"choices\":[],\"usage\":{\"total_tokens\":" + usage + "}}",
+                  "[DONE]"
+                }) {
+              out.write(("data: " + data + "\n\n").getBytes(StandardCharsets.UTF_8));
+              out.flush();
+            }
+          }
+        });
+    model.start();
+  }
+
+  @AfterAll
+  static void stopTheModel() {
+    model.stop(0);
+  }
+
+  @DynamicPropertySource
+  static void where(DynamicPropertyRegistry properties) {
+    properties.add("model.url", () -> "http://127.0.0.1:" + model.getAddress().getPort());
+  }
+
+  private HttpResponse<String> ask(String key, String usage) throws Exception {
+    return client.send(
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/v1/chat/completions"))
+            .header("X-Api-Key", key)
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(usage))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  private void awaitLeft(String key, long left) {
+    long end = System.nanoTime() + Duration.ofMinutes(1).toNanos();
+    while (limiter.check("TokensPerKey", key, 0).remaining() != left && System.nanoTime() < end) {
+      Thread.onSpinWait();
+    }
+    assertThat(limiter.check("TokensPerKey", key, 0).remaining()).isEqualTo(left);
+  }
+
+  @Test
+  void stream_isChargedItsUsage_andAnOverdrawnKeyIsRefused() throws Exception {
+    HttpResponse<String> answer = ask("ann", "42");
+    assertThat(answer.body()).contains("Hello", "\"total_tokens\":42", "[DONE]");
+    awaitLeft("ann", BURST - 42);
+
+    var unused = ask("ann", "70000");
+    awaitLeft("ann", 0);
+
+    assertThat(ask("ann", "1").statusCode()).isEqualTo(429);
+    assertThat(ask("bob", "1").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void usageThatCannotBeRead_leavesTheEstimateSpent() throws Exception {
+    var unused = ask("eve", "0");
+
+    awaitLeft("eve", BURST - 4_096);
+  }
+
+  @Test
+  void docs_quoteTheGateway() throws Exception {
+    String docs = Files.readString(Path.of("../../docs/llm.md"));
+    String source = Files.readString(Path.of("src/main/java/llm/Gateway.java"));
+    String body =
+        source
+            .substring(source.indexOf("  private final Estimate"), source.indexOf("  public static void"))
+            .lines()
+            .collect(Collectors.joining("\n"))
+            .stripTrailing();
+
+    assertThat(docs)
+        .contains("```java\n" + body + "\n```")
+        .contains("```yaml\n" + Files.readString(Path.of("src/main/resources/application.yml")) + "```");
+  }
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.lab;
+
+import dev.sluice.Limiter;
+import dev.sluice.Reservation;
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Receipt;
+import dev.sluice.Reservation.Settlement;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.PriorityQueue;
+import java.util.Random;
+
+/**
+ * Simulated calls whose cost is known only at their end, such as those of a language model, and the
+ * ways to charge them. All calls spend from one bucket. They arrive at random, and cost 300 tokens
+ * in the median, 494 in the mean, and at most 4,096 (log-normal); a call generates 50 tokens a
+ * second, and lasts at least 0.5 s. A denied call does not come again.
+ *
+ * <p>Calls are settled by their receipts, as a server of a fleet does. What is used is not counted
+ * in the first quarter of a run, in which the full bucket empties. Immutable.
+ *
+ * @param quota the limit
+ * @param demand how many times the limit the calls would use
+ * @param length the simulated time
+ * @param seed the seed of all random numbers
+ */
+public record UnknownCosts(Quota quota, double demand, Duration length, long seed) {
+
+  private static final long START_NANOS = Duration.ofDays(10_000).toNanos();
+  private static final double MEDIAN = 300;
+  private static final double MEAN = MEDIAN * StrictMath.exp(0.5);
+  private static final long PERCENTILE_95 = 1_555;
+  private static final long LARGEST = 4_096;
+  private static final double TOKENS_PER_NANO = 50e-9;
+  private static final long SHORTEST_NANOS = 500_000_000;
+  private static final long MOST_CALLS = 20_000_000;
+
+  /**
+   * Checks the values.
+   *
+   * @param quota any
+   * @param demand above 0, at most 100
+   * @param length above 0, at most 10 years
+   * @param seed any
+   * @throws IllegalArgumentException for other values, and for more than 20,000,000 calls
+   */
+  public UnknownCosts {
+    if (!(demand > 0 && demand <= 100)) {
+      throw new IllegalArgumentException(
+          "demand: found %s, expected a number above 0, at most 100".formatted(demand));
+    }
+    if (length.isNegative() || length.isZero() || length.compareTo(Scenario.LONGEST) > 0) {
+      throw new IllegalArgumentException(
+          "length: found %s, expected a duration > 0 and at most 10 years".formatted(length));
+    }
+    double calls = demand * length.toNanos() / quota.intervalNanos() / MEAN;
+    if (calls > MOST_CALLS) {
+      throw new IllegalArgumentException(
+          "length: found a run of %s calls, expected at most %s; make it shorter, or lower the demand"
+              .formatted(Format.whole((long) calls), Format.whole(MOST_CALLS)));
+    }
+  }
+
+  /** How a call is charged. */
+  public enum Scheme {
+    /** A call passes if the bucket is not empty, and is charged at its end. */
+    AFTERWARDS("charge afterwards"),
+    /** A call keeps the largest cost from the others, and is charged at its end. */
+    HOLD("hold the largest, charge at the end"),
+    /** A call reserves the largest cost. */
+    LARGEST("reserve the largest, settle"),
+    /** A call reserves the 95th percentile of costs. */
+    QUANTILE("reserve the 95th percentile, settle"),
+    /** A call reserves the mean. */
+    MEAN("reserve the mean, settle");
+
+    private final String label;
+
+    Scheme(String label) {
+      this.label = label;
+    }
+
+    /** Returns what the scheme does, in words. */
+    @Override
+    public String toString() {
+      return label;
+    }
+  }
+
+  /**
+   * The result of one scheme; all but the first are shares, 1 for all.
+   *
+   * @param scheme the scheme
+   * @param used the true costs of the calls that passed, of what the limit allows
+   * @param owed the worst debt of the bucket, of a burst
+   * @param unused what was charged above the true costs, of what the limit allows
+   */
+  public record Result(Scheme scheme, double used, double owed, double unused) {}
+
+  /** A call that has passed. */
+  private record Call(long endNanos, long number, long cost, Receipt receipt) {}
+
+  /**
+   * Simulates each scheme on the same calls.
+   *
+   * @return one result for each scheme, in their order
+   */
+  public List<Result> run() {
+    List<Result> results = new ArrayList<>();
+    for (Scheme scheme : Scheme.values()) {
+      results.add(new Run(scheme).result());
+    }
+    return results;
+  }
+
+  private final class Run {
+    private final Scheme scheme;
+    private final Random random = new Random(seed);
+    private final Limiter limiter;
+    private final Transaction bucket;
+    private final PriorityQueue<Call> open =
+        new PriorityQueue<>(
+            Comparator.comparingLong(Call::endNanos).thenComparingLong(Call::number));
+    private final long countedNanos = length.toNanos() / 4;
+    private long nowNanos;
+    private double used;
+    private double unused;
+    private long owed;
+
+    Run(Scheme scheme) {
+      this.scheme = scheme;
+      LimitName name = LimitName.builder(1, "Tokens").jitter(0).build();
+      Limits limits =
+          Limits.builder(Catalogue.of(name))
+              .limit("Tokens", quota)
+              .debt("Tokens", Limits.DEEPEST_DEBT)
+              .build();
+      this.limiter =
+          Limiter.of(new CurrentLimits(limits), BucketStore.inMemory(() -> START_NANOS + nowNanos));
+      this.bucket = limiter.transaction("Tokens", "all");
+    }
+
+    Result result() {
+      double perNano = demand / quota.intervalNanos() / MEAN;
+      long arrivesNanos = 0;
+      for (long number = 0; ; number++) {
+        arrivesNanos += (long) (-StrictMath.log(1 - random.nextDouble()) / perNano);
+        long cost =
+            Math.min(
+                Math.max(Math.round(MEDIAN * StrictMath.exp(random.nextGaussian())), 1), LARGEST);
+        endUntil(Math.min(arrivesNanos, length.toNanos()));
+        if (arrivesNanos >= length.toNanos()) {
+          break;
+        }
+        nowNanos = arrivesNanos;
+        arrive(number, cost);
+      }
+      double allowed = (length.toNanos() - countedNanos) / (double) quota.intervalNanos();
+      return new Result(scheme, used / allowed, owed / (double) quota.burst(), unused / allowed);
+    }
+
+    private void arrive(long number, long cost) {
+      long lasts = Math.max((long) (cost / TOKENS_PER_NANO), SHORTEST_NANOS);
+      boolean mayPass =
+          scheme != Scheme.HOLD
+              || limiter.check("Tokens", "all", 0).remaining() >= (open.size() + 1) * LARGEST;
+      if (mayPass) {
+        Reservation reservation = limiter.reserve(reserved());
+        if (reservation.allowed()) { // as a process does that hands the receipt to another one
+          open.add(new Call(nowNanos + lasts, number, cost, reservation.receipt()));
+          reservation.close();
+        }
+      }
+    }
+
+    private Transaction reserved() {
+      return switch (scheme) {
+        case AFTERWARDS, HOLD -> bucket.withCost(1);
+        case LARGEST -> reserved(LARGEST);
+        case QUANTILE -> reserved(PERCENTILE_95);
+        case MEAN -> reserved((long) MEAN);
+      };
+    }
+
+    private Transaction reserved(long estimate) {
+      return bucket.withCost(Math.min(estimate, quota.burst()));
+    }
+
+    private void endUntil(long nanos) {
+      while (!open.isEmpty() && open.peek().endNanos <= nanos) {
+        Call call = open.remove();
+        nowNanos = call.endNanos;
+        Settlement.Part part =
+            limiter.settle(call.receipt, Costs.of("Tokens", call.cost)).parts().get(0);
+        owed = Math.max(owed, part.owed());
+        if (nowNanos >= countedNanos) {
+          used += call.cost;
+          unused += part.charged() - call.cost;
+        }
+      }
+    }
+  }
+
+  /**
+   * Writes results for a terminal: a line for each scheme, and a sentence on them.
+   *
+   * @param results of {@link #run}
+   * @return the lines
+   */
+  public List<String> lines(List<Result> results) {
+    List<String> lines = new ArrayList<>();
+    lines.add(
+        "calls of 0.5 to 82 s that cost 494 tokens in the mean and at most 4,096, at %s times the limit %s, %s, seed %s"
+            .formatted(
+                Format.brief(demand),
+                Format.quota(quota),
+                Format.duration(length.toNanos()),
+                seed));
+    lines.add("");
+    lines.add(row("", "used", "owed, of a burst", "charged, not used"));
+    for (Result result : results) {
+      lines.add(
+          row(
+              result.scheme.label,
+              percent(result.used),
+              percent(result.owed),
+              percent(result.unused)));
+    }
+    lines.add("");
+    lines.add("Verdict: " + verdict(results));
+    return lines;
+  }
+
+  private static String row(String label, String used, String owed, String unused) {
+    return String.format(Locale.ROOT, "%-35s  %6s  %16s  %17s", label, used, owed, unused);
+  }
+
+  private static String percent(double share) {
+    return Math.round(100 * share) + " %";
+  }
+
+  private static Result find(List<Result> results, Scheme scheme) {
+    return results.stream().filter(result -> result.scheme == scheme).findFirst().orElseThrow();
+  }
+
+  /** Names the scheme that owes least of those that use nearly as much as any. */
+  private static String verdict(List<Result> results) {
+    double most = results.stream().mapToDouble(Result::used).max().orElseThrow();
+    Result best =
+        results.stream()
+            .filter(result -> result.used > most - 0.02)
+            .min(Comparator.comparingDouble(Result::owed))
+            .orElseThrow();
+    Result afterwards = find(results, Scheme.AFTERWARDS);
+    Result hold = find(results, Scheme.HOLD);
+    return "\"%s\" uses %s of the limit and owes up to %s of a burst; \"%s\" owes up to %s, and \"%s\" uses %s."
+        .formatted(
+            best.scheme,
+            percent(best.used),
+            percent(best.owed),
+            afterwards.scheme,
+            percent(afterwards.owed),
+            hold.scheme,
+            percent(hold.used));
+  }
+}
