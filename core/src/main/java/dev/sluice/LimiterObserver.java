@@ -51,7 +51,7 @@ public interface LimiterObserver {
    * Called for each reservation that was settled as spent because too many are open, usually since
    * callers never close them.
    *
-   * @param most the bound that was reached: of one bucket, or in all
+   * @param most the bound that was reached, such as that of one bucket
    */
   default void settledEarly(int most) {}
 

@@ -97,9 +97,6 @@ final class SettleModelTest {
     CurrentLimits limits = new CurrentLimits(limits(quota, debt));
     Limiter limiter = Limiter.builder(limits, BucketStore.inMemory(clock)).time(clock).build();
     Model model = new Model();
-    long charged = 0;
-    long settled = 0;
-    long cut = 0;
     for (int step = 0; step < STEPS; step++) {
       long now = clock.nanos;
       String at = seed + ", step " + step;
@@ -162,9 +159,6 @@ final class SettleModelTest {
                   givenBack,
                   owed[0].longValueExact() + owed[1].signum(),
                   Math.max(cost - one.tokens - more, 0));
-          charged += part.charged();
-          settled += cost;
-          cut += part.cut();
         }
         case 6 -> {
           if (!model.open.isEmpty()) {
@@ -183,6 +177,5 @@ final class SettleModelTest {
       long aheadNanos = model.ahead(clock.nanos).longValueExact();
       assertThat(state.resetIn()).as(at).isEqualTo(Duration.ofNanos(aheadNanos));
     }
-    assertThat(charged + cut).as(seed).isGreaterThanOrEqualTo(settled);
   }
 }
