@@ -24,8 +24,8 @@ public final class EndTime {
    *
    * @param text the text
    * @return the time
-   * @throws IllegalArgumentException if the text is neither, or the time is {@linkplain #inRange out
-   *     of range}
+   * @throws IllegalArgumentException if the text is neither, or the time is {@linkplain #inRange
+   *     out of range}
    */
   public static Instant parse(String text) {
     try {
