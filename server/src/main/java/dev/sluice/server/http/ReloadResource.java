@@ -30,11 +30,13 @@ import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
 import java.io.IOException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -109,7 +111,9 @@ class ReloadResource extends Resource {
   /** Acts, on a thread that may block. */
   AggregatedHttpResponse act(@Nullable String dryRun, Caller caller) {
     if (dryRun != null && !dryRun.equals("true") && !dryRun.equals("false")) {
-      throw new WireException(DRY_RUN, "found another value, expected true or false");
+      String why = "found another value, expected true or false";
+      refused(caller, DRY_RUN + ": " + why);
+      throw new WireException(DRY_RUN, why);
     }
     return "true".equals(dryRun) ? dryRun(caller) : reload(caller);
   }
@@ -152,13 +156,15 @@ class ReloadResource extends Resource {
         });
   }
 
+  /** Returns the limits of the files in force, without the overrides that have ended since. */
   private static Limits inForce(Watched watched) {
     String hash = watched.state().active().hash();
     return watched.past().stream()
         .filter(past -> past.hash().equals(hash))
         .findFirst()
         .orElse(watched.past().get(0))
-        .limits();
+        .limits()
+        .withoutEnded(Instant.now());
   }
 
   /** The ids that would be denied at once by other limits. Blocks on the store. */
@@ -181,11 +187,16 @@ class ReloadResource extends Resource {
             put(with, limit, id, then);
           });
       try {
-        return "of %s ids denied last, %s are denied now, and %s would be"
-            .formatted(now.size(), denied(now.values()), denied(then.values()));
+        OptionalLong deniedNow = denied(now.values());
+        OptionalLong deniedThen = denied(then.values());
+        if (deniedNow.isPresent() && deniedThen.isPresent()) {
+          return "of %s ids denied last, %s are denied now, and %s would be"
+              .formatted(now.size(), deniedNow.getAsLong(), deniedThen.getAsLong());
+        }
       } catch (CompletionException e) {
-        return "which ids would be denied is not known: the store does not answer";
+        // The store does not answer, and the limit has no failure rule.
       }
+      return "which ids would be denied is not known: the store does not answer";
     }
 
     private List<LimitOverride> setAtRunTime(Limits deployed, Limits next) {
@@ -209,17 +220,19 @@ class ReloadResource extends Resource {
       }
     }
 
-    private long denied(Collection<Transaction> transactions) {
+    /** Counts the denied ones; returns nothing if a failure rule decided instead of the store. */
+    private OptionalLong denied(Collection<Transaction> transactions) {
       List<Transaction> limited = transactions.stream().filter(one -> one.quota() != null).toList();
       long denied = 0;
       for (int from = 0; from < limited.size(); from += STEP) {
         List<Transaction> step = limited.subList(from, Math.min(limited.size(), from + STEP));
-        denied +=
-            limiter.async().check(step).toCompletableFuture().join().parts().stream()
-                .filter(Decision::denied)
-                .count();
+        List<Decision> parts = limiter.async().check(step).toCompletableFuture().join().parts();
+        if (parts.stream().anyMatch(Decision::degraded)) {
+          return OptionalLong.empty();
+        }
+        denied += parts.stream().filter(Decision::denied).count();
       }
-      return denied;
+      return OptionalLong.of(denied);
     }
   }
 
@@ -283,6 +296,7 @@ class ReloadResource extends Resource {
       to.limits().configured().forEach(name -> caller.requireLimit(name.name()));
       Limits now = inForce(limits);
       now.configured().forEach(name -> caller.requireLimit(name.name()));
+      Limits after = to.limits().withoutEnded(Instant.now());
       files.putBack(to);
       super.note(caller, "done", "generation %s of %s".formatted(to.hash(), to.at()));
       return super.answer(
@@ -290,7 +304,7 @@ class ReloadResource extends Resource {
           caller,
           json ->
               GenerationJson.writeLines(
-                  "changes", "change", LimitsDiff.between(now, to.limits()), caller, json));
+                  "changes", "change", LimitsDiff.between(now, after), caller, json));
     }
 
     /** Returns the generation that was applied before the one in force; null if none is kept. */
