@@ -16,6 +16,7 @@ import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509ExtendedTrustManager;
@@ -32,7 +33,8 @@ import picocli.CommandLine.Option;
       "Asks GET /healthz of a server, with or without TLS, and exits with 0 if the server is alive."
           + " For containers.",
       "",
-      "The server's certificate is not verified: nothing secret is sent."
+      "The server's certificate is not verified: nothing secret is sent. A server that requires a"
+          + " client certificate is alive when it asks for one."
     },
     footerHeading = "%nExamples:%n",
     footer = {"  sluice healthcheck", "  sluice healthcheck --server https://127.0.0.1:8443"})
@@ -68,6 +70,10 @@ final class HealthcheckCommand implements Callable<Integer> {
       console.line(alive ? "alive" : "not alive: " + SafeText.printable(answer));
       return alive ? Exit.DONE : Exit.NO;
     } catch (IOException e) {
+      if (e instanceof SSLException tls && ServerClient.isAboutClientCertificate(tls)) {
+        console.line("alive: the server requires a client certificate");
+        return Exit.DONE;
+      }
       throw new ExitException(Exit.UNREACHABLE, server + ": " + e.getMessage(), e);
     }
   }

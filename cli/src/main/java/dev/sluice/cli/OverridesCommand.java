@@ -297,18 +297,9 @@ final class OverridesCommand implements Runnable {
       } catch (IllegalArgumentException e) {
         throw new InputException("%s:%n%s".formatted(file, e.getMessage()));
       }
-      Map<LimitOverride, Boolean> enabled = new LinkedHashMap<>();
-      for (Line line : lines) {
-        if (line.enabled() != null) {
-          enabled.put(line.override(), line.enabled());
-        }
-      }
-      return database.onTable(
-          catalogue,
-          table ->
-              enabled.isEmpty()
-                  ? table.put(lines.stream().map(Line::override).toList(), force)
-                  : table.put(enabled, force));
+      Map<LimitOverride, @Nullable Boolean> enabled = new LinkedHashMap<>();
+      lines.forEach(line -> enabled.put(line.override(), line.enabled()));
+      return database.onTable(catalogue, table -> table.put(enabled, force));
     }
 
     private PutResult ofYaml(Strictness strictness) {

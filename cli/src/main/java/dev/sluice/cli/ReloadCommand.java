@@ -57,8 +57,8 @@ final class ReloadCommand implements Callable<Integer> {
     answer.mistakes().forEach(console::line);
     console.flush();
     String said =
-        answer.isPutBack() && !dryRun && !answer.applied()
-            ? "not applied: a rollback is in force until the files change"
+        answer.isPutBack() && !answer.applied() && (!dryRun || answer.mistakes().isEmpty())
+            ? (dryRun ? "" : "not applied: ") + "a rollback is in force until the files change"
             : !answer.mistakes().isEmpty()
                 ? "mistakes; the previous files stay in force"
                 : !dryRun

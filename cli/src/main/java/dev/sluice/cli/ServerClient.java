@@ -74,7 +74,6 @@ final class ServerClient {
   /** Matches both messages of the JDK for a connection that the server closed during TLS. */
   private static final Pattern CLOSED = Pattern.compile("Remote host (terminated|closed) the ");
 
-  /** Matches ids that no URL path can hold: empty ones, and those with a segment "." or "..". */
   private final URI server;
 
   private final @Nullable String token;
@@ -699,6 +698,11 @@ final class ServerClient {
     return null;
   }
 
+  /** Whether the server refused the client's certificate, or requires one. */
+  static boolean isAboutClientCertificate(SSLException e) {
+    return OF_CLIENT_CERTIFICATE.matcher(String.valueOf(e.getMessage())).find();
+  }
+
   /**
    * Returns why TLS failed. An alert from the server is about the client's certificate; other
    * failures are about the server's certificate, or a server without TLS.
@@ -706,7 +710,7 @@ final class ServerClient {
   private static String reason(SSLException e) {
     String message = String.valueOf(e.getMessage());
     String advice = "";
-    if (OF_CLIENT_CERTIFICATE.matcher(message).find()) {
+    if (isAboutClientCertificate(e)) {
       advice = "; give a certificate that the server accepts, with --cert FILE --key FILE";
     } else if (NO_TLS.matcher(message).find()) {
       advice = "; if the server has no TLS, use http://";

@@ -25,6 +25,10 @@ abstract class ViewCommand implements Callable<Integer> {
 
   private static final String LIMITS = "/v1/limits";
   private static final String STATS = "/v1/stats";
+
+  /** The statistics without the counts of each second. */
+  private static final String TOTALS = STATS + "?series=";
+
   private static final String TOP_DENIED = "/v1/admin/top-denied";
   private static final int HASH_DIGITS = 12;
 
@@ -113,7 +117,7 @@ abstract class ViewCommand implements Callable<Integer> {
     public Integer call() {
       ServerClient client = client();
       if (json.isForPeople(console)) {
-        Map<String, Object> stats = client.object(STATS);
+        Map<String, Object> stats = client.object(TOTALS);
         state(stats).forEach(console::line);
         files(client.object(LIMITS)).forEach(console::line);
         console.line("");
@@ -185,7 +189,7 @@ abstract class ViewCommand implements Callable<Integer> {
     }
 
     private static List<String> screen(ServerClient client) {
-      Map<String, Object> stats = client.object(STATS);
+      Map<String, Object> stats = client.object(TOTALS);
       List<String> lines = new ArrayList<>(state(stats));
       lines.addAll(files(client.object(LIMITS)));
       lines.add("");
@@ -269,6 +273,9 @@ abstract class ViewCommand implements Callable<Integer> {
                 text(active, "since").replaceFirst("\\.\\d+Z$", "Z"),
                 mistakes.isEmpty() ? "no mistakes" : "newer files have mistakes:"));
     mistakes.forEach(one -> lines.add("  " + one));
+    if (Boolean.TRUE.equals(active.get("putBack"))) {
+      lines.add("a rollback is in force until the files change or the server restarts");
+    }
     return lines;
   }
 
@@ -282,13 +289,13 @@ abstract class ViewCommand implements Callable<Integer> {
       }
     }
     List<Minute> all = new ArrayList<>();
-    for (Map<String, Object> one : objects(object(stats, "rates"), "limits")) {
+    for (Map<String, Object> one : objects(object(stats, "rates"), "totals")) {
       all.add(
           new Minute(
               text(one, "limit"),
-              sum(one.get("allowed")),
-              sum(one.get("denied")),
-              sum(one.get("shadowDenied"))));
+              number(one.get("allowed")),
+              number(one.get("denied")),
+              number(one.get("shadowDenied"))));
     }
     all.sort(
         Comparator.comparingLong(Minute::denied)
@@ -333,10 +340,6 @@ abstract class ViewCommand implements Callable<Integer> {
 
   private static String count(long n) {
     return String.format(Locale.ROOT, "%,d", n);
-  }
-
-  private static long sum(@Nullable Object counts) {
-    return counts instanceof List<?> all ? all.stream().mapToLong(ViewCommand::number).sum() : 0;
   }
 
   private static long number(@Nullable Object value) {

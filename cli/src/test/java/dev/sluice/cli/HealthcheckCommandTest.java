@@ -17,6 +17,7 @@ import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.service.Service;
 import dev.sluice.server.service.StoreAccess;
 import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.server.tls.TlsFiles.ClientCertificates;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -69,8 +70,9 @@ class HealthcheckCommandTest {
     assertThat(run.code()).isEqualTo(Exit.NO);
   }
 
-  @Test
-  void withTls_theCertificateNeedNotBeTrusted() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void withTls_theCertificateNeedNotBeTrusted_andNoneIsShown(boolean requiresOne) throws Exception {
     Path store = folder.resolve("keys.p12");
     String java = System.getProperty("java.home");
     Process keytool =
@@ -94,7 +96,8 @@ class HealthcheckCommandTest {
             null,
             null,
             Settings.of(OverridePolicy.ALLOW),
-            new TlsFiles(certificate, key, null),
+            new TlsFiles(
+                certificate, key, requiresOne ? new ClientCertificates(certificate, true) : null),
             false,
             false);
     try (Service service =
@@ -111,7 +114,10 @@ class HealthcheckCommandTest {
         Cli run = Cli.run("healthcheck", "--server", server);
 
         assertThat(run.err()).isEmpty();
-        assertThat(run.out()).isEqualTo("alive\n");
+        assertThat(run.out())
+            .isEqualTo(
+                requiresOne ? "alive: the server requires a client certificate\n" : "alive\n");
+        assertThat(run.code()).isEqualTo(Exit.DONE);
       }
     }
   }

@@ -175,6 +175,11 @@ class ReloadCommandTest {
     assertThat(again.err()).contains("a rollback is in force");
     assertThat(burst()).isEqualTo(30);
 
+    Cli dry = reload("--dry-run");
+    assertThat(dry.out()).isEqualTo("CallsPerId: burst 30 → 40\n");
+    assertThat(dry.err()).startsWith("a rollback is in force until the files change\n");
+    assertThat(Cli.run("limits", "--server", url).out()).contains("\"putBack\":true");
+
     Cli further = Cli.run("rollback", "--server", url);
     assertThat(further.out()).isEqualTo("CallsPerId: burst 30 → 20\n");
 
@@ -183,6 +188,27 @@ class ReloadCommandTest {
     assertThat(get("/v1/limits")).doesNotContain("putBack");
     assertThat(get("/metrics")).contains("sluice_generation_put_back 0");
     assertThat(Files.readString(audit)).contains("\"what\":\"rollback\",\"result\":\"done\"");
+  }
+
+  @Test
+  void rollback_afterARollbackAndNewFiles_returnsToWhatWasInForce() throws Exception {
+    apply(SECOND);
+    apply(THIRD); // the bad one
+    assertThat(Cli.run("rollback", "--server", url).out()).contains("burst 40 → 30");
+    apply(FIRST.replace("burst: 20", "burst: 50"));
+    assertThat(Cli.run("rollback", "--server", url).out()).contains("burst 50 → 30");
+  }
+
+  @Test
+  void dryRun_withAnotherValue_isRefused_andAudited() throws Exception {
+    HttpRequest other =
+        HttpRequest.newBuilder(URI.create(url + "/v1/admin/reload?dryRun=yes"))
+            .POST(HttpRequest.BodyPublishers.noBody())
+            .build();
+    assertThat(HttpClient.newHttpClient().send(other, BodyHandlers.ofString()).statusCode())
+        .isEqualTo(400);
+    assertThat(Files.readString(audit))
+        .contains("\"what\":\"reload\",\"result\":\"refused\"", "dryRun: found another value");
   }
 
   @Test

@@ -125,6 +125,22 @@ class ViewCommandTest {
   }
 
   @Test
+  void rollback_isShown() throws IOException {
+    System.setProperty(TERMINAL, "true");
+    try (Service service = start(false, "memory")) {
+      java.nio.file.Files.writeString(
+          folder.resolve("limits.yml"), "ApiCallsPerKey: {burst: 1, count: 1, period: 1h}\n");
+      service.reload();
+      assertThat(shown(service, "limits")).doesNotContain("rollback");
+      assertThat(Cli.run("rollback", "--server", url(service)).code()).isEqualTo(Exit.DONE);
+
+      for (String command : new String[] {"limits", "stats"}) {
+        assertThat(shown(service, command)).contains("\na rollback is in force until");
+      }
+    }
+  }
+
+  @Test
   void newFilesWithMistakes_areShownWithTheirLines_andHowToGetTheIdsDeniedMost()
       throws IOException {
     try (Service service = start(false, "memory")) {

@@ -37,7 +37,9 @@ public record LimitOverride(
    * @param quotas how much may pass, in any order, as {@link Quota#ofOneLimit} takes them
    * @param comment a note by a person, may be empty
    * @param author who set it, may be empty
-   * @param until when it ends, null if it does not end
+   * @param until when it ends, from the epoch to the year 2262; null if it does not end
+   * @throws IllegalArgumentException for an end out of its range, and for quotas that no limit can
+   *     have together
    */
   public LimitOverride {
     Objects.requireNonNull(name, "name");
@@ -45,6 +47,9 @@ public record LimitOverride(
     quotas = Quota.ofOneLimit(quotas);
     Objects.requireNonNull(comment, "comment");
     Objects.requireNonNull(author, "author");
+    if (until != null) {
+      Penalty.requireInRange(until);
+    }
   }
 
   /**
@@ -148,7 +153,7 @@ public record LimitOverride(
   }
 
   /**
-   * One override that would be lowered.
+   * One override that would be lowered, or lose some of its quotas.
    *
    * @param override what it should become
    * @param present the override now
@@ -157,6 +162,11 @@ public record LimitOverride(
 
     @Override
     public String toString() {
+      if (override.quotas().size() < present.quotas().size()) {
+        return "%s for %s has several quotas (%s), and the change has %s; change it in the file"
+            .formatted(
+                override.name(), SafeText.quote(override.id()), words(present), words(override));
+      }
       return "%s for %s would be lowered from %s to %s"
           .formatted(
               override.name(), SafeText.quote(override.id()), words(present), words(override));

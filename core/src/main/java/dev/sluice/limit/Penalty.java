@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.limit;
 
+import dev.sluice.internal.text.EndTime;
 import java.time.Instant;
 
 /**
@@ -24,8 +25,6 @@ public record Penalty(
     LimitName name, String id, Instant until, long owed, String comment, String author) {
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
-  private static final Instant LATEST =
-      Instant.ofEpochSecond(Long.MAX_VALUE / NANOS_PER_SECOND, Long.MAX_VALUE % NANOS_PER_SECOND);
 
   /**
    * Makes a penalty.
@@ -39,11 +38,7 @@ public record Penalty(
    * @throws IllegalArgumentException for an end out of its range, and for a negative debt
    */
   public Penalty {
-    if (until.isBefore(Instant.EPOCH) || until.isAfter(LATEST)) {
-      throw new IllegalArgumentException(
-          "until: found %s, expected an instant from %s to %s"
-              .formatted(until, Instant.EPOCH, LATEST));
-    }
+    requireInRange(until);
     if (owed < 0) {
       throw new IllegalArgumentException("owed: found " + owed + ", expected 0 or more tokens");
     }
@@ -61,6 +56,14 @@ public record Penalty(
    */
   public Penalty(LimitName name, String id, Instant until, long owed, String comment) {
     this(name, id, until, owed, comment, "");
+  }
+
+  static void requireInRange(Instant until) {
+    try {
+      var unused = EndTime.inRange(until);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("until: " + e.getMessage(), e);
+    }
   }
 
   /**

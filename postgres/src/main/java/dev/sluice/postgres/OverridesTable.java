@@ -138,13 +138,15 @@ public final class OverridesTable {
    */
   @CanIgnoreReturnValue
   public PutResult put(Collection<LimitOverride> overrides, boolean mayLower) throws SQLException {
-    return write(overrides, mayLower, any -> null);
+    return write(overrides, mayLower, /* mayKeepEnd= */ false, any -> null);
   }
 
   /**
-   * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each.
+   * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each. One
+   * that has no end and is not said to be enabled or disabled keeps the end that is there.
    *
-   * @param enabled the overrides, of names of the catalogue, with whether each shall hold
+   * @param enabled the overrides, of names of the catalogue, with whether each shall hold; null
+   *     leaves one as it is
    * @param mayLower whether those that are there may become lower
    * @return how many were new, and how many were there
    * @throws LoweredException if some would become lower and must not
@@ -153,13 +155,15 @@ public final class OverridesTable {
    *     PostgreSQL can't keep
    */
   @CanIgnoreReturnValue
-  public PutResult put(Map<LimitOverride, Boolean> enabled, boolean mayLower) throws SQLException {
-    return write(enabled.keySet(), mayLower, enabled::get);
+  public PutResult put(Map<LimitOverride, @Nullable Boolean> enabled, boolean mayLower)
+      throws SQLException {
+    return write(enabled.keySet(), mayLower, /* mayKeepEnd= */ true, enabled::get);
   }
 
   private PutResult write(
       Collection<LimitOverride> overrides,
       boolean mayLower,
+      boolean mayKeepEnd,
       Function<LimitOverride, @Nullable Boolean> enabled)
       throws SQLException {
     for (LimitOverride override : overrides) {
@@ -199,7 +203,8 @@ public final class OverridesTable {
                         period_ns = excluded.period_ns,
                         comment = coalesce(nullif(excluded.comment, ''), o.comment),
                         author = coalesce(nullif(excluded.author, ''), o.author),
-                        until_ns = excluded.until_ns,
+                        until_ns = CASE WHEN ? THEN coalesce(excluded.until_ns, o.until_ns)
+                                        ELSE excluded.until_ns END,
                         enabled = coalesce(?, o.enabled),
                         updated_at = now()
                   RETURNING o.xmax = 0, o.enabled""")) {
@@ -207,7 +212,8 @@ public final class OverridesTable {
               fill(upsert, override);
               Boolean on = enabled.apply(override);
               upsert.setObject(9, on, Types.BOOLEAN);
-              upsert.setObject(10, on, Types.BOOLEAN);
+              upsert.setBoolean(10, mayKeepEnd && on == null);
+              upsert.setObject(11, on, Types.BOOLEAN);
               try (ResultSet row = upsert.executeQuery()) {
                 row.next();
                 added += row.getBoolean(1) ? 1 : 0;

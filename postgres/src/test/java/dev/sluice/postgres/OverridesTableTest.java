@@ -23,6 +23,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -119,6 +120,38 @@ class OverridesTableTest {
             });
     assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", true)).isTrue();
     assertThat(table.load().overrides()).containsExactly(changed);
+  }
+
+  @Test
+  void put_withoutEnabled_keepsTheEndThatIsThere() throws SQLException {
+    table.migrate();
+    Quota quota = Quota.per(9, Duration.ofHours(1));
+    LimitName name = CATALOGUE.get("NewOrdersPerAccount");
+    Instant end = Instant.parse("2100-01-01T00:00:00Z");
+    table.put(List.of(new LimitOverride(name, "17", quota, "", "ann", end)));
+
+    table.put(Collections.singletonMap(new LimitOverride(name, "17", quota, "new"), null), false);
+    assertThat(table.load().overrides())
+        .containsExactly(new LimitOverride(name, "17", quota, "new", "ann", end));
+
+    table.put(Map.of(new LimitOverride(name, "17", quota, "new"), true), false);
+    assertThat(table.load().overrides())
+        .containsExactly(new LimitOverride(name, "17", quota, "new", "ann", null));
+  }
+
+  @Test
+  void endThatTheTableCannotKeep_isRefused() {
+    assertThatThrownBy(
+            () ->
+                new LimitOverride(
+                    CATALOGUE.get("NewOrdersPerAccount"),
+                    "17",
+                    Quota.per(9, Duration.ofHours(1)),
+                    "",
+                    "",
+                    Instant.parse("2600-01-01T00:00:00Z")))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("until: found 2600-01-01T00:00:00Z");
   }
 
   /** An import of an old file took away what an operator had granted since. */

@@ -30,6 +30,15 @@ class EndTimeTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"2600-01-01", "9999-12-31", "2262-04-12", "0001-01-01", "1969-12-31"})
+  void timeThatNoStoreCanKeep_isRefused_withTheRange(String text) {
+    assertThatThrownBy(() -> EndTime.parse(text))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("found " + text)
+        .hasMessageContaining("from 1970-01-01T00:00:00Z to 2262-04-11T23:47:16.854775807Z");
+  }
+
+  @ParameterizedTest
   @ValueSource(strings = {"", "March", "2027-13-01", "2027-03-01T12:00:00", "01.03.2027", "1d"})
   void anythingElse_isRefused_withAnExample(String text) {
     assertThatThrownBy(() -> EndTime.parse(text))

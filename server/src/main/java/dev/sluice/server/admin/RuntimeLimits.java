@@ -461,15 +461,15 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Saves an override and puts it in force. If it has no comment, it takes the comment of the
+   * Saves an override and puts it in force. If it has no comment or no author, it takes that of the
    * override in force.
    *
    * @param asked the override, for a name of the limits in force
-   * @param mayLower whether the override may be lower than the one in force
+   * @param mayLower whether the override may be lower than the one in force, or have fewer quotas
    * @return the warnings that a file with this override would get, and a warning if no rule asks
    *     for its id; may be empty
-   * @throws LoweredException if the override is lower than the one in force, and {@code mayLower}
-   *     is false
+   * @throws LoweredException if the override is lower than the one in force or has fewer quotas,
+   *     and {@code mayLower} is false
    * @throws KeepException if the change could not be saved; then nothing has changed
    */
   @CanIgnoreReturnValue
@@ -478,17 +478,19 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     LimitOverride override = asked;
     synchronized (place) {
       LimitOverride present = override(asked.name(), asked.id());
-      if (present != null && !mayLower && asked.isLowerThan(present)) {
+      if (present != null
+          && !mayLower
+          && (asked.isLowerThan(present) || asked.quotas().size() < present.quotas().size())) {
         throw new LoweredException(List.of(new Lowered(asked, present)));
       }
-      if (present != null && asked.comment().isEmpty()) {
+      if (present != null) {
         override =
             new LimitOverride(
                 asked.name(),
                 asked.id(),
                 asked.quotas(),
-                present.comment(),
-                asked.author(),
+                asked.comment().isEmpty() ? present.comment() : asked.comment(),
+                asked.author().isEmpty() ? present.author() : asked.author(),
                 asked.until());
       }
       keeper.put(Setting.OVERRIDE, override, base.get().catalogue());

@@ -289,7 +289,8 @@ public final class Generations {
     /**
      * Returns the last generations that were applied.
      *
-     * @return at most ten, the newest first
+     * @return at most ten, the newest first; one that was put back, and then replaced by new files,
+     *     comes directly after these
      */
     public List<Past> past() {
       synchronized (past) {
@@ -321,6 +322,16 @@ public final class Generations {
 
     private void keep(Past one) {
       synchronized (past) {
+        // A generation that was put back has been in force last, so a rollback returns to it.
+        String active = state.active().hash();
+        past.stream()
+            .filter(other -> other.hash().equals(active))
+            .findFirst()
+            .ifPresent(
+                other -> {
+                  past.remove(other);
+                  past.addFirst(other);
+                });
         past.removeIf(other -> other.hash().equals(one.hash()));
         past.addFirst(one);
         while (past.size() > MOST_PAST || (past.size() > 2 && overrides() > MOST_OVERRIDES)) {

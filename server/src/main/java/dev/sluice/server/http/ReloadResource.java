@@ -34,6 +34,7 @@ import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
 import java.io.IOException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -129,7 +130,9 @@ class ReloadResource extends Resource {
   /** Acts, on a thread that may block. */
   AggregatedHttpResponse act(@Nullable String dryRun, Caller caller) {
     if (dryRun != null && !dryRun.equals("true") && !dryRun.equals("false")) {
-      throw new WireException(DRY_RUN, "found another value, expected true or false");
+      String why = "found another value, expected true or false";
+      refused(caller, DRY_RUN + ": " + why);
+      throw new WireException(DRY_RUN, why);
     }
     return "true".equals(dryRun) ? dryRun(caller) : reload(caller);
   }
@@ -172,13 +175,15 @@ class ReloadResource extends Resource {
         });
   }
 
+  /** Returns the limits of the files in force, without the overrides that have ended since. */
   private static Limits inForce(Watched watched) {
     String hash = watched.state().active().hash();
     return watched.past().stream()
         .filter(past -> past.hash().equals(hash))
         .findFirst()
         .orElse(watched.past().get(0))
-        .limits();
+        .limits()
+        .withoutEnded(Instant.now());
   }
 
   /** The ids that would be denied at once by other limits. Blocks on the store. */
@@ -310,6 +315,9 @@ class ReloadResource extends Resource {
       Set<Transaction> denied = Collections.newSetFromMap(new IdentityHashMap<>());
       if (!limited.isEmpty()) {
         List<Decision> parts = limiter.async().check(limited).toCompletableFuture().join().parts();
+        if (parts.stream().anyMatch(Decision::degraded)) { // by a failure rule, not by the store
+          throw new CompletionException(new StoreException("the store does not answer"));
+        }
         for (int i = 0; i < limited.size(); i++) {
           if (parts.get(i).denied()) {
             denied.add(limited.get(i));
@@ -391,6 +399,7 @@ class ReloadResource extends Resource {
       to.limits().configured().forEach(name -> caller.requireLimit(name.name()));
       Limits now = inForce(limits);
       now.configured().forEach(name -> caller.requireLimit(name.name()));
+      Limits after = to.limits().withoutEnded(Instant.now());
       files.putBack(to);
       super.note(caller, "done", "generation %s of %s".formatted(to.hash(), to.at()));
       return super.answer(
@@ -398,7 +407,7 @@ class ReloadResource extends Resource {
           caller,
           json ->
               GenerationJson.writeLines(
-                  "changes", "change", LimitsDiff.between(now, to.limits()), caller, json));
+                  "changes", "change", LimitsDiff.between(now, after), caller, json));
     }
 
     /** Returns the generation that was applied before the one in force; null if none is kept. */

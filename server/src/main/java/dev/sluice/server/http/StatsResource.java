@@ -27,6 +27,7 @@ import dev.sluice.wire.WireException;
 import io.micrometer.core.instrument.Gauge;
 import java.io.IOException;
 import java.time.Instant;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -69,7 +70,7 @@ final class StatsResource extends Resource {
     // A ping of the store must not block an event loop.
     Caller caller = AccessPart.caller(context);
     String series = context.queryParams().get(SERIES);
-    Set<String> only = series == null ? null : Set.of(series.split(",", -1));
+    Set<String> only = series == null ? null : new HashSet<>(List.of(series.split(",", -1)));
     return CompletableFuture.supplyAsync(() -> stats(caller, only), context.blockingTaskExecutor());
   }
 

@@ -85,7 +85,7 @@ public final class Denials implements LimiterObserver {
   /**
    * Calls a consumer with each id that was denied last.
    *
-   * @param each receives the limit's name and the canonical id; must be fast
+   * @param each receives the limit's name and the canonical id
    */
   public void forEachLast(BiConsumer<String, String> each) {
     if (last != null) {
@@ -122,6 +122,20 @@ public final class Denials implements LimiterObserver {
    */
   public record Asked(
       String door, @Nullable String method, @Nullable String path, @Nullable String rule) {
+
+    /**
+     * Makes a request. Its texts, which a client may have written, are cut: many denials are kept.
+     *
+     * @param door the door
+     * @param method the method, or null
+     * @param path the path, or null
+     * @param rule the rule, or null
+     */
+    public Asked {
+      method = method == null ? null : JsonLines.shown(method);
+      path = path == null ? null : JsonLines.shown(path);
+      rule = rule == null ? null : JsonLines.shown(rule);
+    }
 
     /** A request of a Redis client. */
     private static final Asked RESP = at("resp");
@@ -169,12 +183,12 @@ public final class Denials implements LimiterObserver {
     public void write(@Nullable String shownId, JsonGenerator json) throws IOException {
       json.writeStringField("at", at.toString());
       json.writeStringField("door", asked.door());
-      writeText("method", asked.method(), json);
-      writeText("path", asked.path(), json);
-      writeText("rule", asked.rule(), json);
+      writeField("method", asked.method(), json);
+      writeField("path", asked.path(), json);
+      writeField("rule", asked.rule(), json);
       if (limit != null) {
         json.writeStringField("limit", limit);
-        writeText("id", shownId, json);
+        writeField("id", shownId == null ? null : JsonLines.shown(shownId), json);
         json.writeNumberField("cost", cost);
         if (retryInNanos > 0) {
           DecisionWriter.writeSeconds("retryInSeconds", retryInNanos, json);
@@ -186,10 +200,10 @@ public final class Denials implements LimiterObserver {
       }
     }
 
-    private static void writeText(String field, @Nullable String text, JsonGenerator json)
+    private static void writeField(String field, @Nullable String text, JsonGenerator json)
         throws IOException {
       if (text != null) {
-        json.writeStringField(field, JsonLines.shown(text));
+        json.writeStringField(field, text);
       }
     }
 

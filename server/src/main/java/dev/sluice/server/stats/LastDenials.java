@@ -45,8 +45,12 @@ final class LastDenials {
   }
 
   /** Calls a consumer with the limit and the id of each denial that is kept, each once. */
-  synchronized void forEach(BiConsumer<String, String> each) {
-    byBucket.keySet().forEach(bucket -> each.accept(bucket.limit, bucket.id));
+  void forEach(BiConsumer<String, String> each) {
+    List<Bucket> buckets;
+    synchronized (this) {
+      buckets = List.copyOf(byBucket.keySet());
+    }
+    buckets.forEach(bucket -> each.accept(bucket.limit, bucket.id));
   }
 
   /** Returns the last denials of an id, the newest first. */

@@ -18,6 +18,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -48,7 +49,7 @@ public final class RateHistory implements AutoCloseable {
   public static final int MOST_LIMITS = 5_000;
 
   /** How long a limit counts as degraded after its last decision by a failure rule. */
-  private static final Duration DEGRADED = Duration.ofMinutes(1);
+  private static final long DEGRADED_NANOS = Duration.ofMinutes(1).toNanos();
 
   private static final List<String> METERS =
       List.of("ratelimits.decisions", "ratelimits.new.buckets");
@@ -72,14 +73,22 @@ public final class RateHistory implements AutoCloseable {
   private int secondsOfStep;
 
   private final InstantSource time;
+  private final LongSupplier nanos;
 
   RateHistory(MeterRegistry meters) {
-    this(meters, InstantSource.system());
+    this(meters, InstantSource.system(), System::nanoTime);
   }
 
-  RateHistory(MeterRegistry meters, InstantSource time) {
+  /**
+   * Makes a history.
+   *
+   * @param time the time to show
+   * @param nanos the time to measure with, which nobody adjusts
+   */
+  RateHistory(MeterRegistry meters, InstantSource time, LongSupplier nanos) {
     this.meters = meters;
     this.time = time;
+    this.nanos = nanos;
   }
 
   /**
@@ -129,9 +138,9 @@ public final class RateHistory implements AutoCloseable {
     Degraded known = degraded.get(limit);
     double total = counter.count();
     if (total > (known == null ? 0 : known.total)) {
-      Instant now = time.instant();
-      Instant since = known != null && now.isBefore(known.last.plus(DEGRADED)) ? known.since : now;
-      degraded.put(limit, new Degraded(since, now, total));
+      long nowNanos = nanos.getAsLong();
+      Instant since = known != null && known.holdsAt(nowNanos) ? known.since : time.instant();
+      degraded.put(limit, new Degraded(since, nowNanos, total));
     }
   }
 
@@ -141,18 +150,22 @@ public final class RateHistory implements AutoCloseable {
    * @return by limit, since when it has decided, with pauses of less than a minute
    */
   public synchronized Map<String, Instant> degraded() {
-    Instant now = time.instant();
+    long nowNanos = nanos.getAsLong();
     Map<String, Instant> current = new TreeMap<>();
     degraded.forEach(
         (limit, one) -> {
-          if (now.isBefore(one.last.plus(DEGRADED))) {
+          if (one.holdsAt(nowNanos)) {
             current.put(limit, one.since);
           }
         });
     return current;
   }
 
-  private record Degraded(Instant since, Instant last, double total) {}
+  private record Degraded(Instant since, long lastNanos, double total) {
+    private boolean holdsAt(long nowNanos) {
+      return nowNanos - lastNanos < DEGRADED_NANOS;
+    }
+  }
 
   @GuardedBy("this")
   private void count(Counter counter) {

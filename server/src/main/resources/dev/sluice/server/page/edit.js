@@ -6,6 +6,7 @@ import {h, idText, say} from './dom.js';
 import {period} from './words.js';
 
 const NEVER = 'never';
+const DAY_MILLIS = 24 * 60 * 60 * 1000;
 
 /**
  * Asks for an override of an id, and sets it.
@@ -18,7 +19,7 @@ export async function editOverride(context, limit, id, present) {
   const burst = field('override-burst', 'Burst', {type: 'number', min: 1, required: true, value: quota.burst});
   const count = field('override-count', 'Count', {type: 'number', min: 1, required: true, value: quota.count});
   const every = field('override-period', 'Period', {placeholder: '1m', required: true, value: quota.period && period(quota.period)});
-  const until = field('override-until', 'Ends', {type: 'date', min: new Date().toISOString().slice(0, 10), value: present?.until?.slice(0, 10)}, 'At the start of this day, UTC. Empty: it does not end.');
+  const until = field('override-until', 'Ends', {type: 'date', min: new Date(Date.now() + DAY_MILLIS).toISOString().slice(0, 10), value: present?.until?.slice(0, 10)}, 'At the start of this day, UTC. Empty: it does not end.');
   const why = field('override-comment', 'Comment', {maxlength: 1000, value: present?.comment});
   const where = pathOf('overrides', limit, present?.id ?? id);
   return ask(present ? 'Change the override' : 'Set an override', limit, present?.id ?? id, [h('div', {class: 'ask'}, [burst, count, every].map((one) => one.element)), until.element, why.element], present ? 'Change it' : 'Set it', async () => {

@@ -96,6 +96,32 @@ final class HttpSeveralQuotasTest {
   }
 
   @Test
+  void overrideWithSeveralQuotas_isReplacedByOne_onlyByForce() {
+    String body = "{\"burst\":900,\"count\":900,\"period\":\"1m\"}";
+    HttpResponse<String> refused = put("slow", body);
+    assertThat(refused.statusCode()).isEqualTo(409);
+    assertThat(refused.body()).contains("has several quotas", "change it in the file");
+    assertThat(put("slow?force=true", body).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void override_thatIsChanged_keepsItsCommentAndAuthor() {
+    String quota = "{\"burst\":9,\"count\":9,\"period\":\"1m\"";
+    var unused = put("b", quota + ",\"comment\":\"ticket 1\",\"author\":\"ann\"}");
+    assertThat(put("b", quota.replace('9', '8') + "}").statusCode()).isEqualTo(409);
+    assertThat(put("b", quota.replace("9", "10") + "}").body())
+        .contains("\"comment\":\"ticket 1\",\"author\":\"ann\"");
+  }
+
+  private HttpResponse<String> put(String id, String body) {
+    return server.send(
+        "PUT",
+        "/v1/admin/overrides/Calls/" + id,
+        BodyPublishers.ofString(body),
+        "application/json");
+  }
+
+  @Test
   void reservation_isCancelledAndSettled_onEachBucket() {
     HttpResponse<String> cancelled =
         server.send(

@@ -120,6 +120,8 @@ final class OpenApiTest {
         "GET | /v1/stats | /v1/stats |",
         "GET | /v1/stats | /v1/stats?all |",
         "GET | /v1/stats | /v1/stats?series=ApiCallsPerKey |",
+        "GET | /v1/stats | /v1/stats?series= |",
+        "GET | /v1/stats | /v1/stats?series=ApiCallsPerKey,ApiCallsPerKey, |",
         "GET | /v1/rates | /v1/rates?limit=ApiCallsPerKey |",
         "GET | /v1/rates | /v1/rates?limit=Nope |",
         "GET | /v1/rates | /v1/rates |",

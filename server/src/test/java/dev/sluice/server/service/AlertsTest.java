@@ -57,6 +57,7 @@ class AlertsTest {
           Map.entry(sample("ratelimits_missing_defaults"), "0x60"),
           Map.entry(sample("ratelimits_redis_up", "server='redis-1'"), "1x60"),
           Map.entry(sample("sluice_generation_mistakes", "files='limits'"), "0x60"),
+          Map.entry(sample("sluice_generation_put_back"), "0x60"),
           Map.entry(hash("limits", "a"), "1111x60"),
           Map.entry(hash("certificates", "a"), "2222x60"),
           Map.entry(hash("certificates", "c"), "3333x60"),
@@ -141,6 +142,16 @@ class AlertsTest {
               "1111x50 1112x10",
               hash("limits", "c"),
               "1111x54 1112x6"),
+          drill(
+              "a rollback is forgotten",
+              "SluiceRollbackInForce",
+              sample("sluice_generation_put_back"),
+              "1x60"),
+          drill(
+              "a rollback of half an hour",
+              NONE,
+              sample("sluice_generation_put_back"),
+              "0x30 1x30"),
           drill(
               "a rule names a limit without a default",
               "SluiceDefaultsMissing",

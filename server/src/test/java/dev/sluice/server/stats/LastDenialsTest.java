@@ -32,6 +32,14 @@ class LastDenialsTest {
   }
 
   @Test
+  void textsOfARequest_areCut() {
+    String cut = "x".repeat(200) + "…";
+    Asked asked = new Asked("http", "x".repeat(16_000), "x".repeat(201), "x".repeat(300));
+    assertThat(asked).isEqualTo(new Asked("http", cut, cut, cut));
+    assertThat(new Asked("http", "GET", "/a", null).path()).isEqualTo("/a");
+  }
+
+  @Test
   void idsDeniedLongestAgo_areForgotten_beyondTheBound() {
     add("first", 1);
     add("second", 1);

@@ -11,10 +11,13 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.cumulative.CumulativeCounter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -115,18 +118,20 @@ final class RateHistoryTest {
 
   @Test
   void degradedLimit_isTold_sinceItsFirstDecision_untilAMinuteAfterItsLast() {
-    AtomicReference<Instant> now = new AtomicReference<>(Instant.EPOCH);
-    RateHistory timed = new RateHistory(meters, now::get);
+    AtomicReference<Instant> wall = new AtomicReference<>(Instant.EPOCH);
+    AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - TimeUnit.SECONDS.toNanos(70));
+    RateHistory timed = new RateHistory(meters, wall::get, nanos::get);
     Counter degraded = meters.counter("ratelimits.degraded", "limit", "Logins");
-    for (int second = 0; second < 100; second += 50) {
-      now.set(Instant.ofEpochSecond(second));
-      degraded.increment();
-      timed.sample();
-    }
-    now.set(Instant.ofEpochSecond(109));
+    degraded.increment();
+    timed.sample();
+    wall.set(Instant.EPOCH.plus(Duration.ofHours(1))); // somebody sets the clock
+    nanos.addAndGet(TimeUnit.SECONDS.toNanos(50));
+    degraded.increment();
+    timed.sample();
+    nanos.addAndGet(TimeUnit.SECONDS.toNanos(59));
     timed.sample();
     assertThat(timed.degraded()).isEqualTo(Map.of("Logins", Instant.EPOCH));
-    now.set(Instant.ofEpochSecond(110));
+    nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
     timed.sample();
     assertThat(timed.degraded()).isEmpty();
   }
