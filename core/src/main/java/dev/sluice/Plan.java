@@ -446,10 +446,10 @@ record Plan(
     return Decision.ofBatch(counting, unlimited(), decisions);
   }
 
-  /** Returns the limits that deny a batch. */
+  /** Returns the limits that deny a batch, from one decision for each transaction asked for. */
   List<LimitName> denying(List<Decision> decisions) {
     List<LimitName> denying = new ArrayList<>();
-    for (int i = 0; i < transactions.size(); i++) {
+    for (int i = 0; i < asked.size(); i++) {
       if (decisions.get(i).denied() && counts(asked.get(i).kind())) {
         denying.add(asked.get(i).name());
       }

@@ -165,13 +165,12 @@ public final class Transaction {
    * Returns this transaction with an estimated cost, for a reservation; {@link Reservation#settle}
    * replaces it by the true one, from which the estimate learns.
    *
-   * @param estimated the cost; if it is above the limit's burst, the cost is the burst
+   * @param estimated the cost; if it is above the limit's burst (the smallest of several), the cost
+   *     is that burst
    * @return a new transaction
    */
   public Transaction withCost(EstimatedCost estimated) {
-    Quota quota = effective.quota();
-    long possible =
-        quota == null ? estimated.tokens() : Math.min(estimated.tokens(), quota.burst());
+    long possible = Math.min(estimated.tokens(), Quota.leastBurst(quotas()));
     return new Transaction(effective, id, kind, possible, shadow, false, estimated);
   }
 

@@ -289,6 +289,46 @@ final class SeveralQuotasTest {
   }
 
   @Test
+  void acquire_denied_observed_reportsEachDenyingLimitOnce() throws Exception {
+    List<String> refused = new ArrayList<>();
+    LimiterObserver observer =
+        new LimiterObserver() {
+          @Override
+          public void waited(LimitName limit, Ending ending, long waitedNanos) {
+            refused.add(limit.name() + " " + ending);
+          }
+        };
+    LimitName patient =
+        LimitName.builder("Patient").id(IdFormat.string()).longestWait(Duration.ofHours(2)).build();
+    Limiter observed =
+        Limiter.builder(limits, store).time(nowNanos::get).observer(observer).build();
+    Transaction other = Transaction.of(patient, Quota.per(1, Duration.ofHours(1)), "b");
+    assertThat(granted(3)).isEqualTo(3);
+    Duration wait = Duration.ofMillis(100);
+    assertThat(observed.acquire("Calls", "a", wait).denied()).isTrue();
+    assertThat(observed.async().acquire("Calls", "a", 1, wait).toCompletableFuture().get().denied())
+        .isTrue();
+    assertThat(refused).containsExactly("Calls REFUSED", "Calls REFUSED");
+    refused.clear();
+    List<Transaction> batch = List.of(observed.transaction("Calls", "a"), other);
+    assertThat(observed.acquire(batch, wait).denied()).isTrue();
+    assertThat(refused).containsExactly("Calls REFUSED");
+    refused.clear();
+    assertThat(observed.spend(other).allowed()).isTrue();
+    assertThat(observed.acquire(batch, wait).denied()).isTrue();
+    assertThat(refused).containsExactly("Calls REFUSED", "Patient REFUSED");
+  }
+
+  @Test
+  void estimatedCost_aboveTheSmallestBurst_isThatBurst() {
+    Transaction call =
+        limiter.transaction("Calls", "a").withCost(Reservation.Estimate.mean(1, 8).of("group"));
+    assertThat(call.cost()).isEqualTo(3);
+    assertThat(limiter.reserve(call).decision().allowed()).isTrue();
+    assertThat(remaining()).containsExactly(7L, 0L);
+  }
+
+  @Test
   void cost_aboveTheSmallestBurst_isRefused_withItsQuota() {
     assertThatThrownBy(() -> limiter.spend("Calls", "a", 4))
         .isInstanceOf(InvalidRequestException.class)
