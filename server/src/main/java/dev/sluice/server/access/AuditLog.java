@@ -5,7 +5,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.server.base.JsonLines;
-import dev.sluice.server.base.JsonLines.Kind;
+import dev.sluice.server.base.JsonLines.LogKind;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 public final class AuditLog implements AutoCloseable {
 
   /** What the lines are. */
-  public static final Kind KIND = new Kind("audit log", "sluice.audit", "sluice-audit");
+  public static final LogKind KIND = new LogKind("audit log", "sluice.audit", "sluice-audit");
 
   private static final int DETAIL_SHOWN = 1000;
 

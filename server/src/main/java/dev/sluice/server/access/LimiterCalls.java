@@ -10,7 +10,7 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.stats.Denials;
-import dev.sluice.server.stats.Denials.Asked;
+import dev.sluice.server.stats.Denials.DeniedRequest;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireRequest;
 import java.util.Comparator;
@@ -104,7 +104,7 @@ public final class LimiterCalls {
    */
   @CanIgnoreReturnValue
   public Decision reported(Decision decision) {
-    denials.report(decision, () -> Asked.at(door));
+    denials.report(decision, () -> DeniedRequest.at(door));
     return decision;
   }
 

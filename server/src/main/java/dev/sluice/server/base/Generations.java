@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Generations {
 
-  /** The kinds of files. Files of one kind are replaced together or not at all. */
+  /** The kinds of files. WatchedSource of one kind are replaced together or not at all. */
   public enum Kind {
     /** The file of tokens. */
     TOKENS,
@@ -72,7 +72,7 @@ public final class Generations {
   public record Past(String hash, Instant at, Limits limits) {}
 
   /** Reads the files of one kind, and puts earlier contents back. Blocks on the file system. */
-  public interface Files {
+  public interface WatchedSource {
 
     /**
      * Reads the files, and applies them if they have no mistake.
@@ -195,7 +195,7 @@ public final class Generations {
   public boolean reload() {
     boolean applied = true;
     for (Watched files : byKind.values()) {
-      Files read = files.files;
+      WatchedSource read = files.files;
       applied &= read == null || read.reload();
     }
     return beside.read() && applied;
@@ -242,7 +242,7 @@ public final class Generations {
 
     private final Deque<Past> past = new ArrayDeque<>(); // guarded by itself; the newest first
     private volatile State state;
-    private volatile @Nullable Files files;
+    private volatile @Nullable WatchedSource files;
 
     private Watched() {
       Instant now = Clock.systemUTC().instant();
@@ -273,7 +273,7 @@ public final class Generations {
      *
      * @param newFiles reads the files
      */
-    public void readBy(Files newFiles) {
+    public void readBy(WatchedSource newFiles) {
       this.files = newFiles;
     }
 
@@ -282,7 +282,7 @@ public final class Generations {
      *
      * @return the reader, null without files of this kind
      */
-    public @Nullable Files files() {
+    public @Nullable WatchedSource files() {
       return files;
     }
 

@@ -58,7 +58,7 @@ public final class JsonLines implements AutoCloseable {
   private final AtomicBoolean full = new AtomicBoolean();
   private boolean failing; // used by the thread only
 
-  private JsonLines(Target target, String name, Kind kind, MeterRegistry meters) {
+  private JsonLines(Target target, String name, LogKind kind, MeterRegistry meters) {
     this.target = target;
     this.name = "the %s %s".formatted(kind.what, name);
     this.written =
@@ -80,7 +80,7 @@ public final class JsonLines implements AutoCloseable {
    * @param meter the start of the names of the meters
    * @param thread the name of the writing thread
    */
-  public record Kind(String what, String meter, String thread) {}
+  public record LogKind(String what, String meter, String thread) {}
 
   /** Writes the fields of a line. */
   public interface Fields {
@@ -108,7 +108,7 @@ public final class JsonLines implements AutoCloseable {
    * @return the lines; the caller must close them
    * @throws IOException if the file cannot be appended to
    */
-  public static JsonLines of(Path file, Kind kind, MeterRegistry meters) throws IOException {
+  public static JsonLines of(Path file, LogKind kind, MeterRegistry meters) throws IOException {
     tryOut(file, kind);
     return started(new JsonLines(() -> open(file), file.toString(), kind, meters));
   }
@@ -117,7 +117,7 @@ public final class JsonLines implements AutoCloseable {
    * Tests the file on another thread: an interrupt does not end the opening of a pipe without a
    * reader, or of a file on a dead mount.
    */
-  private static void tryOut(Path file, Kind kind) throws IOException {
+  private static void tryOut(Path file, LogKind kind) throws IOException {
     FutureTask<Boolean> opening =
         new FutureTask<>(
             () -> {
@@ -150,7 +150,7 @@ public final class JsonLines implements AutoCloseable {
    * @param meters the registry for the meters
    * @return the lines; the caller must close them
    */
-  public static JsonLines of(OutputStream stream, Kind kind, MeterRegistry meters) {
+  public static JsonLines of(OutputStream stream, LogKind kind, MeterRegistry meters) {
     OutputStream unclosed =
         new OutputStream() {
           @Override

@@ -80,7 +80,7 @@ final class ExplainResource extends JsonResource {
             async.check(transaction.withCost(1)),
             (state, one) ->
                 answer(
-                    new Bucket(
+                    new ExplainedBucket(
                         DecisionWriter.ofOne(state),
                         DecisionWriter.ofOne(one),
                         transaction,
@@ -88,7 +88,8 @@ final class ExplainResource extends JsonResource {
                     readings));
   }
 
-  private AggregatedHttpResponse answer(@Nullable Bucket bucket, @Nullable RuleReadings readings) {
+  private AggregatedHttpResponse answer(
+      @Nullable ExplainedBucket bucket, @Nullable RuleReadings readings) {
     List<String> lines = new ArrayList<>(bucket == null ? List.of() : lines(bucket));
     if (readings != null) {
       lines.addAll(readings.lines());
@@ -113,7 +114,8 @@ final class ExplainResource extends JsonResource {
   }
 
   /** The state of a bucket, and the decision that the next request with the cost 1 would get. */
-  private record Bucket(Decision state, Decision next, Transaction transaction, Caller caller) {
+  private record ExplainedBucket(
+      Decision state, Decision next, Transaction transaction, Caller caller) {
 
     String limit() {
       return transaction.name().name();
@@ -124,7 +126,7 @@ final class ExplainResource extends JsonResource {
     }
   }
 
-  private void write(Bucket bucket, JsonGenerator json) throws IOException {
+  private void write(ExplainedBucket bucket, JsonGenerator json) throws IOException {
     json.writeObjectFieldStart("bucket");
     DecisionWriter.writeInto(bucket.state, false, json);
     json.writeEndObject();
@@ -151,7 +153,7 @@ final class ExplainResource extends JsonResource {
     }
   }
 
-  private String limitedBy(Bucket bucket, @Nullable LimitOverride override) {
+  private String limitedBy(ExplainedBucket bucket, @Nullable LimitOverride override) {
     return override == null
         ? bucket.transaction.quota() == null ? "nothing" : "default"
         : runtime.isKept(override)
@@ -159,7 +161,7 @@ final class ExplainResource extends JsonResource {
             : "override deployed with the limits";
   }
 
-  private List<String> lines(Bucket bucket) {
+  private List<String> lines(ExplainedBucket bucket) {
     List<String> lines = new ArrayList<>();
     Limits limits = limiter.limits().get();
     String id = SafeText.printable(bucket.transaction.id());
@@ -209,7 +211,7 @@ final class ExplainResource extends JsonResource {
         .formatted(quota.count(), GoDuration.shortened(quota.period()), quota.burst());
   }
 
-  private void addDenials(Bucket bucket, List<String> lines) {
+  private void addDenials(ExplainedBucket bucket, List<String> lines) {
     if (!denials.keepsLast()) {
       lines.add("last denials are not kept; start the server with --top-denied");
     } else if (!bucket.showsDenials()) {

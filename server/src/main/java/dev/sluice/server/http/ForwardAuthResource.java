@@ -36,7 +36,7 @@ import dev.sluice.server.net.AnyMethod.AskedByProxies;
 import dev.sluice.server.net.WholeResponse;
 import dev.sluice.server.net.WholeResponse.WholeAnswer;
 import dev.sluice.server.stats.Denials;
-import dev.sluice.server.stats.Denials.Asked;
+import dev.sluice.server.stats.Denials.DeniedRequest;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.HeaderProfile;
@@ -201,11 +201,11 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /** Returns the original request; without method and path if the proxy does not send them. */
-  private static Asked requestOf(AskedRequest asked, Charges charges) {
+  private static DeniedRequest requestOf(AskedRequest asked, Charges charges) {
     try {
-      return new Asked(DOOR, asked.method(), asked.path(), charges.rule());
+      return new DeniedRequest(DOOR, asked.method(), asked.path(), charges.rule());
     } catch (WireException e) {
-      return new Asked(DOOR, null, null, charges.rule());
+      return new DeniedRequest(DOOR, null, null, charges.rule());
     }
   }
 

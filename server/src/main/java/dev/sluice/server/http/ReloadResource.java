@@ -21,10 +21,10 @@ import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.LimitsDiff;
 import dev.sluice.server.base.Generations;
-import dev.sluice.server.base.Generations.Files;
 import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.Generations.Past;
 import dev.sluice.server.base.Generations.Watched;
+import dev.sluice.server.base.Generations.WatchedSource;
 import dev.sluice.server.http.LimitResource.GenerationJson;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.stats.Denials;
@@ -149,7 +149,7 @@ class ReloadResource extends Resource {
     String[] said = {""};
     for (Kind kind : Kind.values()) {
       Watched watched = generations.of(kind);
-      Files files = watched.files();
+      WatchedSource files = watched.files();
       if (files != null) {
         try {
           Limits next = files.read();
@@ -208,10 +208,10 @@ class ReloadResource extends Resource {
       if (!denials.keepsLast()) {
         return "ids denied last are not kept; start the server with --top-denied";
       }
-      Map<String, Asked> last = new LinkedHashMap<>();
+      Map<String, Compared> last = new LinkedHashMap<>();
       denials.forEachLast(
           (limit, id) ->
-              last.put(limit + ' ' + id, Asked.of(limiter.limits().get(), with, limit, id)));
+              last.put(limit + ' ' + id, Compared.of(limiter.limits().get(), with, limit, id)));
       try {
         Counts counts = count(List.copyOf(last.values()));
         return "of %s ids denied last, %s are denied now, and %s would be"
@@ -243,16 +243,16 @@ class ReloadResource extends Resource {
     }
 
     /** Finds limits and ids of keys. Ignores keys of other programs, and of limits in shadow. */
-    private List<Asked> asked(List<String> keys, Limits with) {
+    private List<Compared> asked(List<String> keys, Limits with) {
       Limits current = limiter.limits().get();
       Map<String, LimitName> byStart = new HashMap<>();
       current.configured().forEach(name -> byStart.put(name.bucketKey(""), name));
-      List<Asked> all = new ArrayList<>();
+      List<Compared> all = new ArrayList<>();
       for (String key : keys) {
         LimitName name = byStart.get(key.substring(0, key.indexOf(':') + 1));
         if (name != null) {
           try {
-            all.add(Asked.of(current, with, name.name(), name.idOf(key)));
+            all.add(Compared.of(current, with, name.name(), name.idOf(key)));
           } catch (IllegalArgumentException e) {
             // The key has no valid id: another program wrote it.
           }
@@ -262,10 +262,10 @@ class ReloadResource extends Resource {
     }
 
     /** The decision on one more request of an id, by the limits now and by the next ones. */
-    private record Asked(@Nullable Transaction now, @Nullable Transaction then) {
+    private record Compared(@Nullable Transaction now, @Nullable Transaction then) {
 
-      static Asked of(Limits current, Limits next, String limit, String id) {
-        return new Asked(limited(current, limit, id), limited(next, limit, id));
+      static Compared of(Limits current, Limits next, String limit, String id) {
+        return new Compared(limited(current, limit, id), limited(next, limit, id));
       }
 
       /** Returns null if the id is not limited, so that nothing denies it. */
@@ -282,19 +282,19 @@ class ReloadResource extends Resource {
     private record Counts(int looked, int now, int then, List<String> fresh) {}
 
     /** Looks at ids step by step, and stops after a few seconds. */
-    private Counts count(List<Asked> all) {
+    private Counts count(List<Compared> all) {
       long startNanos = System.nanoTime();
       int looked = 0;
       int now = 0;
       int then = 0;
       List<String> fresh = new ArrayList<>();
       while (looked < all.size() && System.nanoTime() - startNanos < LONGEST_NANOS) {
-        List<Asked> step = all.subList(looked, Math.min(all.size(), looked + STEP));
-        Set<Transaction> deniedNow = denied(step.stream().map(Asked::now));
-        Set<Transaction> deniedThen = denied(step.stream().map(Asked::then));
+        List<Compared> step = all.subList(looked, Math.min(all.size(), looked + STEP));
+        Set<Transaction> deniedNow = denied(step.stream().map(Compared::now));
+        Set<Transaction> deniedThen = denied(step.stream().map(Compared::then));
         now += deniedNow.size();
         then += deniedThen.size();
-        for (Asked one : step) {
+        for (Compared one : step) {
           if (one.then != null
               && deniedThen.contains(one.then)
               && !(one.now != null && deniedNow.contains(one.now))
@@ -348,11 +348,11 @@ class ReloadResource extends Resource {
   }
 
   /** Writes further fields of the answer. */
-  private interface Fields {
+  private interface AnswerFields {
     void write(JsonGenerator json) throws IOException;
   }
 
-  private AggregatedHttpResponse answer(boolean applied, Caller caller, Fields more) {
+  private AggregatedHttpResponse answer(boolean applied, Caller caller, AnswerFields more) {
     return Answers.json(
         applied ? HttpStatus.OK : HttpStatus.CONFLICT,
         json -> {
@@ -381,7 +381,7 @@ class ReloadResource extends Resource {
 
     @Override
     AggregatedHttpResponse act(@Nullable String hash, Caller caller) {
-      Files files = limits.files();
+      WatchedSource files = limits.files();
       List<Past> all = limits.past();
       String active = limits.state().active().hash();
       Past to = hash == null ? before(active, all) : find(hash, all);

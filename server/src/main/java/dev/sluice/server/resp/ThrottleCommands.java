@@ -15,7 +15,7 @@ import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.Request.Decimals;
 import dev.sluice.server.resp.SpendRun.ThrottleRun;
 import dev.sluice.server.stats.Denials;
-import dev.sluice.server.stats.Denials.Asked;
+import dev.sluice.server.stats.Denials.DeniedRequest;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.time.Duration;
 import java.util.Arrays;
@@ -147,7 +147,7 @@ final class ThrottleCommands {
     replies.later(
         async.spend(transaction),
         (decision, writer) -> {
-          denials.report(decision, () -> Asked.at(LimitCommands.DOOR));
+          denials.report(decision, () -> DeniedRequest.at(LimitCommands.DOOR));
           dialect.write(decision, quota, fits, writer);
         });
   }

@@ -90,13 +90,13 @@ final class DescriptorCharges {
   record Found(
       boolean matched,
       boolean unlimited,
-      @Nullable Denied denied,
+      @Nullable RefusedDescriptor denied,
       List<DescriptorCharge> charges,
       List<String> replaces) {
 
     static final Found UNMATCHED = new Found(false, false, null, List.of(), List.of());
 
-    static Found denied(Denied denied, List<String> replaces) {
+    static Found denied(RefusedDescriptor denied, List<String> replaces) {
       return new Found(true, false, denied, List.of(), replaces);
     }
 
@@ -112,11 +112,11 @@ final class DescriptorCharges {
    * @param line the line of the rule that matches, 0 for none
    * @param byRule whether the rule denies; otherwise no limit can be charged
    */
-  record Denied(String why, int line, boolean byRule) {
+  record RefusedDescriptor(String why, int line, boolean byRule) {
 
     /** Returns the denial of a descriptor that no limit can be charged for. */
-    static Denied unusable(String why) {
-      return new Denied(why, 0, false);
+    static RefusedDescriptor unusable(String why) {
+      return new RefusedDescriptor(why, 0, false);
     }
   }
 
@@ -182,9 +182,10 @@ final class DescriptorCharges {
     } catch (InvalidIdException e) {
       boolean isText = RequestMessages.isText(descriptor);
       String why = isText ? String.valueOf(e.getMessage()) : RequestMessages.NOT_TEXT;
-      return Found.denied(new Denied(why, line, false), List.of());
+      return Found.denied(new RefusedDescriptor(why, line, false), List.of());
     } catch (UnknownLimitException e) {
-      return Found.denied(new Denied(String.valueOf(e.getMessage()), line, false), List.of());
+      return Found.denied(
+          new RefusedDescriptor(String.valueOf(e.getMessage()), line, false), List.of());
     }
   }
 
@@ -193,7 +194,8 @@ final class DescriptorCharges {
       case UNLIMITED -> new Found(true, true, null, List.of(), match.replaces());
       case DENIES ->
           Found.denied(
-              new Denied("a rule denies this descriptor", match.line(), true), match.replaces());
+              new RefusedDescriptor("a rule denies this descriptor", match.line(), true),
+              match.replaces());
       case CHARGES -> {
         List<DescriptorCharge> charges = new ArrayList<>(match.charges().size());
         for (RuleCharge charge : match.charges()) {
@@ -281,7 +283,7 @@ final class DescriptorCharges {
    * these. If the whole query failed instead, a proxy would let the request pass all other limits
    * too.
    */
-  private Found closed(Denied why) {
+  private Found closed(RefusedDescriptor why) {
     DescriptorCharge closed =
         new DescriptorCharge(OF_CALLER, RateLimitOverride.getDefaultInstance(), why);
     all.add(closed);
@@ -332,14 +334,14 @@ final class DescriptorCharges {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
     if (!CurrentLimit.hasUnit(descriptor.getLimit())) {
       return closed(
-          Denied.unusable(
+          RefusedDescriptor.unusable(
               "descriptors[%s].limit.unit: found %s, expected SECOND, MINUTE, HOUR, DAY, MONTH or YEAR"
                   .formatted(index, descriptor.getLimit().getUnitValue())));
     }
     Quota quota = CurrentLimit.quota(descriptor.getLimit());
     List<DescriptorCharge> ours = meant.charges();
     if (ours.isEmpty() && !RequestMessages.isText(descriptor)) {
-      return closed(Denied.unusable(RequestMessages.NOT_TEXT));
+      return closed(RefusedDescriptor.unusable(RequestMessages.NOT_TEXT));
     }
     LimitName limit = ours.isEmpty() ? OF_CALLER : ours.get(0).limit();
     if (quota == null) {
@@ -393,7 +395,7 @@ final class DescriptorCharges {
     private final @Nullable Transaction transaction;
     private final LimitName limit;
     private final @Nullable RateLimitOverride closed;
-    private final @Nullable Denied denied;
+    private final @Nullable RefusedDescriptor denied;
     private final int debt; // the bursts that the bucket may owe
     private int line; // of the rule that matched, 0 for none
     private long cost;
@@ -423,7 +425,8 @@ final class DescriptorCharges {
      * Makes a closed charge, without a bucket: a limit of zero from the caller, a rule that denies,
      * or an id or limit that cannot be used.
      */
-    private DescriptorCharge(LimitName limit, RateLimitOverride closed, @Nullable Denied denied) {
+    private DescriptorCharge(
+        LimitName limit, RateLimitOverride closed, @Nullable RefusedDescriptor denied) {
       this.transaction = null;
       this.limit = limit;
       this.closed = closed;

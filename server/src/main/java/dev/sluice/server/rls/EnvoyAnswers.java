@@ -17,7 +17,7 @@ import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
 import dev.sluice.server.rls.DescriptorCharges.Found;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.stats.Denials;
-import dev.sluice.server.stats.Denials.Asked;
+import dev.sluice.server.stats.Denials.DeniedRequest;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.HeaderProfile.State;
 import dev.sluice.web.ProblemDetails;
@@ -143,8 +143,9 @@ final class EnvoyAnswers {
       return;
     }
     for (DescriptorCharge charge : refusals) {
-      Asked asked =
-          new Asked(door, null, null, charge.line() == 0 ? null : rules + ":" + charge.line());
+      DeniedRequest asked =
+          new DeniedRequest(
+              door, null, null, charge.line() == 0 ? null : rules + ":" + charge.line());
       Decision decision = charge.decision();
       Transaction transaction = decision == null ? null : decision.transaction();
       if (decision == null || transaction == null) {

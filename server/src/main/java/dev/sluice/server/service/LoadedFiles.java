@@ -238,7 +238,7 @@ final class LoadedFiles {
         });
   }
 
-  private record WatchedFiles(LimitFilesWatcher watcher) implements Generations.Files {
+  private record WatchedFiles(LimitFilesWatcher watcher) implements Generations.WatchedSource {
 
     @Override
     public boolean reload() {

@@ -507,7 +507,7 @@ public final class Service implements AutoCloseable {
     }
 
     private static JsonLines lines(
-        String setting, String target, JsonLines.Kind kind, MeterRegistry meters) {
+        String setting, String target, JsonLines.LogKind kind, MeterRegistry meters) {
       if (target.equals("-")) {
         return JsonLines.of(System.err, kind, meters);
       }

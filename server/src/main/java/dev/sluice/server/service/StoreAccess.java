@@ -107,10 +107,10 @@ public final class StoreAccess {
 
   /** Returns the kind of the store, for metrics: redis unless it is in a database. */
   String kind() {
-    Stores.Kind kind = Stores.find(this);
-    return kind == Stores.Kind.POSTGRES || kind == Stores.Kind.MARIADB
+    Stores.Product kind = Stores.find(this);
+    return kind == Stores.Product.POSTGRES || kind == Stores.Product.MARIADB
         ? kind.name().toLowerCase(Locale.ROOT)
-        : Stores.Kind.REDIS.name().toLowerCase(Locale.ROOT);
+        : Stores.Product.REDIS.name().toLowerCase(Locale.ROOT);
   }
 
   private PostgresStoreBuilder postgres() {
@@ -263,33 +263,33 @@ public final class StoreAccess {
     }
 
     /** The kinds of stores. */
-    private enum Kind {
+    private enum Product {
       MEMORY,
       REDIS,
       POSTGRES,
       MARIADB
     }
 
-    private static @Nullable Kind find(StoreAccess access) {
+    private static @Nullable Product find(StoreAccess access) {
       String address = access.address();
       String scheme = scheme(address);
       if (access.isMemory()) {
-        return Kind.MEMORY;
+        return Product.MEMORY;
       }
       if (REDIS.contains(scheme)) {
-        return Kind.REDIS;
+        return Product.REDIS;
       }
       if (MARIADB.contains(scheme) || address.startsWith("jdbc:mariadb:")) {
-        return Kind.MARIADB;
+        return Product.MARIADB;
       }
       if (POSTGRES.contains(scheme)) {
-        return Kind.POSTGRES;
+        return Product.POSTGRES;
       }
       return null;
     }
 
-    private static Kind kind(StoreAccess access) {
-      Kind kind = find(access);
+    private static Product kind(StoreAccess access) {
+      Product kind = find(access);
       if (kind == null) {
         throw new IllegalArgumentException(
             "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"

@@ -3,7 +3,7 @@ package dev.sluice.server.stats;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.server.base.JsonLines;
-import dev.sluice.server.base.JsonLines.Kind;
+import dev.sluice.server.base.JsonLines.LogKind;
 import dev.sluice.server.base.Periodic;
 import dev.sluice.server.stats.Denials.Denial;
 import java.time.Instant;
@@ -25,7 +25,8 @@ import org.slf4j.LoggerFactory;
 public final class DenialLog implements AutoCloseable {
 
   /** What the lines are. */
-  public static final Kind KIND = new Kind("denial log", "sluice.denial.log", "sluice-denials");
+  public static final LogKind KIND =
+      new LogKind("denial log", "sluice.denial.log", "sluice-denials");
 
   /** The most lines of one limit in a second. */
   static final int MOST_A_SECOND = 10;

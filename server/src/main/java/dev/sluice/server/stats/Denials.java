@@ -120,7 +120,7 @@ public final class Denials implements LimiterObserver {
    * @param path its path without the query, null if the door does not know it
    * @param rule the file and line of the rule that matched, null for none
    */
-  public record Asked(
+  public record DeniedRequest(
       String door, @Nullable String method, @Nullable String path, @Nullable String rule) {
 
     /**
@@ -131,14 +131,14 @@ public final class Denials implements LimiterObserver {
      * @param path the path, or null
      * @param rule the rule, or null
      */
-    public Asked {
+    public DeniedRequest {
       method = method == null ? null : JsonLines.shown(method);
       path = path == null ? null : JsonLines.shown(path);
       rule = rule == null ? null : JsonLines.shown(rule);
     }
 
     /** A request of a Redis client. */
-    private static final Asked RESP = at("resp");
+    private static final DeniedRequest RESP = at("resp");
 
     /**
      * Returns a request about which only the door is known.
@@ -146,8 +146,8 @@ public final class Denials implements LimiterObserver {
      * @param door the door
      * @return the request
      */
-    public static Asked at(String door) {
-      return new Asked(door, null, null, null);
+    public static DeniedRequest at(String door) {
+      return new DeniedRequest(door, null, null, null);
     }
   }
 
@@ -165,7 +165,7 @@ public final class Denials implements LimiterObserver {
    */
   public record Denial(
       Instant at,
-      Asked asked,
+      DeniedRequest asked,
       @Nullable String limit,
       @Nullable String id,
       long cost,
@@ -207,7 +207,7 @@ public final class Denials implements LimiterObserver {
       }
     }
 
-    static Denial of(Decision part, Transaction transaction, Asked asked) {
+    static Denial of(Decision part, Transaction transaction, DeniedRequest asked) {
       return new Denial(
           Instant.now(),
           asked,
@@ -226,11 +226,11 @@ public final class Denials implements LimiterObserver {
    * @param decision the decision on one transaction or on a batch
    * @param asked supplies the request; called only for a denial
    */
-  public void report(Decision decision, Supplier<Asked> asked) {
+  public void report(Decision decision, Supplier<DeniedRequest> asked) {
     if (isOff() || decision.allowed()) {
       return;
     }
-    Asked request = asked.get();
+    DeniedRequest request = asked.get();
     for (Decision part : decision.parts()) {
       Transaction transaction = part.transaction();
       if (part.denied() && transaction != null && !transaction.isShadow()) {
@@ -246,7 +246,7 @@ public final class Denials implements LimiterObserver {
    * @param cost the cost of the request
    * @param asked the request
    */
-  public void reportNeverFits(Transaction transaction, long cost, Asked asked) {
+  public void reportNeverFits(Transaction transaction, long cost, DeniedRequest asked) {
     add(
         new Denial(
             Instant.now(),
@@ -266,7 +266,7 @@ public final class Denials implements LimiterObserver {
    *     because a value makes no id
    * @param asked the request
    */
-  public void reportWithoutLimit(boolean byRule, Asked asked) {
+  public void reportWithoutLimit(boolean byRule, DeniedRequest asked) {
     add(new Denial(Instant.now(), asked, null, null, 0, 0, byRule ? RULE : REQUEST, false));
   }
 
@@ -283,7 +283,7 @@ public final class Denials implements LimiterObserver {
   public void spent(LimitName limit, Spent spends, long elapsedNanos) {
     for (int i = 0; i < spends.count(); i++) {
       if (!spends.allowed(i)) {
-        report(spends.decision(i), () -> Asked.RESP);
+        report(spends.decision(i), () -> DeniedRequest.RESP);
       }
     }
   }

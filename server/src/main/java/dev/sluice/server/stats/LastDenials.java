@@ -21,16 +21,16 @@ final class LastDenials {
   static final int MOST = 10_000;
 
   @GuardedBy("this")
-  private final Map<Bucket, Deque<Denial>> byBucket = new LinkedHashMap<>(16, 0.75f, true);
+  private final Map<DeniedBucket, Deque<Denial>> byBucket = new LinkedHashMap<>(16, 0.75f, true);
 
   @GuardedBy("this")
   private int size;
 
-  private record Bucket(String limit, String id) {}
+  private record DeniedBucket(String limit, String id) {}
 
   synchronized void add(String limit, String id, Denial denial) {
     Deque<Denial> denials =
-        byBucket.computeIfAbsent(new Bucket(limit, id), bucket -> new ArrayDeque<>(1));
+        byBucket.computeIfAbsent(new DeniedBucket(limit, id), bucket -> new ArrayDeque<>(1));
     denials.addFirst(denial);
     size++;
     if (denials.size() > MOST_OF_ONE) {
@@ -46,7 +46,7 @@ final class LastDenials {
 
   /** Calls a consumer with the limit and the id of each denial that is kept, each once. */
   void forEach(BiConsumer<String, String> each) {
-    List<Bucket> buckets;
+    List<DeniedBucket> buckets;
     synchronized (this) {
       buckets = List.copyOf(byBucket.keySet());
     }
@@ -55,7 +55,7 @@ final class LastDenials {
 
   /** Returns the last denials of an id, the newest first. */
   synchronized List<Denial> of(String limit, String id) {
-    Bucket bucket = new Bucket(limit, id);
+    DeniedBucket bucket = new DeniedBucket(limit, id);
     return byBucket.containsKey(bucket) ? List.copyOf(byBucket.get(bucket)) : List.of();
   }
 }

@@ -3,8 +3,8 @@ package dev.sluice.server.stats;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.stats.Denials.Asked;
 import dev.sluice.server.stats.Denials.Denial;
+import dev.sluice.server.stats.Denials.DeniedRequest;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
@@ -17,7 +17,7 @@ class LastDenialsTest {
     last.add(
         "Calls",
         id,
-        new Denial(Instant.EPOCH, Asked.at("http"), "Calls", id, cost, 1, "store", false));
+        new Denial(Instant.EPOCH, DeniedRequest.at("http"), "Calls", id, cost, 1, "store", false));
   }
 
   @Test
@@ -34,9 +34,10 @@ class LastDenialsTest {
   @Test
   void textsOfARequest_areCut() {
     String cut = "x".repeat(200) + "…";
-    Asked asked = new Asked("http", "x".repeat(16_000), "x".repeat(201), "x".repeat(300));
-    assertThat(asked).isEqualTo(new Asked("http", cut, cut, cut));
-    assertThat(new Asked("http", "GET", "/a", null).path()).isEqualTo("/a");
+    DeniedRequest asked =
+        new DeniedRequest("http", "x".repeat(16_000), "x".repeat(201), "x".repeat(300));
+    assertThat(asked).isEqualTo(new DeniedRequest("http", cut, cut, cut));
+    assertThat(new DeniedRequest("http", "GET", "/a", null).path()).isEqualTo("/a");
   }
 
   @Test
