@@ -26,6 +26,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +46,7 @@ final class Callers {
 
   private final Calls calls;
   private final World world;
+  private final IntSupplier lostSettlements;
   private final Fleet fleet;
   private final Reference reference;
   private final Limiter limiter;
@@ -54,7 +56,13 @@ final class Callers {
   private final List<Held> neverClosed = new ArrayList<>();
   private final Map<String, Limit> limits = new HashMap<>(); // kept, as applications do
 
-  Callers(Calls calls, Limiter limiter, SimulatedWaiting waiting, long latencyNanos) {
+  Callers(
+      Calls calls,
+      Limiter limiter,
+      SimulatedWaiting waiting,
+      long latencyNanos,
+      IntSupplier lostSettlements) {
+    this.lostSettlements = lostSettlements;
     this.waiting = waiting;
     this.calls = calls;
     this.world = calls.world;
@@ -487,7 +495,8 @@ final class Callers {
 
   /**
    * Settles a reservation of one transaction, and judges what the settlement reports: its tokens
-   * were charged in a server, and with those that it cut they are not fewer than the true cost.
+   * were charged in a server, and with those that it cut they are not fewer than the true cost. One
+   * that waits asks a server for a higher cost, or is reported as lost.
    */
   void settle(Held held, long cost) {
     if (held.reservation.decision().degraded()) {
@@ -497,6 +506,8 @@ final class Callers {
     Transaction one = held.made.transactions().get(0);
     long tokens = one.cost();
     long begin = world.now();
+    int lostBefore = lostSettlements.getAsInt();
+    Long askedBefore = reference.askedAt(calls.process, one.bucketKey());
     Operation operation = calls.begin("settle", held.made.transactions(), SETTLED_LATEST_NANOS);
     if (cost < tokens) {
       held.made.granted().values().forEach(spend -> reference.settled(spend, cost, tokens));
@@ -506,7 +517,17 @@ final class Callers {
         () -> held.reservation.settleAsync(Costs.of(one.name().name(), cost).allowZero()),
         settlement -> {
           if (settlement.waiting()) {
-            endOnceSettled(operation, settlement);
+            endOnceSettled(
+                operation,
+                settlement,
+                () -> {
+                  if (cost > tokens
+                      && lostSettlements.getAsInt() == lostBefore
+                      && Objects.equals(
+                          askedBefore, reference.askedAt(calls.process, one.bucketKey()))) {
+                    world.violated(() -> operation + " has waited, and then was forgotten");
+                  }
+                });
             return;
           }
           operation.end(settlement);
@@ -522,12 +543,13 @@ final class Callers {
   }
 
   /** Ends an operation when no settlement waits any more; it may be applied until then. */
-  private void endOnceSettled(Operation operation, Settlement settlement) {
+  private void endOnceSettled(Operation operation, Settlement settlement, Runnable then) {
     if (Insides.settlesLater(limiter)) {
       world.after(
-          LOOKS_AGAIN_NANOS, actor("observer"), () -> endOnceSettled(operation, settlement));
+          LOOKS_AGAIN_NANOS, actor("observer"), () -> endOnceSettled(operation, settlement, then));
     } else {
       operation.end(settlement);
+      then.run();
     }
   }
 

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class LimiterWatch implements LimiterObserver {
 
   private @Nullable Throwable nextThrown;
+  private int lost;
   private int waits;
   private int passed;
   private int givenUp;
@@ -48,7 +49,13 @@ final class LimiterWatch implements LimiterObserver {
 
   @Override
   public void settlementLost() {
+    lost++;
     throwIfPlanned();
+  }
+
+  /** Returns how many settlements were reported as lost. */
+  int lost() {
+    return lost;
   }
 
   /**

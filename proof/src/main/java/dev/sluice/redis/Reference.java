@@ -653,6 +653,11 @@ final class Reference {
     return last;
   }
 
+  /** Returns when a process asked for a bucket last, by the server's clock; null if never. */
+  @Nullable Long askedAt(int process, String key) {
+    return bucket(key).askedAt.get(process);
+  }
+
   /** Returns whether a server made a spend of a process since a moment. */
   boolean wasSpentSince(int process, String key, long nanos, long moment) {
     return bucket(key).entries.stream()

@@ -100,7 +100,7 @@ final class SimulatedProcess {
       made.onFailure("B", rule(conditions.onFailureOfB(), conditions));
     }
     this.limiter = Insides.waiting(made, waiting).build();
-    this.callers = new Callers(calls, limiter, waiting, network.latencyNanos());
+    this.callers = new Callers(calls, limiter, waiting, network.latencyNanos(), limiterWatch::lost);
     this.leases = new SimulatedLeases(calls, limiter, time::nanos);
   }
 
