@@ -2,7 +2,9 @@
 package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import dev.sluice.FailureRule;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.ServerConfig.Control;
@@ -22,6 +24,8 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -45,14 +49,7 @@ class ReloadCommandTest {
   void start() throws IOException {
     limits = Files.writeString(folder.resolve("limits.yml"), FIRST);
     audit = folder.resolve("audit.jsonl");
-    service =
-        Service.start(
-            new ServerConfig(
-                Doors.of(Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))),
-                Sources.of(new ServerConfig.Files(limits, null, null, null)),
-                Storage.in(StoreAccess.of("memory")),
-                new Control(null, audit.toString(), null, null),
-                new Telemetry(true, null)));
+    service = Service.start(config(limits, audit, Storage.in(StoreAccess.of("memory"))));
     url = "http://" + HostPort.format(service.addresses().get(0));
   }
 
@@ -70,6 +67,15 @@ class ReloadCommandTest {
     args[2] = url;
     System.arraycopy(options, 0, args, 3, options.length);
     return Cli.run(args);
+  }
+
+  private static ServerConfig config(Path limits, Path audit, Storage storage) {
+    return new ServerConfig(
+        Doors.of(Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))),
+        Sources.of(new ServerConfig.Files(limits, null, null, null)),
+        storage,
+        new Control(null, audit.toString(), null, null),
+        new Telemetry(true, null));
   }
 
   private void apply(String content) throws IOException {
@@ -128,6 +134,47 @@ class ReloadCommandTest {
     assertThat(reload("--dry-run").err())
         .contains("of 2 ids denied last, 1 are denied now, and 0 would be")
         .contains("this store cannot list its buckets, so other ids were not looked at");
+  }
+
+  @Test
+  void dryRun_whileAFailureRuleDecides_saysThatTheEffectIsNotKnown() throws Exception {
+    Storage usual = Storage.in(StoreAccess.of("memory"));
+    Storage away =
+        new Storage(
+            StoreAccess.of("redis://127.0.0.1:1/0?timeout=100ms"),
+            null,
+            usual.tokenKey(),
+            FailureRule.deny(),
+            Map.of(),
+            true);
+    try (Service other = Service.start(config(limits, folder.resolve("other.jsonl"), away))) {
+      url = "http://" + HostPort.format(other.addresses().get(0));
+      assertThat(Cli.run("spend", "CallsPerId", "ann", "--server", url).code()).isEqualTo(Exit.NO);
+      assertThat(reload("--dry-run").err())
+          .contains("which ids would be denied is not known: the store does not answer");
+      Thread.currentThread().interrupt(); // so that nobody waits for load balancers
+    } finally {
+      var unused = Thread.interrupted();
+    }
+  }
+
+  @Test
+  void dryRun_afterTheEndOfAnOverride_saysThatNothingChanges() throws Exception {
+    Instant end = Instant.now().plusSeconds(2);
+    apply(
+        """
+        limits:
+          CallsPerId: {id: string, burst: 20, count: 20, period: 1h}
+        overrides:
+          - CallsPerId: {burst: 30, count: 30, period: 1h, ids: [{id: ann, until: %s}]}
+        """
+            .formatted(end));
+    await()
+        .untilAsserted(
+            () -> assertThat(get("/v1/admin/overrides")).startsWith("{\"overrides\":[]"));
+    Cli dry = reload("--dry-run");
+    assertThat(dry.out()).isEmpty();
+    assertThat(dry.err()).startsWith("a reload would change nothing\n");
   }
 
   @Test
