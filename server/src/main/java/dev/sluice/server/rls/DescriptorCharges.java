@@ -406,6 +406,7 @@ final class DescriptorCharges {
     private long retryInNanos;
     private long resetInNanos;
     private @Nullable Decision decision;
+    private @Nullable Quota refundedTo; // of several, the one that the outcome describes
 
     private DescriptorCharge(Transaction transaction, long cost, Excess excess, int debt) {
       this.transaction = transaction;
@@ -514,11 +515,9 @@ final class DescriptorCharges {
       return held.withCost(Math.min(cost, burst(held)));
     }
 
-    /** Returns the remaining tokens, from the decision on {@link #givenBack}. */
-    private long remaining(Decision refunded) {
-      Quota quota = Objects.requireNonNull(quota());
-      long owable = mayOwe() ? CurrentLimit.inDebt(quota, debt).burst() - quota.burst() : 0;
-      return Math.max(0, refunded.remaining() - owable);
+    /** Returns how many tokens a bucket may owe. */
+    private long owable(Quota quota) {
+      return mayOwe() ? CurrentLimit.inDebt(quota, debt).burst() - quota.burst() : 0;
     }
 
     private boolean mayOwe() {
@@ -527,17 +526,15 @@ final class DescriptorCharges {
 
     private Transaction inDebt() {
       Transaction held = Objects.requireNonNull(transaction);
-      Transaction deep = Transaction.of(limit, CurrentLimit.inDebt(quotaOf(held), debt), held.id());
+      List<Quota> quotas =
+          held.quotas().stream().map(quota -> CurrentLimit.inDebt(quota, debt)).toList();
+      Transaction deep = Transaction.of(limit, quotas, held.id());
       return held.isShadow() ? deep.inShadow() : deep;
     }
 
     /** Returns the highest cost that can pass. */
     static long burst(Transaction transaction) {
       return Quota.leastBurst(transaction.quotas());
-    }
-
-    private static Quota quotaOf(Transaction transaction) {
-      return Objects.requireNonNull(transaction.quota());
     }
 
     LimitName limit() {
@@ -584,9 +581,9 @@ final class DescriptorCharges {
      * @param spent whether an allowed cost was spent, and not only checked
      */
     void decide(Decision made, boolean spent) {
-      Quota quota = quota();
       decided = true;
       decision = made;
+      Quota quota = heldTo();
       if (neverFits() || quota == null) {
         over = true;
         remaining = made.remaining();
@@ -601,12 +598,23 @@ final class DescriptorCharges {
       resetInNanos = Math.max(0, made.resetInNanos() - quota.incrementNanos(kept));
     }
 
-    /** Sets the outcome of a refund, which refuses nobody, even if the bucket was full. */
+    /**
+     * Sets the outcome of a refund ({@link #givenBack}), which refuses nobody, even if the bucket
+     * was full. Of several quotas, it is that of the one with the fewest tokens left.
+     */
     void refunded(Decision made) {
       decided = true;
       decision = made;
-      remaining = remaining(made);
-      resetInNanos = made.resetInNanos();
+      List<Quota> quotas = bucket().quotas();
+      for (int i = 0; i < quotas.size(); i++) {
+        Decision one = made.quotas().isEmpty() ? made : made.quotas().get(i);
+        long left = Math.max(0, one.remaining() - owable(quotas.get(i)));
+        if (i == 0 || left < remaining) {
+          remaining = left;
+          resetInNanos = one.resetInNanos();
+          refundedTo = quotas.size() == 1 ? null : quotas.get(i);
+        }
+      }
     }
 
     /** Removes the outcome, after a trial that failed. */
@@ -671,6 +679,9 @@ final class DescriptorCharges {
      * the store; the strictest, if the limit has several.
      */
     @Nullable Quota heldTo() {
+      if (refundedTo != null) {
+        return refundedTo;
+      }
       Decision made = decision;
       Transaction asked =
           made != null && (made.decidedBy() == DecidedBy.LOCAL || !made.quotas().isEmpty())

@@ -340,7 +340,9 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                 List<Transaction> again = new ArrayList<>();
                 for (int i = 0; i < charges.size(); i++) {
                   Decision part = decision.parts().get(i);
-                  if (part.denied() && part.remaining() > 0) {
+                  // Of several quotas, one that allowed has been charged.
+                  boolean isCharged = part.quotas().stream().anyMatch(Decision::allowed);
+                  if (part.denied() && !isCharged && part.remaining() > 0) {
                     rest.add(charges.get(i));
                     again.add(charges.get(i).settled(part.remaining()));
                   }

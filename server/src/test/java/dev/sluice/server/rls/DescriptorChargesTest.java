@@ -5,17 +5,25 @@ import static dev.sluice.server.rls.TestRlsServer.descriptor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.UInt64Value;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
 import io.envoyproxy.envoy.config.core.v3.HeaderValue;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.RateLimit;
 import io.envoyproxy.envoy.type.v3.RateLimitUnit;
 import java.io.IOException;
 import java.net.URI;
@@ -25,6 +33,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,12 +49,14 @@ final class DescriptorChargesTest {
         - {number: 201, name: PerIp, id: ipAddress}
         - {number: 202, name: Tokens, id: string}
         - {number: 203, name: PerRange, id: ipv6RangeCIDR}
+        - {number: 204, name: Both, id: string}
       """;
   private static final String LIMITS =
       """
       PerIp: {burst: 10, count: 10, period: 1m}
       Tokens: {burst: 1000, count: 1000, period: 1h, debt: 10}
       PerRange: {burst: 1000, count: 1000, period: 1h}
+      Both: {quotas: [100 per 1h, 10 per 1m], debt: 1}
       """;
   private static final String RULES =
       """
@@ -67,6 +78,10 @@ final class DescriptorChargesTest {
           limits: [{limit: Tokens, id: "{user}", excess: debt}]
         - entries: [generic_key: drained, user]
           limits: [{limit: Tokens, id: "{user}", excess: drain}]
+        - entries: [generic_key: used, both]
+          limits: [{limit: Both, id: "{both}", excess: debt}]
+        - entries: [generic_key: drained, both]
+          limits: [{limit: Both, id: "{both}", excess: drain}]
         - entries: [priced]
           limits: [{limit: Tokens, id: "{priced}", cost: 5}]
         - entries: [user, remote_address]
@@ -365,6 +380,83 @@ final class DescriptorChargesTest {
       }
       assertThat(waitSeconds(server.ask(descriptor("user", "ann").setHitsAddend(look))))
           .isEqualTo(36_004);
+    }
+  }
+
+  private static RateLimitDescriptor.Builder both(String key, long hits) {
+    return descriptor("generic_key", key, "both", "ann").setHitsAddend(UInt64Value.of(hits));
+  }
+
+  private static List<Long> remaining(BucketStore store, Limits limits) {
+    return Limiter.of(limits, store).check("Both", "ann", 0).quotas().stream()
+        .map(Decision::remaining)
+        .toList();
+  }
+
+  @Test
+  void debtOfSeveralQuotas_isOwedAndGivenBackInEachBucket() throws Exception {
+    ManualTime time = new ManualTime();
+    Limits limits = limits();
+    try (BucketStore store = BucketStore.inMemory(time);
+        TestRlsServer server = new TestRlsServer(limits, store)) {
+      assertThat(server.ask(both("used", 15)).getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(remaining(store, limits)).containsExactly(85L, 0L);
+      assertThat(waitSeconds(server.ask(both("used", 1))))
+          .as("5 are owed, one is owed now, and one must be there, at 6 s each")
+          .isEqualTo(36);
+
+      DescriptorStatus refunded =
+          server.ask(RateLimitServiceTest.negative(both("used", 10))).getStatuses(0);
+      assertThat(refunded.getLimitRemaining()).isEqualTo(4);
+      assertThat(refunded.getCurrentLimit().getRequestsPerUnit()).isEqualTo(10);
+      assertThat(refunded.getCurrentLimit().getUnit()).isEqualTo(RateLimit.Unit.MINUTE);
+      assertThat(remaining(store, limits)).containsExactly(94L, 4L);
+    }
+  }
+
+  @Test
+  void probeOfSeveralQuotas_resetsWhenTheQuotaThatItDescribesDoes() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      assertThat(server.ask(both("used", 3)).getOverallCode()).isEqualTo(Code.OK);
+      DescriptorStatus probe = server.ask(both("used", 0)).getStatuses(0);
+      assertThat(probe.getCurrentLimit().getUnit()).isEqualTo(RateLimit.Unit.MINUTE);
+      assertThat(probe.getLimitRemaining()).isEqualTo(7);
+      assertThat(probe.getDurationUntilReset().getSeconds()).isEqualTo(18);
+    }
+  }
+
+  /** Another caller takes a token of one bucket between the denial and the drain. */
+  @Test
+  void drainOfSeveralQuotas_thatMeetsAnotherCaller_chargesNoBucketTwice() throws Exception {
+    Limits limits = limits();
+    BucketStore memory = BucketStore.inMemory(new ManualTime());
+    Limiter another = Limiter.of(limits, memory);
+    Quota perMinute = Quota.per(10, Duration.ofMinutes(1));
+    Charge others =
+        new Charge(
+            "204/1m:ann",
+            Effect.of(Effect.Op.SPEND, perMinute.incrementNanos(1), perMinute.offsetNanos()));
+    assertThat(another.spend("Both", "ann", 4).allowed()).isTrue();
+    BucketStore raced =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            boolean drains =
+                charges.stream().anyMatch(one -> one.effect().op() == Effect.Op.SPEND_ONLY);
+            if (drains) {
+              var unused = memory.charge(List.of(others));
+            }
+            return memory.charge(charges);
+          }
+        };
+    try (memory;
+        raced;
+        TestRlsServer server = new TestRlsServer(limits, raced)) {
+      assertThat(server.ask(both("drained", 9)).getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(remaining(memory, limits).get(0))
+          .as("4 were spent, 6 are drained once")
+          .isEqualTo(90);
     }
   }
 

@@ -778,7 +778,7 @@ final class RateLimitServiceTest {
   }
 
   /** As a newer Envoy sends it: the published classes do not know the field yet. */
-  private static RateLimitDescriptor.Builder negative(RateLimitDescriptor.Builder descriptor) {
+  static RateLimitDescriptor.Builder negative(RateLimitDescriptor.Builder descriptor) {
     return descriptor.setUnknownFields(field(4));
   }
 
