@@ -112,6 +112,41 @@ class DiffCommandTest {
   }
 
   @Test
+  void severalQuotas_areComparedAsAList() throws IOException {
+    String two = "PerKey: {id: string, quotas: [10 per 1h, 3 per 1s]}\n";
+    String one = "PerKey: {id: string, burst: 10, count: 10, period: 1h}\n";
+    String hour = "10 per 1h, burst 10";
+    assertThat(diff(two, two.replace("3 per 1s", "4 per 1s")).out())
+        .isEqualTo(
+            "PerKey: quotas %s and 3 per 1s, burst 3 → %s and 4 per 1s, burst 4\n"
+                .formatted(hour, hour));
+    assertThat(diff(one, two).out())
+        .isEqualTo("PerKey: quotas %s → %s and 3 per 1s, burst 3\n".formatted(hour, hour));
+    assertThat(diff(two, one).out())
+        .isEqualTo("PerKey: quotas %s and 3 per 1s, burst 3 → %s\n".formatted(hour, hour));
+    assertThat(diff(two, "PerKey: {id: string, unlimited: true}\n").out())
+        .isEqualTo("PerKey: default %s and 3 per 1s, burst 3 → unlimited\n".formatted(hour));
+    assertThat(diff("Else: {id: string, unlimited: true}\n", two).out())
+        .contains("PerKey: added, %s and 3 per 1s, burst 3\n".formatted(hour));
+  }
+
+  @Test
+  void severalQuotasOfAnOverride_areComparedAsAList() throws IOException {
+    String limits = "limits:\n  PerKey: {id: string, burst: 2, count: 2, period: 1m}\n";
+    String old =
+        "overrides:\n  - PerKey: {quotas: [9 per 1h, 3 per 1s], ids: [ann]}\n"
+            + "  - PerKey: {burst: 5, count: 5, period: 1m, ids: [bob]}\n";
+    String now = "overrides:\n  - PerKey: {quotas: [9 per 1h, 4 per 1s], ids: [ann, bob, eve]}\n";
+    assertThat(diff(limits + old, limits + now).out().lines())
+        .containsExactly(
+            "PerKey of ann: quotas 9 per 1h, burst 9 and 3 per 1s, burst 3"
+                + " → 9 per 1h, burst 9 and 4 per 1s, burst 4",
+            "PerKey of bob: quotas 5 per 1m, burst 5"
+                + " → 9 per 1h, burst 9 and 4 per 1s, burst 4",
+            "PerKey of eve: override added, 9 per 1h, burst 9 and 4 per 1s, burst 4");
+  }
+
+  @Test
   void equalFiles_haveNoDifferences_whateverTheirLayout() throws IOException {
     Cli diff = diff(OLD, "# a comment\n" + OLD.replace(", ", ",   "), "--exit-code");
     assertThat(diff.out()).isEmpty();

@@ -71,11 +71,11 @@ public final class LimitsDiff {
   /** Returns what can change of a limit, by the names of the fields in limit files. */
   private static Map<String, String> fields(Limits limits, LimitName name) {
     Map<String, String> fields = new LinkedHashMap<>();
-    Quota quota = limits.defaultFor(name);
-    if (quota == null) {
+    List<Quota> quotas = limits.defaultsFor(name);
+    if (quotas.isEmpty()) {
       fields.put("default", defaultOf(limits, name));
     } else {
-      putQuota(quota, fields);
+      putQuotas(quotas, fields);
     }
     fields.put("debt", Integer.toString(limits.debtOf(name)));
     fields.put("id", name.id().name());
@@ -92,31 +92,42 @@ public final class LimitsDiff {
     return fields;
   }
 
-  private static void putQuota(Quota quota, Map<String, String> fields) {
+  private static void putQuotas(List<Quota> quotas, Map<String, String> fields) {
+    if (quotas.size() > 1) {
+      fields.put("quotas", text(quotas));
+      return;
+    }
+    Quota quota = quotas.get(0);
     fields.put("burst", Long.toString(quota.burst()));
     fields.put("count", Long.toString(quota.count()));
     fields.put("period", GoDuration.shortened(quota.period()));
   }
 
   private static String defaultOf(Limits limits, LimitName name) {
-    Quota quota = limits.defaultFor(name);
-    return quota != null
-        ? text(quota)
+    List<Quota> quotas = limits.defaultsFor(name);
+    return !quotas.isEmpty()
+        ? text(quotas)
         : limits.coverage(name) == Coverage.UNLIMITED ? "unlimited" : "no default";
   }
 
-  private static String text(Quota quota) {
-    return "%s per %s, burst %s"
-        .formatted(quota.count(), GoDuration.shortened(quota.period()), quota.burst());
+  private static String text(List<Quota> quotas) {
+    return quotas.stream()
+        .map(
+            quota ->
+                "%s per %s, burst %s"
+                    .formatted(quota.count(), GoDuration.shortened(quota.period()), quota.burst()))
+        .collect(Collectors.joining(" and "));
   }
 
   /** Adds one line with all fields that differ. */
   private static void addChanges(
       String what, Map<String, String> before, Map<String, String> after, List<String> lines) {
     StringJoiner changes = new StringJoiner(", ");
-    boolean hasQuota = before.containsKey("burst") && after.containsKey("burst");
-    if (!hasQuota && before.containsKey("burst") != after.containsKey("burst")) {
-      changes.add("default %s → %s".formatted(quotaText(before), quotaText(after)));
+    if (!hasSameForm(before, after)) {
+      boolean isLimited = !before.containsKey("default") && !after.containsKey("default");
+      changes.add(
+          "%s %s → %s"
+              .formatted(isLimited ? "quotas" : "default", quotaText(before), quotaText(after)));
     }
     after.forEach(
         (field, now) -> {
@@ -134,8 +145,14 @@ public final class LimitsDiff {
     }
   }
 
+  /** Whether both have one quota, both have several, or both have none. */
+  private static boolean hasSameForm(Map<String, String> before, Map<String, String> after) {
+    return before.containsKey("burst") == after.containsKey("burst")
+        && before.containsKey("quotas") == after.containsKey("quotas");
+  }
+
   private static String quotaText(Map<String, String> fields) {
-    String other = fields.get("default");
+    String other = fields.getOrDefault("default", fields.get("quotas"));
     return other != null
         ? other
         : "%s per %s, burst %s"
@@ -162,7 +179,7 @@ public final class LimitsDiff {
       LimitOverride now = after.get(id);
       String what = "%s of %s".formatted(name, SafeText.printable(id));
       if (old == null && now != null) {
-        lines.add("%s: override added, %s".formatted(what, text(now.quota())));
+        lines.add("%s: override added, %s".formatted(what, text(now.quotas())));
       } else if (now == null) {
         lines.add(what + ": override removed");
       } else if (old != null && !old.equals(now)) {
@@ -173,7 +190,7 @@ public final class LimitsDiff {
 
   private static Map<String, String> fields(LimitOverride override) {
     Map<String, String> fields = new LinkedHashMap<>();
-    putQuota(override.quota(), fields);
+    putQuotas(override.quotas(), fields);
     fields.put("comment", SafeText.quote(override.comment()));
     return fields;
   }
