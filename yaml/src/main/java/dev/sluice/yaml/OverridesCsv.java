@@ -109,7 +109,8 @@ public final class OverridesCsv {
   }
 
   /**
-   * Reads overrides with six or nine columns.
+   * Reads overrides with six or nine columns. Successive rows of an id that differ only in the
+   * quota and its period are one override with several quotas.
    *
    * @param text the file's content, with its header
    * @param names the limits
@@ -139,12 +140,18 @@ public final class OverridesCsv {
         Line line = line(row.cells(), names, strictness);
         LimitOverride override = line.override();
         Integer before = first.putIfAbsent(override.name().bucketKey(override.id()), row.number());
-        if (before != null) {
+        int last = lines.size() - 1;
+        if (before == null) {
+          lines.add(line);
+        } else if (isFurtherQuota(line, lines.get(last))) {
+          List<Quota> quotas = new ArrayList<>(lines.get(last).override().quotas());
+          quotas.addAll(override.quotas());
+          lines.set(last, withQuotas(line, quotas));
+        } else {
           throw new IllegalArgumentException(
-              "found %s again, expected each id of a limit once; it is on line %s too"
+              "found %s again, expected each id of a limit once, or in successive rows that differ only in the quota and its period; it is on line %s too"
                   .formatted(SafeText.quote(override.id()), before));
         }
-        lines.add(line);
       } catch (IllegalArgumentException e) {
         mistakes.add("line %s: %s".formatted(row.number(), e.getMessage()));
       }
@@ -156,6 +163,27 @@ public final class OverridesCsv {
               + (more > 0 ? "\nand %s more".formatted(more) : ""));
     }
     return lines;
+  }
+
+  /** Whether a row is another quota of the override before it: all but the quota is equal. */
+  private static boolean isFurtherQuota(Line row, Line before) {
+    List<Quota> quotas = before.override().quotas();
+    LimitOverride own = row.override();
+    return withQuotas(row, quotas).equals(before)
+        && quotas.stream().noneMatch(one -> one.period().equals(own.quota().period()));
+  }
+
+  private static Line withQuotas(Line line, List<Quota> quotas) {
+    LimitOverride override = line.override();
+    return new Line(
+        new LimitOverride(
+            override.name(),
+            override.id(),
+            quotas,
+            override.comment(),
+            override.author(),
+            override.until()),
+        line.enabled());
   }
 
   private static Line line(List<String> cells, Catalogue names, Strictness strictness) {

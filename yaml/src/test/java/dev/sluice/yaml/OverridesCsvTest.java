@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.testkit.Vectors;
@@ -121,6 +122,56 @@ class OverridesCsvTest {
         .containsExactlyInAnyOrder(
             new Line(overrides.get(0), overrides.get(0).id().equals("1")),
             new Line(overrides.get(1), overrides.get(1).id().equals("1")));
+  }
+
+  @Test
+  void read_ofSeveralQuotas_givesTheSame_withSixAndNineColumns() throws IOException {
+    LimitName name = NAMES.get("NewOrdersPerAccount");
+    Quota hour = Quota.burst(3).refill(4, Duration.ofHours(1));
+    Quota second = Quota.burst(2).refill(1, Duration.ofSeconds(1));
+    limits.override(new LimitOverride(name, "1", List.of(second, hour), "a", "", null));
+    limits.override(new LimitOverride(name, "2", List.of(second, hour), "a", "", null));
+    limits.override(new LimitOverride(name, "3", hour, "a"));
+    List<LimitOverride> overrides = limits.overrides();
+    assertThat(read(csv()))
+        .extracting(Line::override)
+        .containsExactlyInAnyOrderElementsOf(overrides);
+    StringBuilder all = new StringBuilder();
+    List<Line> lines = overrides.stream().map(one -> new Line(one, !one.id().equals("2"))).toList();
+    OverridesCsv.writeAll(lines, all);
+    assertThat(read(all.toString())).containsExactlyInAnyOrderElementsOf(lines);
+  }
+
+  @Test
+  void read_ofRowsThatAreNotQuotasOfOneOverride_namesTheLines() {
+    String header = "name,id,count,burst,period,comment,author,until,enabled\n";
+    String first = "NewOrdersPerAccount,1,1,1,1h,a,ann,2200-03-01T00:00:00Z,true\n";
+    for (String row :
+        List.of(
+            "NewOrdersPerAccount,1,1,1,1s,b,ann,2200-03-01T00:00:00Z,true\n",
+            "NewOrdersPerAccount,1,1,1,1s,a,bob,2200-03-01T00:00:00Z,true\n",
+            "NewOrdersPerAccount,1,1,1,1s,a,ann,,true\n",
+            "NewOrdersPerAccount,1,1,1,1s,a,ann,2200-03-01T00:00:00Z,false\n",
+            "NewOrdersPerAccount,1,2,2,60m,a,ann,2200-03-01T00:00:00Z,true\n")) {
+      assertThatThrownBy(() -> read(header + first + row))
+          .as(row)
+          .hasMessageStartingWith("line 3: found \"1\" again")
+          .hasMessageEndingWith("it is on line 2 too");
+    }
+    String second = "NewOrdersPerAccount,1,1,1,1s,a,ann,2200-03-01T00:00:00Z,true\n";
+    assertThatThrownBy(
+            () -> read(header + first + first.replace("Account,1", "Account,2") + second))
+        .hasMessageStartingWith("line 4: found \"1\" again");
+    assertThatThrownBy(
+            () ->
+                read(
+                    header
+                        + first
+                        + second
+                        + second.replace("1s", "2s")
+                        + second.replace("1s", "3s")
+                        + second.replace("1s", "4s")))
+        .hasMessage("line 6: found 5 quotas, expected 1 to 4");
   }
 
   @Test
