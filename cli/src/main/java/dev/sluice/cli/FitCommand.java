@@ -146,6 +146,11 @@ final class FitCommand implements Callable<Integer> {
             "--limit: %s has no default; write one, of which only the period counts"
                 .formatted(limit));
       }
+      if (limits.defaultsFor(name).size() > 1) {
+        throw new InputException(
+            "--limit: %s has several quotas, expected a limit with one; write one of them alone"
+                .formatted(limit));
+      }
       return quota.period();
     } catch (InvalidRequestException e) {
       throw new InputException("--limit: " + e.getMessage());

@@ -418,7 +418,7 @@ final class SimulateCommand implements Callable<Integer> {
       }
       LimitName name = known.catalogue().find(text);
       Quota quota = name == null ? null : known.defaultFor(name);
-      if (quota == null) {
+      if (name == null || quota == null) {
         List<String> named =
             known.catalogue().names().stream()
                 .filter(one -> known.defaultFor(one) != null)
@@ -429,6 +429,11 @@ final class SimulateCommand implements Callable<Integer> {
                     .formatted(text)
                 + " such as 100/1h"
                 + Suggestion.didYouMean(text, named));
+      }
+      if (known.defaultsFor(name).size() > 1) {
+        throw new InputException(
+            "--limit: %s has several quotas, expected a limit with one, or COUNT/PERIOD such as 100/1h"
+                .formatted(text));
       }
       return quota;
     }

@@ -178,7 +178,7 @@ final class WhyCommand implements Callable<Integer> {
         .formatted(quota.count(), Quantities.brief(quota.period()), quota.burst());
   }
 
-  /** The quota of an id, which must be limited. */
+  /** The quota of an id, which must be limited by one quota. */
   static Quota quota(Limits limits, String limit, String id) {
     try {
       LimitName name = limits.configured(limit);
@@ -187,6 +187,11 @@ final class WhyCommand implements Callable<Integer> {
       if (quota == null) {
         throw new InputException(
             "%s does not limit %s, so it denies nothing".formatted(limit, SafeText.printable(id)));
+      }
+      if (limits.quotasFor(name, canonical).size() > 1) {
+        throw new InputException(
+            "%s has several quotas for %s, expected a limit with one, whose bucket can be shown"
+                .formatted(limit, SafeText.printable(id)));
       }
       return quota;
     } catch (InvalidRequestException e) {

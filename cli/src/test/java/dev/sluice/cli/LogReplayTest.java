@@ -321,6 +321,42 @@ final class LogReplayTest {
   }
 
   @Test
+  void costAboveTheSmallestBurst_isDenied() throws IOException {
+    limits =
+        write(
+            "several.yml",
+            """
+            limits:
+              LoginsPerClient: {id: ipAddress, burst: 1000, count: 1000, period: 1h}
+            overrides:
+              - LoginsPerClient: {quotas: [1000 per 1h, 3 per 1s], ids: [203.0.113.7]}
+            rules:
+              - {path: /login, limit: LoginsPerClient, id: "{ip}", cost: 5}
+            """);
+    Cli run = replay("--json", log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out()).contains("\"denied\":5");
+  }
+
+  @Test
+  void severalQuotas_areRefused_whereOneIsShownOrFitted() throws IOException {
+    limits =
+        write(
+            "several.yml",
+            "names:\n  - {name: LoginsPerClient, id: ipAddress}\n"
+                + "limits:\n  LoginsPerClient: {quotas: [10 per 1h, 3 per 1m]}\n");
+    Cli why = why("LoginsPerClient", "203.0.113.7", "--log", log);
+    assertThat(why.err()).contains("LoginsPerClient has several quotas for 203.0.113.7");
+    assertThat(why.code()).isEqualTo(Exit.BROKEN_INPUT);
+    Cli fit = fit(log);
+    assertThat(fit.err()).contains("--limit: LoginsPerClient has several quotas");
+    assertThat(fit.code()).isEqualTo(Exit.BROKEN_INPUT);
+    Cli simulate = Cli.run("simulate", "--limits", limits, "--limit", "LoginsPerClient");
+    assertThat(simulate.err()).contains("--limit: LoginsPerClient has several quotas");
+    assertThat(simulate.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
   void why_showsTheBucketBeforeAndAfterEachRequest() {
     Cli run = why("LoginsPerClient", "203.0.113.7", "--log", log);
     assertThat(run.err()).isEmpty();

@@ -269,8 +269,7 @@ final class Side {
   }
 
   private static boolean isAboveBurst(Transaction transaction, long cost) {
-    Quota quota = transaction.quota();
-    return quota != null && cost > quota.burst();
+    return cost > Quota.leastBurst(transaction.quotas());
   }
 
   private static Charges denied(Transaction tooCostly, Tally tally) {

@@ -47,6 +47,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -174,7 +175,8 @@ final class ExplainResource extends JsonResource {
     List<String> lines = new ArrayList<>();
     Limits limits = limiter.limits().get();
     String id = SafeText.printable(bucket.transaction.id());
-    Quota quota = bucket.transaction.quota();
+    Transaction strictest = bucket.state.quotas().isEmpty() ? null : bucket.state.transaction();
+    Quota quota = (strictest == null ? bucket.transaction : strictest).quota();
     LimitOverride override = limits.overrideFor(bucket.transaction.name(), bucket.transaction.id());
     if (quota == null) {
       lines.add("%s does not limit %s".formatted(bucket.limit(), id));
@@ -190,12 +192,12 @@ final class ExplainResource extends JsonResource {
                       ? "a request passes now"
                       : "a request passes in " + time(bucket.next.retryInNanos())));
       lines.add(
-          "limited by the %s: %s per %s, burst %s"
+          "limited by the %s: %s"
               .formatted(
                   limitedBy(bucket, override),
-                  quota.count(),
-                  GoDuration.shortened(quota.period()),
-                  quota.burst()));
+                  bucket.transaction.quotas().stream()
+                      .map(ExplainResource::text)
+                      .collect(Collectors.joining(" and "))));
     }
     if (bucket.state.degraded()) {
       lines.add(
@@ -212,6 +214,11 @@ final class ExplainResource extends JsonResource {
     }
     addDenials(bucket, lines);
     return lines;
+  }
+
+  private static String text(Quota quota) {
+    return "%s per %s, burst %s"
+        .formatted(quota.count(), GoDuration.shortened(quota.period()), quota.burst());
   }
 
   private void addDenials(Bucket bucket, List<String> lines) {

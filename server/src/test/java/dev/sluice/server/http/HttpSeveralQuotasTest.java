@@ -54,6 +54,18 @@ final class HttpSeveralQuotasTest {
   }
 
   @Test
+  void explain_describesTheStrictest_andNamesEachQuota() {
+    var unused = asDescribed("Decision", server.post("/v1/spend", CALL));
+    JsonNode lines =
+        TestServer.json(server.post("/v1/explain", "{\"limit\":\"Calls\",\"id\":\"a\"}"))
+            .get("lines");
+    assertThat(lines.get(0).textValue())
+        .isEqualTo("Calls of a: 3 of 10 tokens left, a request passes now");
+    assertThat(lines.get(1).textValue())
+        .isEqualTo("limited by the default: 100 per 1h, burst 100 and 10 per 1s, burst 10");
+  }
+
+  @Test
   void spend_answersWithTheStrictest_andWithEach() {
     JsonNode first = asDescribed("Decision", server.post("/v1/spend", CALL));
     assertThat(first.get("burst").longValue()).isEqualTo(10);
