@@ -21,6 +21,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -90,14 +91,18 @@ final class OverrideResource extends AdminResource {
   }
 
   private static String described(LimitOverride override) {
-    Quota quota = override.quota();
-    return "burst %s, %s in %s%s%s"
+    return "%s%s%s"
         .formatted(
-            quota.burst(),
-            quota.count(),
-            GoDuration.shortened(quota.period()),
+            override.quotas().stream()
+                .map(OverrideResource::described)
+                .collect(Collectors.joining(" and ")),
             override.until() == null ? "" : ", until " + override.until(),
             override.author().isEmpty() ? "" : ", by " + override.author());
+  }
+
+  private static String described(Quota quota) {
+    return "burst %s, %s in %s"
+        .formatted(quota.burst(), quota.count(), GoDuration.shortened(quota.period()));
   }
 
   /** Reads the quota as limit files do: if a value is missing, the others are still checked. */

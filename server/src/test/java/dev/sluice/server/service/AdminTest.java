@@ -193,6 +193,19 @@ class AdminTest {
     assertThat(Files.readAllLines(audit).get(5)).contains("\"detail\":\"before: burst 500,");
   }
 
+  @Test
+  void overrideOfSeveralQuotas_isReplacedByOne_andTheAuditNamesEach() throws Exception {
+    Files.writeString(
+        folder.resolve("overrides.yml"),
+        "- ApiCallsPerKey: {quotas: [9 per 1h, 3 per 1s], ids: [deployed]}\n");
+    service.close();
+    service = service();
+    String body = "{\"burst\":500,\"count\":500,\"period\":\"1s\"}";
+    assertThat(send("PUT", OVERRIDES + "deployed?force=true", body).statusCode()).isEqualTo(200);
+    assertThat(Files.readAllLines(audit).get(0))
+        .contains("; before: burst 9, 9 in 1h and burst 3, 3 in 1s\"");
+  }
+
   /** A script with an old number took away what an operator had granted since. */
   @Test
   void overrideThatWouldBecomeLower_isRefused_untilItIsForced_andKeepsItsComment()
