@@ -34,7 +34,8 @@ final class Policies {
   /**
    * Returns the decision on each policy by its name, the strictest where a limit was asked for
    * several ids. A limit with several quotas has a policy for each. That of the longest has the
-   * limit's name; the others have the period behind it, since a field may name a policy once only.
+   * limit's name; the others have a slash, which no name holds, and the period behind it, since a
+   * field may name a policy once only.
    */
   static Map<String, Decision> of(Decision decision) {
     Map<String, Decision> byName = new LinkedHashMap<>();
@@ -46,7 +47,7 @@ final class Policies {
       String name = transaction.name().name();
       List<Decision> quotas = part.quotas().isEmpty() ? List.of(part) : part.quotas();
       for (int i = 0; i < quotas.size(); i++) {
-        String policy = i == 0 ? name : name + "-" + period(transaction.quotas().get(i));
+        String policy = i == 0 ? name : name + "/" + period(transaction.quotas().get(i));
         byName.merge(policy, quotas.get(i), Decision::stricter);
       }
     }

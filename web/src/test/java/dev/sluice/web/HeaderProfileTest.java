@@ -88,19 +88,19 @@ class HeaderProfileTest {
         .containsExactly(
             entry(
                 "RateLimit-Policy",
-                "\"Limit\";q=1000;w=3600, \"Limit-1s\";q=10;w=1, \"Limit-900us\";q=9;w=1"),
-            entry("RateLimit", "\"Limit\";r=991, \"Limit-1s\";r=1, \"Limit-900us\";r=0"));
+                "\"Limit\";q=1000;w=3600, \"Limit/1s\";q=10;w=1, \"Limit/900us\";q=9;w=1"),
+            entry("RateLimit", "\"Limit\";r=991, \"Limit/1s\";r=1, \"Limit/900us\";r=0"));
     assertThat(HeaderProfile.LEGACY.headers(calls.check("b", 9)))
         .containsEntry("X-RateLimit-Limit", "10") // which takes longest to allow the cost again
         .containsEntry("X-RateLimit-Remaining", "1");
     Decision denied = calls.spend("a", 5);
     assertThat(HeaderProfile.IETF.headers(denied).get("RateLimit"))
-        .matches("\"Limit\";r=991, \"Limit-1s\";r=1;t=[12], \"Limit-900us\";r=0;t=[12]"); // jitter
+        .matches("\"Limit\";r=991, \"Limit/1s\";r=1;t=[12], \"Limit/900us\";r=0;t=[12]"); // jitter
     assertThat(HeaderProfile.GITHUB.headers(denied))
         .containsEntry("X-RateLimit-Limit", "10")
         .containsEntry("X-RateLimit-Resource", "Limit");
     assertThat(ProblemDetails.quotaExceeded(denied))
-        .contains("\"violated-policies\":[\"Limit-1s\",\"Limit-900us\"]");
+        .contains("\"violated-policies\":[\"Limit/1s\",\"Limit/900us\"]");
   }
 
   @Test
