@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit;
 
+import static dev.sluice.testkit.AsyncRules.await;
 import static dev.sluice.testkit.Bench.A;
 import static dev.sluice.testkit.Bench.ID;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
 import dev.sluice.Reservation;
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat;
@@ -15,13 +18,17 @@ import dev.sluice.testkit.ReferenceBuckets.Answer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** Rules of a limit with several quotas: it is as a batch of limits with one quota each. */
 interface SeveralQuotasRules extends DrivenStores {
 
-  LimitName SEVERAL = LimitName.builder("Several").id(IdFormat.string()).build();
+  LimitName SEVERAL =
+      LimitName.builder("Several").id(IdFormat.string()).longestWait(Duration.ofMinutes(1)).build();
 
   private static Transaction on(List<Quota> quotas, long cost) {
     return Transaction.of(SEVERAL, quotas, ID).withCost(cost);
@@ -66,6 +73,10 @@ interface SeveralQuotasRules extends DrivenStores {
               long cost = history.cost(small);
               List<Transaction> asked = new ArrayList<>(List.of(on(quotas, cost)));
               List<Transaction> expected = new ArrayList<>(oneEach(quotas, cost));
+              if (history.chance(6)) {
+                asked.replaceAll(Transaction::checkOnly);
+                expected.replaceAll(Transaction::checkOnly);
+              }
               if (history.chance(3)) {
                 asked.add(bench.on(A, 5));
                 expected.add(bench.on(A, 5));
@@ -113,18 +124,58 @@ interface SeveralQuotasRules extends DrivenStores {
     assertThat(found).isEqualTo(expected);
   }
 
+  private static List<Long> remaining(Bench bench) {
+    return bench.limiter.check(call(0)).quotas().stream().map(Decision::remaining).toList();
+  }
+
+  private static Transaction call(long cost) {
+    return on(
+        List.of(Quota.per(100, Duration.ofHours(1)), Quota.per(10, Duration.ofSeconds(1))), cost);
+  }
+
+  @Test
+  default void severalQuotas_settled_chargeTheTrueCostToEach() {
+    try (Bench bench = Bench.tenPerSecond(this)) {
+      for (long trueCost : new long[] {5, 1}) {
+        Reservation reserved = bench.limiter.reserve(call(3));
+        assertThat(reserved.settle(Costs.of(Map.of()).and(call(3), trueCost)).parts())
+            .extracting(Settlement.Part::charged)
+            .containsExactly(trueCost, trueCost);
+      }
+      assertThat(remaining(bench)).containsExactly(94L, 4L);
+    }
+  }
+
+  @Test
+  default void severalQuotas_acquired_waitForTheStrictest() {
+    try (Bench bench = Bench.tenPerSecond(this)) {
+      assertThat(bench.limiter.spend(call(10)).allowed()).isTrue();
+      CompletableFuture<Decision> brief = acquire(bench, Duration.ofMillis(99));
+      assertThat(await(brief).denied()).isTrue();
+      assertThat(remaining(bench)).containsExactly(90L, 0L);
+      CompletableFuture<Decision> patient = acquire(bench, Duration.ofSeconds(1));
+      bench.time.advanceNanos(99_999_999);
+      assertThat(patient).isNotDone();
+      bench.time.advanceNanos(1);
+      assertThat(await(patient).allowed()).isTrue();
+      assertThat(remaining(bench)).containsExactly(89L, 0L);
+    }
+  }
+
+  private static CompletableFuture<Decision> acquire(Bench bench, Duration maxWait) {
+    CompletionStage<Decision> stage = bench.limiter.async().acquire(call(1), maxWait);
+    bench.settle();
+    return stage.toCompletableFuture();
+  }
+
   @Test
   default void severalQuotas_reservedAndCancelled_areFull() {
-    List<Quota> quotas =
-        List.of(Quota.per(100, Duration.ofHours(1)), Quota.per(10, Duration.ofSeconds(1)));
     try (Bench bench = Bench.tenPerSecond(this)) {
-      Transaction call = on(quotas, 7);
+      Transaction call = call(7);
       Reservation reserved = bench.limiter.reserve(call);
       assertThat(bench.limiter.spend(call).denied()).isTrue();
       reserved.cancel();
-      assertThat(bench.limiter.check(call.withCost(0)).quotas())
-          .extracting(Decision::remaining)
-          .containsExactly(100L, 10L);
+      assertThat(remaining(bench)).containsExactly(100L, 10L);
     }
   }
 }
