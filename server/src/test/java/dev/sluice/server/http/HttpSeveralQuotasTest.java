@@ -55,7 +55,7 @@ final class HttpSeveralQuotasTest {
 
   @Test
   void explain_describesTheStrictest_andNamesEachQuota() {
-    asDescribed("Decision", server.post("/v1/spend", CALL));
+    var unused = asDescribed("Decision", server.post("/v1/spend", CALL));
     JsonNode lines =
         TestServer.json(server.post("/v1/explain", "{\"limit\":\"Calls\",\"id\":\"a\"}"))
             .get("lines");

@@ -445,7 +445,7 @@ final class DescriptorChargesTest {
             boolean drains =
                 charges.stream().anyMatch(one -> one.effect().op() == Effect.Op.SPEND_ONLY);
             if (drains) {
-              memory.charge(List.of(others));
+              var unused = memory.charge(List.of(others));
             }
             return memory.charge(charges);
           }
