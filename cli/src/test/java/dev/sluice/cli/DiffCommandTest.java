@@ -151,8 +151,11 @@ class DiffCommandTest {
   void severalQuotasOfAnOverride_areComparedAsAList() throws IOException {
     String limits = "limits:\n  PerKey: {id: string, burst: 2, count: 2, period: 1m}\n";
     String old =
-        "overrides:\n  - PerKey: {quotas: [9 per 1h, 3 per 1s], ids: [ann]}\n"
-            + "  - PerKey: {burst: 5, count: 5, period: 1m, ids: [bob]}\n";
+        """
+        overrides:
+          - PerKey: {quotas: [9 per 1h, 3 per 1s], ids: [ann]}
+          - PerKey: {burst: 5, count: 5, period: 1m, ids: [bob]}
+        """;
     String now = "overrides:\n  - PerKey: {quotas: [9 per 1h, 4 per 1s], ids: [ann, bob, eve]}\n";
     assertThat(diff(limits + old, limits + now).out().lines())
         .containsExactly(

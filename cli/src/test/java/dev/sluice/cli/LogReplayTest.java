@@ -343,8 +343,12 @@ final class LogReplayTest {
     limits =
         write(
             "several.yml",
-            "names:\n  - {name: LoginsPerClient, id: ipAddress}\n"
-                + "limits:\n  LoginsPerClient: {quotas: [10 per 1h, 3 per 1m]}\n");
+            """
+            names:
+              - {name: LoginsPerClient, id: ipAddress}
+            limits:
+              LoginsPerClient: {quotas: [10 per 1h, 3 per 1m]}
+            """);
     Cli why = why("LoginsPerClient", "203.0.113.7", "--log", log);
     assertThat(why.err()).contains("LoginsPerClient has several quotas for 203.0.113.7");
     assertThat(why.code()).isEqualTo(Exit.BROKEN_INPUT);
