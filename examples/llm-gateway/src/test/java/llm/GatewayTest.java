@@ -131,7 +131,7 @@ class GatewayTest {
             .stripTrailing();
 
     assertThat(docs)
-        .contains("```java\n" + body + "\n```")
+        .contains("```java\n// continued\n" + body + "\n```")
         .contains("```yaml\n" + Files.readString(Path.of("src/main/resources/application.yml")) + "```");
   }
 }

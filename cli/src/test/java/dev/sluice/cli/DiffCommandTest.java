@@ -106,7 +106,7 @@ class DiffCommandTest {
   void override_withAnotherAuthorOrEnd_isNamed() throws IOException {
     String limits = "limits:\n  PerKey: {id: string, burst: 2, count: 2, period: 1m}\noverrides:\n";
     String one =
-        "  - PerKey: {burst: 5, count: 5, period: 1m, ids: [ann], author: %s, until: %s}\n";
+        "  - PerKey: {burst: 5, count: 5, period: 1m, ids: [{id: ann, author: %s, until: %s}]}\n";
     Cli diff =
         diff(
             limits + one.formatted("bob", "2040-03-01"),

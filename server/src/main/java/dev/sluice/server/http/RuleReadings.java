@@ -30,18 +30,18 @@ import org.jspecify.annotations.Nullable;
  * @param file the file of the rules
  * @param all at least one reading
  */
-record RuleReadings(String file, List<Reading> all) {
+record RuleReadings(String file, List<RuleReading> all) {
 
   static RuleReadings of(WebRequest request, Limits limits) {
     RuleBook book = RuleBook.of(limits);
-    List<Reading> all = new ArrayList<>();
+    List<RuleReading> all = new ArrayList<>();
     try {
       for (RequestFacts facts : book.readings(request, ClientAddress.direct())) {
-        all.add(Reading.of(facts, book.explain(facts), limits));
+        all.add(RuleReading.of(facts, book.explain(facts), limits));
       }
     } catch (UnusableRequestException e) {
       all.add(
-          new Reading(
+          new RuleReading(
               request.method(), request.path(), List.of(), null, null, List.of(), e.detail()));
     }
     return new RuleReadings(book.file(), all);
@@ -50,7 +50,7 @@ record RuleReadings(String file, List<Reading> all) {
   /** Writes the field {@code readings}. */
   void write(JsonGenerator json) throws IOException {
     json.writeArrayFieldStart("readings");
-    for (Reading reading : all) {
+    for (RuleReading reading : all) {
       reading.write(json);
     }
     json.writeEndArray();
@@ -59,7 +59,7 @@ record RuleReadings(String file, List<Reading> all) {
   /** Returns the same facts for people. */
   List<String> lines() {
     List<String> lines = new ArrayList<>();
-    for (Reading reading : all) {
+    for (RuleReading reading : all) {
       if (all.size() > 1) {
         lines.add("read as %s %s:".formatted(reading.method, SafeText.printable(reading.path)));
       }
@@ -76,7 +76,7 @@ record RuleReadings(String file, List<Reading> all) {
    * @param verdict null if no rule matches, or the request is unusable
    * @param problem why the request cannot be charged, null if it can
    */
-  private record Reading(
+  private record RuleReading(
       String method,
       String path,
       List<PassedOver> passedOver,
@@ -85,7 +85,7 @@ record RuleReadings(String file, List<Reading> all) {
       List<Charged> charges,
       @Nullable String problem) {
 
-    static Reading of(RequestFacts facts, Explanation why, Limits limits) {
+    static RuleReading of(RequestFacts facts, Explanation why, Limits limits) {
       Unusable unusable = why.unusable();
       RuleMatch match = why.match();
       List<Charged> charges = new ArrayList<>();
@@ -98,7 +98,7 @@ record RuleReadings(String file, List<Reading> all) {
           problem = one.shadow || one.problem == null ? problem : one.problem;
         }
       }
-      return new Reading(
+      return new RuleReading(
           facts.method(),
           facts.pathText(),
           why.passedOver(),
