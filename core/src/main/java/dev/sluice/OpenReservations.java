@@ -51,8 +51,8 @@ import org.jspecify.annotations.Nullable;
  * 3. Let give-backs overlap, from t0 (the first is sent) to t1 (the last is applied). Together they
  *    take at most the rest of their stretches at t0, which would be right at t0. Until t1 the
  *    bucket without their spends refills by at most t1 − t0. So the bucket is fuller by no more
- *    than t1 − t0. A cancellation that a plain refund or a reset overtakes gives back at most its
- *    own tokens too many.
+ *    than t1 − t0. If a plain refund or a reset overtakes a cancellation, the excess is at most the
+ *    tokens of that cancellation.
  *
  * The argument is about one bucket, so it holds for batches too. A lease, and a part of a batch
  * that another server denied, are reservations as well.

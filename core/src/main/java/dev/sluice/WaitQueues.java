@@ -285,7 +285,7 @@ final class WaitQueues {
     turn.places.forEach(place -> look(place.key, false));
   }
 
-  /** Lets callers pass whose turn has come; {@code isAlarm} if called on an alarm's thread. */
+  /** Lets the callers pass whose turn has come; {@code isAlarm} for a call by an alarm's thread. */
   private void look(String key, boolean isAlarm) {
     if (lock.isHeldByCurrentThread()) {
       return; // the alarm rang while being set: ring() reads the clock again afterwards

@@ -11,8 +11,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store's observer that judges the state of its circuit breakers, and throws where the plan says
- * so, as user code may. For one thread.
+ * A store's observer that judges the state of its circuit breakers, and throws where the
+ * simulation's plan says so, as a user's observer may. For one thread.
  */
 final class StoreWatch implements BucketStore.Observer {
 

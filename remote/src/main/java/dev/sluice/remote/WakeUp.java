@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * Virtual threads are woken first, all by the thread that reads the answers. That costs little, but
  * a woken virtual thread runs only when a carrier is free, and pinned callers that still sleep may
- * hold all carriers. So it is not relied on to wake others.
+ * hold all carriers. So no woken virtual thread is relied on to wake others.
  *
  * The thread that finds nobody left to wake continues with the next call. Most woken callers have
  * returned by then, and share that call.

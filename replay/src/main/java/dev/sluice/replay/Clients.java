@@ -6,7 +6,7 @@ import java.util.Arrays;
 
 /*
  * Names are bytes in one array, found by open addressing: 10 bytes and the name for each client, instead of 100 for a
- * map of strings. When the table is full, a name gets no number any more, and only the sketch counts it.
+ * map of strings. When the table is full, a new name gets no number, and only the sketch counts it.
  */
 /**
  * The clients of a log, numbered from 0 in the order of their first requests. Bounded by the

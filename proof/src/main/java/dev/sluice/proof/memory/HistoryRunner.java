@@ -39,7 +39,7 @@ final class HistoryRunner {
     List<Call> calls = new ArrayList<>();
     List<String> story = new ArrayList<>();
     List<Op> first = history.threads().get(0);
-    // The first calls run alone, but are simulated too: they might not end.
+    // The first calls run alone, but are simulated too, because a call might never end.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
     scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, Odds.NONE, null);
     String violation = scheduler.violation();

@@ -76,7 +76,8 @@ final class CertificateEnds implements ProductionReport.Drill {
     TimeUnit.MILLISECONDS.sleep(Math.max(0, end + 1_500 - System.currentTimeMillis()));
 
     int answersAtTheEnd = answers.get();
-    BrokenPromise.unless(!connects(server, folder), "a connection after the end");
+    BrokenPromise.unless(
+        !connects(server, folder), "a client connected after the certificate had ended");
     int reload = server.ask("POST", "/v1/admin/reload", "").statusCode();
     BrokenPromise.unless(reload == 200, "a reload after the end was answered %s", reload);
     BrokenPromise.unless(

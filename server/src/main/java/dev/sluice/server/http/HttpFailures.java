@@ -56,7 +56,8 @@ final class HttpFailures implements ServerErrorHandler {
   }
 
   /**
-   * Returns the fault as {@link #fault(Throwable)}.
+   * Returns the same fault as {@link #fault(Throwable)}, except for a store failure of a request
+   * that only reads.
    *
    * @param onlyReads whether the request charges nothing in any case
    */

@@ -35,8 +35,8 @@ import org.slf4j.LoggerFactory;
 
 /*
  * One budget for the memory that clients occupy: request bodies that have not completely arrived,
- * and responses that have not been read. Each request in flight is charged a fixed amount, its body
- * as it grows, and its response from the headers on. Large charges may fill only half of the
+ * and responses that have not been read. Each request in flight is charged a fixed amount, plus the
+ * bytes of its body as they arrive, plus those of its response from the headers on. Large charges may fill only half of the
  * budget, so that small requests still find room. Of the whole budget, and of that half for large
  * charges, one peer may hold at most one half, and the last quarter is reserved for peers that hold
  * little.

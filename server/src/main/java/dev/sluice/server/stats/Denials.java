@@ -221,7 +221,7 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Reports the denied parts of a decision; does nothing for an allowance.
+   * Reports the denied parts of a decision; does nothing if the decision allows.
    *
    * @param decision the decision on one transaction or on a batch
    * @param asked supplies the request; called only for a denial
