@@ -216,7 +216,7 @@ final class Debts {
         .whenComplete(
             (lowered, failure) -> {
               if (failure != null
-                  && TrackedStore.unwrapped(failure) instanceof StoreException its
+                  && Stages.cause(failure) instanceof StoreException its
                   && its.chargedNothing()) {
                 takeBack(forgiving.key(), forgiving.offsetNanos());
               }
@@ -225,7 +225,7 @@ final class Debts {
 
   /** Returns the denial's readings after a store failure; rethrows any other failure. */
   private static List<Reading> unforgiven(List<Reading> found, Throwable failure) {
-    Throwable cause = TrackedStore.unwrapped(failure);
+    Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException) {
       return found;
     }

@@ -293,7 +293,7 @@ final class Engine {
 
   /** Returns the store's own failure, for a failure rule; rethrows anything else. */
   static StoreException storeException(Throwable failure) {
-    Throwable cause = TrackedStore.unwrapped(failure);
+    Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException e) {
       return e;
     }
@@ -412,7 +412,7 @@ final class Engine {
         grant(plan, maxWait, store.start()).thenAccept(grant -> grant.complete(answer)),
         (entered, failure) -> {
           if (failure != null) {
-            answer.completeExceptionally(TrackedStore.unwrapped(failure));
+            answer.completeExceptionally(Stages.cause(failure));
           }
         });
     return answer;

@@ -9,6 +9,7 @@ import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
@@ -148,7 +149,7 @@ final class Settling {
               Throwable why = waits ? null : failure != null ? failure : isDone ? null : away;
               if (why != null) {
                 lose();
-                throw new CompletionException(TrackedStore.unwrapped(why));
+                throw new CompletionException(Stages.cause(why));
               }
               return new Settlement(
                   !waits, waits, Arrays.stream(parts).filter(Objects::nonNull).toList());
@@ -185,7 +186,7 @@ final class Settling {
 
   private boolean ended(boolean isDone) {
     if (isDone && lost != null) {
-      throw new CompletionException(TrackedStore.unwrapped(lost));
+      throw new CompletionException(Stages.cause(lost));
     }
     if (isDone) {
       onEnd.run();

@@ -103,7 +103,7 @@ final class TrackedStore {
     try {
       return future.join();
     } catch (CompletionException e) {
-      throw thrown(unwrapped(e));
+      throw thrown(Stages.cause(e));
     }
   }
 
@@ -219,7 +219,7 @@ final class TrackedStore {
 
   static @Nullable Void orThrow(List<Reading> readings, @Nullable Throwable failure) {
     if (failure != null) {
-      throw new CompletionException(unwrapped(failure));
+      throw new CompletionException(Stages.cause(failure));
     }
     return null;
   }
@@ -417,7 +417,7 @@ final class TrackedStore {
 
   void stored(Act act, int charges, @Nullable Throwable failure, long start) {
     if (observer != Engine.NOBODY) {
-      Throwable cause = failure == null ? null : unwrapped(failure);
+      Throwable cause = failure == null ? null : Stages.cause(failure);
       observer.stored(act, charges, cause, System.nanoTime() - start);
     }
   }
@@ -436,10 +436,6 @@ final class TrackedStore {
   }
 
   static boolean chargedNothing(Throwable failure) {
-    return unwrapped(failure) instanceof StoreException its && its.chargedNothing();
-  }
-
-  static Throwable unwrapped(Throwable failure) {
-    return Stages.cause(failure);
+    return Stages.cause(failure) instanceof StoreException its && its.chargedNothing();
   }
 }

@@ -12,6 +12,7 @@ import dev.sluice.WaitQueues.Turn;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
@@ -138,7 +139,7 @@ final class TrackedStoreTest {
   }
 
   private static String message(Throwable failure) {
-    return String.valueOf(TrackedStore.unwrapped(failure).getMessage());
+    return String.valueOf(Stages.cause(failure).getMessage());
   }
 
   private static <T> T joined(CompletionStage<T> stage) {
@@ -167,7 +168,7 @@ final class TrackedStoreTest {
         depths,
         (readings, failure) -> {
           if (failure != null) {
-            throw new CompletionException(TrackedStore.unwrapped(failure));
+            throw new CompletionException(Stages.cause(failure));
           }
           return readings;
         });
@@ -432,7 +433,7 @@ final class TrackedStoreTest {
             DEPTH,
             (readings, failure) -> {
               came.set(failure);
-              throw (StoreException) TrackedStore.unwrapped(Objects.requireNonNull(failure));
+              throw (StoreException) Stages.cause(Objects.requireNonNull(failure));
             });
     assertThat(catchThrowable(() -> joined(same))).isSameAs(came.get()).hasCause(timedOut);
     StoreException other = new StoreException("another");

@@ -4,7 +4,7 @@ package dev.sluice.mariadb;
 import dev.sluice.remote.ChargeOutcome;
 import dev.sluice.remote.RemoteCall.NotSentException;
 import dev.sluice.remote.sql.SqlCall.TryAgainException;
-import dev.sluice.remote.sql.SqlFault;
+import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.StoreException;
 import java.sql.SQLException;
 import java.util.Set;

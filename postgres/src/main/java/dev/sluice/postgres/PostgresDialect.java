@@ -5,7 +5,7 @@ import dev.sluice.remote.ClientClock;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.sql.SqlCall;
 import dev.sluice.remote.sql.SqlDialect;
-import dev.sluice.remote.sql.SqlFault;
+import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.TimeSource;
 import java.sql.Connection;

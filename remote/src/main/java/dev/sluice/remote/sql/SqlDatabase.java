@@ -10,6 +10,7 @@ import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.StoreThread;
 import dev.sluice.remote.Topology;
+import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
 import java.sql.Connection;

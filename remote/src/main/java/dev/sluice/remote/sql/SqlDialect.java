@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote.sql;
 
+import dev.sluice.remote.Fault;
 import dev.sluice.store.BucketStore.Charge;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -35,4 +36,14 @@ public interface SqlDialect {
    * @return the last of these keys; null at the end of the table
    */
   byte @Nullable [] clean(Connection connection, byte[] after, int most) throws SQLException;
+
+  /** The meaning of a failed call of a database. Immutable. */
+  interface SqlFault extends Fault {
+
+    /** Whether the connection can be used no more. */
+    boolean breaksConnection();
+
+    /** Whether the session does not know the prepared statement, as behind some poolers. */
+    boolean isLostStatement();
+  }
 }

@@ -29,8 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs outages of the store: at the start how each limit is decided, each minute what was decided
- * meanwhile, and a summary at the end. Thread-safe.
+ * Logs outages of the store: how each limit is decided at the start, how many decisions the rules
+ * made in each minute, and a summary at the end. Thread-safe.
  *
  * <p>An outage lasts while at least one server of the store is marked down.
  */

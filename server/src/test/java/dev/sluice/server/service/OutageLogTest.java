@@ -26,7 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** What is logged when the store goes away, meanwhile, and when it is back. */
+/** The lines at the start of a store's outage, during it, and at its end. */
 class OutageLogTest {
 
   private final AtomicLong nanos = new AtomicLong();
