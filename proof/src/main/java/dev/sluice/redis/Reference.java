@@ -112,14 +112,14 @@ final class Reference {
     if (server.isReplica()) {
       return; // a replica only reads, and lags behind its master
     }
+    KnownBucket bucket = bucket(charge.key());
+    Long before = bucket.askedAt.put(process, nowNanos);
     Fleet known = fleet;
     if (known != null && known.wasReplaced(server)) {
       stale(known, server, process, charge, new Reading(nowNanos, tatNanos), afterNanos);
       return;
     }
-    KnownBucket bucket = bucket(charge.key());
     bucket.server = server;
-    Long before = bucket.askedAt.put(process, nowNanos);
     if (clientClocks && !conditions.hasFaults() && before != null && before > nowNanos) {
       world.violated(
           () ->
