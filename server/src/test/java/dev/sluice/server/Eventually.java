@@ -11,14 +11,11 @@ public final class Eventually {
   private Eventually() {}
 
   /**
-   * Waits for at most a minute, and looks at once and then each 20 ms.
+   * Waits for at most a minute, and looks each 20 ms.
    *
    * @return what waits
    */
   public static ConditionFactory await() {
-    return Awaitility.await()
-        .atMost(Duration.ofMinutes(1))
-        .pollDelay(Duration.ZERO)
-        .pollInterval(Duration.ofMillis(20));
+    return Awaitility.await().atMost(Duration.ofMinutes(1)).pollInterval(Duration.ofMillis(20));
   }
 }
