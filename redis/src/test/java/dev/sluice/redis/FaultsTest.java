@@ -28,9 +28,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** One server that breaks: nobody gets too much, every call ends, and it works again by itself. */
 @Tag("slow")
+@Execution(ExecutionMode.CONCURRENT) // each test has a server of its own
 final class FaultsTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(4);

@@ -32,19 +32,22 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several servers of which one breaks, or hands over. */
 @Tag("slow")
+@Execution(ExecutionMode.CONCURRENT) // each test has servers of its own
 final class TopologyFaultsTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(4);
-  private static final ExecutorService FOUR = Executors.newFixedThreadPool(4);
+  private static final ExecutorService SPENDERS = Executors.newCachedThreadPool();
 
   @AfterAll
   static void stop() {
-    FOUR.shutdownNow();
+    SPENDERS.shutdownNow();
   }
 
   private static RedisStoreBuilder builder(URI uri) {
@@ -165,7 +168,7 @@ final class TopologyFaultsTest {
     return CompletableFuture.allOf(
         IntStream.range(0, 4)
             .mapToObj(
-                i -> CompletableFuture.runAsync(() -> spendUntil(limiter, id, 10, tally), FOUR))
+                i -> CompletableFuture.runAsync(() -> spendUntil(limiter, id, 10, tally), SPENDERS))
             .toArray(CompletableFuture[]::new));
   }
 

@@ -22,4 +22,31 @@ public final class Aside {
   public static CompletableFuture<Void> run(Runnable task) {
     return CompletableFuture.runAsync(task, one -> new Thread(one, "aside").start());
   }
+
+  /** The end of a server, as a resource behind it. */
+  public interface End extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  /**
+   * Ends a server whose close method does nothing when it is called again. The thread that closes
+   * it is interrupted, so that the server gives neither load balancers nor idle clients the two
+   * seconds in which they would notice.
+   *
+   * @param server the server
+   * @return closing it closes the server, and waits for that
+   */
+  public static End end(AutoCloseable server) {
+    return () ->
+        run(() -> {
+              Thread.currentThread().interrupt();
+              try {
+                server.close();
+              } catch (Exception e) {
+                throw new IllegalStateException(e);
+              }
+            })
+            .join();
+  }
 }

@@ -11,11 +11,11 @@ public final class Eventually {
   private Eventually() {}
 
   /**
-   * Waits for at most a minute.
+   * Waits for at most a minute, and looks each 20 ms.
    *
    * @return what waits
    */
   public static ConditionFactory await() {
-    return Awaitility.await().atMost(Duration.ofMinutes(1));
+    return Awaitility.await().atMost(Duration.ofMinutes(1)).pollInterval(Duration.ofMillis(20));
   }
 }

@@ -8,6 +8,8 @@ import dev.sluice.testkit.web.FilteredSite;
 import dev.sluice.web.Rule;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -16,6 +18,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** The contract of endings in each container, and the endings that only servlets know. */
 @Tag("slow")
+@Execution(ExecutionMode.CONCURRENT) // each test has a container of its own
 @ParameterizedClass
 @MethodSource("containersAndProtocols")
 class EndingsTest extends EndingContract {

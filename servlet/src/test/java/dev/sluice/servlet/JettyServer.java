@@ -64,7 +64,7 @@ final class JettyServer extends WebServer {
   @Override
   @CanIgnoreReturnValue
   WebServer welcome(String file) {
-    context.setBaseResourceAsString(System.getProperty("java.io.tmpdir"));
+    context.setBaseResourceAsString(emptyFolder().toString());
     context.setWelcomeFiles(new String[] {file});
     ServletHolder files = new ServletHolder(new DefaultServlet());
     files.setInitParameter("welcomeServlets", "true");

@@ -13,7 +13,6 @@ import io.undertow.servlet.util.ImmediateInstanceFactory;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServlet;
-import java.io.File;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -71,10 +70,7 @@ final class UndertowServer extends WebServer {
   @Override
   @CanIgnoreReturnValue
   WebServer welcome(String file) {
-    application
-        .addWelcomePage(file)
-        .setResourceManager(
-            new FileResourceManager(new File(System.getProperty("java.io.tmpdir"))));
+    application.addWelcomePage(file).setResourceManager(new FileResourceManager(emptyFolder()));
     return this;
   }
 

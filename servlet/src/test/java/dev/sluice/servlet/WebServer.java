@@ -6,13 +6,16 @@ import dev.sluice.testkit.web.FilteredSite;
 import dev.sluice.web.Rule;
 import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServlet;
+import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
 
 /**
  * A real container on a free port of the loopback interface, with an application under {@code
@@ -42,6 +45,17 @@ abstract class WebServer implements FilteredSite {
 
   @CanIgnoreReturnValue
   abstract WebServer errorPage(int status, String path);
+
+  /** A folder for files, of which there are none: Undertow watches all that is in it. */
+  static File emptyFolder() {
+    try {
+      File folder = Files.createTempDirectory("no-files-").toFile();
+      folder.deleteOnExit();
+      return folder;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
 
   /** Sets what folders stand for; the container's own servlet then answers for all else. */
   @CanIgnoreReturnValue

@@ -432,7 +432,8 @@ public final class Service implements AutoCloseable {
 
   /**
    * A stack of started parts. Closing ends them in the reverse order, and continues after a part
-   * that fails to end. Thread-safe.
+   * that fails to end. An interrupt shortens the end of the part that is ending, and is hidden from
+   * the later ones: a snapshot that an interrupted thread writes would be lost. Thread-safe.
    */
   static final class ShutdownStack implements AutoCloseable {
 
@@ -447,12 +448,17 @@ public final class Service implements AutoCloseable {
 
     @Override
     public synchronized void close() {
+      boolean interrupted = false;
       while (!ends.isEmpty()) {
         try {
           ends.pop().run();
         } catch (RuntimeException e) {
           log.error("a part of the server did not stop; the others are stopped all the same", e);
         }
+        interrupted |= Thread.interrupted();
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
       }
     }
   }

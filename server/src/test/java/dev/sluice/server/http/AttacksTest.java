@@ -118,6 +118,7 @@ final class AttacksTest {
   void bodiesThatNeverEnd_areRefusedOrClosed_whileOthersAreAnswered() throws IOException {
     int size = SluiceServer.MAX_BODY;
     try (SluiceServer server = server(2 * MIB).start();
+        Aside.End end = Aside.end(server);
         RawClient wellBehaved = RawClient.connect(server.address())) {
       for (int i = 0; i < 40; i++) {
         RawClient client = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
@@ -152,7 +153,7 @@ final class AttacksTest {
         assertAnswers(wellBehaved);
       }
       assertAnswers(wellBehaved);
-    }
+    } // ends after ten seconds, although responses are still unread
   }
 
   @Test
@@ -165,6 +166,7 @@ final class AttacksTest {
     }
     many.flip();
     try (SluiceServer server = server().start();
+        Aside.End end = Aside.end(server);
         RawClient wellBehaved = RawClient.connect(server.address());
         SocketChannel client = SocketChannel.open()) {
       client.setOption(StandardSocketOptions.SO_RCVBUF, 4096);
@@ -184,7 +186,8 @@ final class AttacksTest {
   @Test
   void refusedRequests_holdNothing_whileTheirBodiesArrive() throws IOException {
     String refused = POST.replace("localhost", "evil.example").formatted(SluiceServer.MAX_BODY);
-    try (SluiceServer server = server(MIB).start()) {
+    try (SluiceServer server = server(MIB).start();
+        Aside.End end = Aside.end(server)) {
       for (int i = 0; i < 100; i++) {
         RawClient client = hostile(server, HOSTILE);
         assertThat(client.send(refused).answer()).startsWith("HTTP/1.1 421 ");
@@ -200,6 +203,7 @@ final class AttacksTest {
   @Test
   void http2BodiesOfRefusedRequests_areDropped_whileOthersAreAnswered() throws IOException {
     try (SluiceServer server = server().start();
+        Aside.End end = Aside.end(server);
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(1 << 16));
       for (int stream = 1; stream < 20; stream += 2) {
@@ -221,6 +225,7 @@ final class AttacksTest {
     RlsPart rls = rls(limiter);
     rls.prepare(Runnable::run);
     try (SluiceServer server = server(2 * MIB).part(rls).start();
+        Aside.End end = Aside.end(server);
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(1 << 16));
       for (int stream = 1; stream < 2 * SluiceServer.MAX_STREAMS; stream += 2) {
@@ -247,6 +252,7 @@ final class AttacksTest {
     ConnectionBudget late =
         new ConnectionBudget(2 * MIB, 10, 10, timeout.plus(SluiceServer.READ_TIMEOUT));
     try (SluiceServer server = server(late).requestTimeout(timeout).start();
+        Aside.End end = Aside.end(server);
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(0));
       StringBuilder statuses = new StringBuilder();
@@ -274,6 +280,7 @@ final class AttacksTest {
     int streams = 20;
     int tooLong = 0;
     try (SluiceServer server = server(2 * MIB).start();
+        Aside.End end = Aside.end(server);
         RawClient client = RawClient.connect(server.address(), HOSTILE)) {
       client.send(RawClient.http2(0));
       for (int stream = 1; stream < 2 * streams; stream += 2) {
@@ -306,6 +313,7 @@ final class AttacksTest {
     byte[] one = line.getBytes(StandardCharsets.US_ASCII);
     byte[] many = line.repeat(200).getBytes(StandardCharsets.US_ASCII);
     try (SluiceServer server = server(traffic).start();
+        Aside.End end = Aside.end(server);
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(0));
       client.send(decisions(1));
@@ -328,6 +336,7 @@ final class AttacksTest {
   @Test
   void http2RefusedRequest_isNotReset_whileItsBodyArrives() throws Exception {
     try (SluiceServer server = server().start();
+        Aside.End end = Aside.end(server);
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(1 << 16));
       client.send(RawClient.http2Post(1, "/v1/spend", "http://evil.example"));
@@ -346,6 +355,7 @@ final class AttacksTest {
     Limiter limiter = Limiter.of(SampleFixture.limits(), store);
     RlsPart rls = rls(limiter);
     try (SluiceServer server = server().part(rls).start();
+        Aside.End end = Aside.end(server);
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(1 << 16));
       client.send(
@@ -369,7 +379,8 @@ final class AttacksTest {
   @CsvSource({"/healthz, 200", "/openapi.json, 200", "/healthz, 65"})
   void clientThatEndsItsSide_getsEveryAnswer(String path, int requests) throws Exception {
     String request = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path);
-    try (SluiceServer server = server().start()) {
+    try (SluiceServer server = server().start();
+        Aside.End end = Aside.end(server)) {
       for (int round = 0; round < 10; round++) {
         try (Socket client = new Socket()) {
           client.connect(server.address());
@@ -396,7 +407,8 @@ final class AttacksTest {
 
   @Test
   void idleConnectionsOfOthers_makeRoom() throws IOException {
-    try (SluiceServer server = server(connections(40, 25)).start()) {
+    try (SluiceServer server = server(connections(40, 25)).start();
+        Aside.End end = Aside.end(server)) {
       for (int i = 0; i < 200; i++) {
         var unused = hostile(server, i % 2 == 0 ? HOSTILE : HOSTILE_TOO);
       }
@@ -413,7 +425,8 @@ final class AttacksTest {
   /** The peer with most connections has no idle one; another one has. */
   @Test
   void idleConnections_makeRoom_besideBusyOnesOfAnother() throws IOException {
-    try (SluiceServer server = server(connections(24, 16)).start()) {
+    try (SluiceServer server = server(connections(24, 16)).start();
+        Aside.End end = Aside.end(server)) {
       for (int i = 0; i < 16; i++) {
         hostile(server, HOSTILE)
             .send("POST /v1/spend HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{");
@@ -429,7 +442,8 @@ final class AttacksTest {
 
   @Test
   void peer_hasNoMoreThanItsConnections() throws IOException {
-    try (SluiceServer server = server(connections(100, 2)).start()) {
+    try (SluiceServer server = server(connections(100, 2)).start();
+        Aside.End end = Aside.end(server)) {
       RawClient first = hostile(server, HOSTILE);
       assertAnswers(first);
       RawClient second = hostile(server, HOSTILE);
@@ -445,6 +459,7 @@ final class AttacksTest {
   @Test
   void headersThatNeverEnd_areCounted() throws IOException {
     try (SluiceServer server = server(MIB).start();
+        Aside.End end = Aside.end(server);
         RawClient wellBehaved = RawClient.connect(server.address())) {
       String head = "GET /healthz?" + "x".repeat(15_000) + " HTTP/1.1\r\nX: " + "x".repeat(15_000);
       for (int i = 0; i < 100; i++) {

@@ -39,6 +39,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class HttpBoundsTest {
 
   private static final Duration SHORT = Duration.ofMillis(300);
+  private static final Duration LONGER = Duration.ofSeconds(3);
   private static final Duration UNTIL_THE_END = Duration.ofMillis(2500);
   private static final int PATIENCE_MILLIS = 60_000;
   private static final String JSON = "Content-Type: application/json";
@@ -54,7 +55,7 @@ final class HttpBoundsTest {
   static void start() {
     store = BucketStore.inMemory();
     server = new TestServer(SampleFixture.limits(), store, SHORT, SHORT);
-    lateBodies = new TestServer(SampleFixture.limits(), store, SluiceServer.IDLE_TIMEOUT, SHORT);
+    lateBodies = new TestServer(SampleFixture.limits(), store, LONGER, SHORT);
   }
 
   @AfterAll

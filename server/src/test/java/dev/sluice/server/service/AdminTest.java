@@ -4,6 +4,7 @@ package dev.sluice.server.service;
 import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.Aside;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Telemetry;
@@ -80,7 +81,7 @@ class AdminTest {
 
   /** Waits: what still runs would write into a folder that is being deleted. */
   private static void close(Service one) {
-    one.close();
+    Aside.end(one).close();
   }
 
   private HttpResponse<String> send(String method, String path, @Nullable String body)
@@ -198,7 +199,7 @@ class AdminTest {
     Files.writeString(
         folder.resolve("overrides.yml"),
         "- ApiCallsPerKey: {quotas: [9 per 1h, 3 per 1s], ids: [deployed]}\n");
-    service.close();
+    close(service);
     service = service();
     String body = "{\"burst\":500,\"count\":500,\"period\":\"1s\"}";
     assertThat(send("PUT", OVERRIDES + "deployed?force=true", body).statusCode()).isEqualTo(200);

@@ -4,6 +4,7 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.FailureRule;
+import dev.sluice.server.Aside;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
@@ -286,8 +287,9 @@ class AlertsTest {
     Control audited = new Control(null, folder.resolve("audit").toString(), null, null);
     Set<String> exposed = new TreeSet<>();
     try (Service service =
-        Service.start(
-            new ServerConfig(tls.doors(false), tls.sources(), kept, audited, Telemetry.NONE))) {
+            Service.start(
+                new ServerConfig(tls.doors(false), tls.sources(), kept, audited, Telemetry.NONE));
+        Aside.End end = Aside.end(service)) {
       HttpClient client = HttpClient.newBuilder().sslContext(Pem.client(null, Pem.SERVER)).build();
       exposed.addAll(names(get(client, TlsFixture.url(service, TlsFixture.HTTP, "/metrics"))));
     }
@@ -299,7 +301,8 @@ class AlertsTest {
       Storage away =
           new Storage(
               StoreAccess.of(store), null, kept.tokenKey(), FailureRule.allow(), Map.of(), true);
-      try (Service service = Service.start(Configs.of(away))) {
+      try (Service service = Service.start(Configs.of(away));
+          Aside.End end = Aside.end(service)) {
         String server = "http://localhost:" + service.addresses().get(0).getPort();
         HttpClient client = HttpClient.newHttpClient();
         post(client, server + "/v1/spend", "{\"limit\":\"ApiCallsPerKey\",\"id\":\"a\"}");

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
+import dev.sluice.server.Aside;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Copy;
@@ -106,7 +107,8 @@ class FilesApartTest {
   @Test
   void mistakeInTheLimits_holdsUpNeitherANewCertificate_norARevokedToken() throws Exception {
     Control control = new Control(tokens, null, null, null);
-    try (Service service = Service.start(fixture.config(false, control))) {
+    try (Service service = Service.start(fixture.config(false, control));
+        Aside.End end = Aside.end(service)) {
       Files.writeString(folder.resolve("limits.yml"), "CallsPerClient: {burst: x}\n");
       Pem.write(Pem.NEXT, folder);
       Files.writeString(tokens, tokens(OPS));
@@ -154,7 +156,8 @@ class FilesApartTest {
 
   @Test
   void mistakeInTheTokens_holdsUpNoLimit_andReloadNamesTheTokens() throws Exception {
-    try (Service service = plain(false)) {
+    try (Service service = plain(false);
+        Aside.End end = Aside.end(service)) {
       Files.writeString(tokens, "tokens: [");
       fixture.writeLimits("7");
       HttpResponse<String> reload = send(service, OPS, "POST", "/v1/admin/reload");
@@ -168,7 +171,8 @@ class FilesApartTest {
 
   @Test
   void tokenThatIsGone_isRefused_thoughAnotherLineHasAMistake() throws Exception {
-    try (Service service = plain(false)) {
+    try (Service service = plain(false);
+        Aside.End end = Aside.end(service)) {
       Files.writeString(tokens, tokens(OPS).replace("[decide, read", "[decide, reed"));
       assertThat(send(service, OPS, "POST", "/v1/admin/reload").statusCode()).isEqualTo(409);
       assertThat(status(service, CHECKOUT)).isEqualTo(401);
@@ -190,7 +194,8 @@ class FilesApartTest {
         "[]\n"
       })
   void tokens_thatAreEmptyOrCannotBeRead_leaveTheLastOnesInForce(String text) throws Exception {
-    try (Service service = plain(false)) {
+    try (Service service = plain(false);
+        Aside.End end = Aside.end(service)) {
       Files.writeString(tokens, text);
       assertThat(send(service, OPS, "POST", "/v1/admin/reload").statusCode()).isEqualTo(409);
       assertThat(status(service, CHECKOUT)).isEqualTo(200);
@@ -201,7 +206,8 @@ class FilesApartTest {
 
   @Test
   void tokens_thatAreDeleted_leaveTheLastOnesInForce() throws Exception {
-    try (Service service = plain(false)) {
+    try (Service service = plain(false);
+        Aside.End end = Aside.end(service)) {
       Files.delete(tokens);
       assertThat(send(service, OPS, "POST", "/v1/admin/reload").statusCode()).isEqualTo(409);
       assertThat(status(service, CHECKOUT)).isEqualTo(200);
@@ -210,14 +216,15 @@ class FilesApartTest {
 
   @Test
   void start_withBrokenLimits_isRefused_orUsesTheLastGoodOnes() throws Exception {
-    plain(false).close();
+    Aside.end(plain(false)).close();
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(copy)))
         .isEqualTo("rw-------");
     Files.writeString(folder.resolve("limits.yml"), "ApiCallsPerKey: {burst: x}\n");
     assertThatThrownBy(() -> plain(false))
         .isInstanceOf(LimitFilesException.class)
         .hasMessageContaining("limits.yml:1:");
-    try (Service service = plain(true)) {
+    try (Service service = plain(true);
+        Aside.End end = Aside.end(service)) {
       assertThat(send(service, OPS, "POST", "/v1/spend").body()).contains("\"burst\":5");
       assertThat(send(service, OPS, "GET", "/v1/limits").body()).contains("limits.yml:1:");
       fixture.writeLimits("8");
@@ -225,7 +232,8 @@ class FilesApartTest {
       assertThat(send(service, OPS, "POST", "/v1/spend").body()).contains("\"burst\":8");
     }
     Files.delete(folder.resolve("limits.yml"));
-    try (Service service = plain(true)) {
+    try (Service service = plain(true);
+        Aside.End end = Aside.end(service)) {
       assertThat(send(service, OPS, "POST", "/v1/spend").body()).contains("\"burst\":8");
     }
   }
@@ -233,7 +241,7 @@ class FilesApartTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 21, 40, -1, -10})
   void start_withBrokenLimits_andACopyThatWasCut_isRefused(int length) throws Exception {
-    plain(false).close();
+    Aside.end(plain(false)).close();
     byte[] whole = Files.readAllBytes(copy);
     byte[] cut = Arrays.copyOf(whole, length < 0 ? whole.length + length : length);
     Files.write(copy, cut);
@@ -245,7 +253,7 @@ class FilesApartTest {
 
   @Test
   void start_withBrokenTokensOrCertificates_isRefused_whateverHoldsForLimits() throws Exception {
-    plain(false).close();
+    Aside.end(plain(false)).close();
     Files.writeString(tokens, "tokens: []\n");
     assertThatThrownBy(() -> plain(true)).hasMessageContaining("tokens.yml:1:1:");
     Pem.writeKey(Pem.NEXT, folder);

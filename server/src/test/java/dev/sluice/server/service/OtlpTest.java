@@ -248,6 +248,7 @@ class OtlpTest {
   @Test
   void receiverWhoseCertificateIsNotTrusted_getsNothing(@TempDir Path folder) throws Exception {
     try (Service stranger = Service.start(TlsFixture.in(folder).config(false));
+        Aside.End end = Aside.end(stranger);
         LogLines log = new LogLines()) {
       String url = TlsFixture.url(stranger, TlsFixture.HTTP, "");
       serve(URI.create(url), 0);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.sluice.FailureRule;
+import dev.sluice.server.Aside;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.reservation.TokenKey;
@@ -105,7 +106,7 @@ final class PageTest {
     if (browser != null) {
       browser.close();
     }
-    service.close();
+    Aside.end(service).close();
     redis.close();
   }
 
@@ -485,7 +486,8 @@ final class PageTest {
     Files.writeString(
         tokens, "tokens:\n" + token("viewer", reader, "read") + token("ops", admin, "read, admin"));
     ServerConfig guarded = config(0, new ServerConfig.Control(tokens, null, null, null));
-    try (Service other = Service.start(guarded)) {
+    try (Service other = Service.start(guarded);
+        Aside.End end = Aside.end(other)) {
       String open = base;
       base = "http://" + HostPort.format(other.addresses().get(0));
       try {
@@ -544,7 +546,8 @@ final class PageTest {
             Configs.inMemory(),
             ServerConfig.Control.NONE,
             Telemetry.NONE);
-    try (Service other = Service.start(watching)) {
+    try (Service other = Service.start(watching);
+        Aside.End end = Aside.end(other)) {
       String open = base;
       base = "http://" + HostPort.format(other.addresses().get(0));
       try {
@@ -829,7 +832,7 @@ final class PageTest {
   @Test
   void serverThatIsAway_isTold_andItsReturnToo() {
     int port = service.addresses().get(0).getPort();
-    service.close();
+    Aside.end(service).close();
     try {
       until(() -> text("#trouble").contains("The server does not answer."));
       shows(".limits", "LoginsPerIPAddress");

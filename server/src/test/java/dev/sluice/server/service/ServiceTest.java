@@ -10,6 +10,7 @@ import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.postgres.PostgresUrl;
+import dev.sluice.server.Aside;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.server.reservation.TokenKey;
@@ -71,7 +72,8 @@ class ServiceTest {
 
   @Test
   void service_withoutSettings_answersByTheSamples() throws Exception {
-    try (Service service = Service.start(Configs.of(Sources.SAMPLE))) {
+    try (Service service = Service.start(Configs.of(Sources.SAMPLE));
+        Aside.End end = Aside.end(service)) {
       service.ping();
       assertThat(spend(service)).contains("\"remaining\":99");
     }
@@ -83,7 +85,8 @@ class ServiceTest {
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     Doors doors =
         new Doors(Http.on(any), null, any, Settings.of(OverridePolicy.ALLOW), null, false, false);
-    try (Service service = Service.start(Configs.of(doors))) {
+    try (Service service = Service.start(Configs.of(doors));
+        Aside.End end = Aside.end(service)) {
       assertThat(json(service.addresses().get(0))).isEqualTo(400);
       assertThat(json(service.addresses().get(1))).isEqualTo(404);
     }
@@ -103,19 +106,34 @@ class ServiceTest {
     try (Service service = Service.start(config)) {
       assertThat(spend(service)).contains("\"remaining\":99");
     }
-    Path limits = folder.resolve("limits.yml");
-    Files.writeString(limits, "ApiCallsPerKey: {burst: 100, count: 1, period: 1h}\n");
-    ServerConfig next =
-        new ServerConfig(
-            Configs.onPort(0),
-            Sources.of(new ServerConfig.Files(limits, null, null, null)),
-            Configs.keptIn(folder.resolve("buckets")),
-            ServerConfig.Control.NONE,
-            Telemetry.NONE);
-    try (Service service = Service.start(next)) {
+    try (Service service = Service.start(slow(folder))) {
       assertThat(spend(service)).contains("\"burst\":100");
     }
     assertThat(threads()).isEmpty();
+  }
+
+  @Test
+  void service_thatIsClosedByAnInterruptedThread_keepsItsBuckets(@TempDir Path folder)
+      throws Exception {
+    ServerConfig config = slow(folder);
+    Service first = Service.start(config);
+    assertThat(spend(first)).contains("\"remaining\":99");
+    Aside.end(first).close();
+    Service next = Service.start(config);
+    assertThat(spend(next)).contains("\"remaining\":98");
+    Aside.end(next).close();
+  }
+
+  /** Keeps its buckets in the folder; a token comes back after an hour. */
+  private static ServerConfig slow(Path folder) throws IOException {
+    Path limits = folder.resolve("limits.yml");
+    Files.writeString(limits, "ApiCallsPerKey: {burst: 100, count: 1, period: 1h}\n");
+    return new ServerConfig(
+        Configs.onPort(0),
+        Sources.of(new ServerConfig.Files(limits, null, null, null)),
+        Configs.keptIn(folder.resolve("buckets")),
+        ServerConfig.Control.NONE,
+        Telemetry.NONE);
   }
 
   @Test
@@ -243,7 +261,8 @@ class ServiceTest {
     assertThatThrownBy(() -> Service.start(Configs.of(Sources.of(files))))
         .isInstanceOf(LimitFilesException.class);
     try (Service service =
-        Service.start(Configs.of(new Sources(files, null, List.of(), policy, null)))) {
+            Service.start(Configs.of(new Sources(files, null, List.of(), policy, null)));
+        Aside.End end = Aside.end(service)) {
       assertThat(missingDefaults(service)).isEqualTo("1.0");
       Files.writeString(limits, configured + "ApiCallsPerKey: {burst: 1, count: 1, period: 1h}\n");
       assertThat(service.reload()).isTrue();

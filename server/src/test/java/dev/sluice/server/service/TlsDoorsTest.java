@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
 
 import com.linecorp.armeria.client.ClientFactory;
+import dev.sluice.server.Aside;
 import dev.sluice.server.tls.Pem;
 import dev.sluice.yaml.LimitFilesException;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
@@ -75,7 +76,8 @@ final class TlsDoorsTest {
             .sslParameters(parameters)
             .version(version)
             .build();
-    try (Service service = Service.start(fixture.config(false))) {
+    try (Service service = Service.start(fixture.config(false));
+        Aside.End end = Aside.end(service)) {
       HttpResponse<String> answer = TlsFixture.spend(client, service, "k");
       assertThat(answer.statusCode()).isEqualTo(200);
       assertThat(answer.version()).isEqualTo(version);
@@ -89,7 +91,8 @@ final class TlsDoorsTest {
   void clientWithoutACertificate_isRefusedOnEveryDoor_andOneWithItIsLetIn() throws Exception {
     SSLContext stranger = Pem.client(null, Pem.SERVER);
     SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
-    try (Service service = Service.start(fixture.config(true))) {
+    try (Service service = Service.start(fixture.config(true));
+        Aside.End end = Aside.end(service)) {
       assertThatThrownBy(() -> statusLine(service, stranger))
           .isInstanceOf(IOException.class)
           .isNotInstanceOf(SocketTimeoutException.class);
@@ -130,7 +133,8 @@ final class TlsDoorsTest {
     Path audit = folder.resolve("audit.jsonl");
     ServerConfig.Control control = new ServerConfig.Control(null, audit.toString(), null, null);
     SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
-    try (Service service = Service.start(fixture.config(true, control))) {
+    try (Service service = Service.start(fixture.config(true, control));
+        Aside.End end = Aside.end(service)) {
       String path = "/v1/admin/penalties/ApiCallsPerKey/k";
       assertThat(TlsFixture.send(client(known), service, "DELETE", path).statusCode())
           .isEqualTo(404);
@@ -147,7 +151,8 @@ final class TlsDoorsTest {
   @Test
   void pageOfTheServerItself_mayAskOverTls_andOneWithoutItMayNot() throws Exception {
     HttpClient client = client(Pem.client(null, Pem.SERVER));
-    try (Service service = Service.start(fixture.config(false))) {
+    try (Service service = Service.start(fixture.config(false));
+        Aside.End end = Aside.end(service)) {
       String own = TlsFixture.url(service, TlsFixture.HTTP, "");
       assertThat(asked(client, own, own)).isEqualTo(200);
       assertThat(asked(client, own, own.replace("https", "http"))).isEqualTo(403);
@@ -169,6 +174,7 @@ final class TlsDoorsTest {
     SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
     HttpClient client = client(known);
     try (Service service = Service.start(config);
+        Aside.End end = Aside.end(service);
         Jedis jedis = TlsFixture.jedis(service, known);
         ClientFactory factory = TlsFixture.factory(Pem.CLIENT)) {
       assertThat(TlsFixture.spend(client, service, "k").statusCode()).isEqualTo(200);
@@ -193,6 +199,7 @@ final class TlsDoorsTest {
     ServerConfig config = fixture.config(true, new ServerConfig.Control(tokens, null, null, null));
     SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
     try (Service service = Service.start(config);
+        Aside.End end = Aside.end(service);
         Jedis jedis = TlsFixture.jedis(service, known);
         ClientFactory factory = TlsFixture.factory(Pem.CLIENT)) {
       assertThat(TlsFixture.spend(client(known), service, "k").statusCode()).isEqualTo(403);
@@ -231,6 +238,7 @@ final class TlsDoorsTest {
         fixture.config(true, new ServerConfig.Control(tokens, audit.toString(), null, null));
     SSLContext unnamed = Pem.client(Pem.CLIENT, Pem.SERVER);
     try (Service service = Service.start(config);
+        Aside.End end = Aside.end(service);
         Jedis jedis = TlsFixture.jedis(service, unnamed);
         ClientFactory factory = TlsFixture.factory(Pem.CLIENT)) {
       HttpResponse<String> refused = TlsFixture.spend(client(unnamed), service, "k");
@@ -269,7 +277,8 @@ final class TlsDoorsTest {
   /** A request without encryption gets no answer, and does no harm. */
   @Test
   void plainRequest_isNotAnswered_andTheServerGoesOn() throws Exception {
-    try (Service service = Service.start(fixture.config(false))) {
+    try (Service service = Service.start(fixture.config(false));
+        Aside.End end = Aside.end(service)) {
       for (var address : service.addresses()) {
         try (Socket socket = new Socket("localhost", address.getPort())) {
           socket
@@ -288,6 +297,7 @@ final class TlsDoorsTest {
   void certificateThatIsReplaced_underLoad_losesNoAnswer() throws Exception {
     SSLContext trusting = Pem.client(null, Pem.SERVER, Pem.NEXT);
     try (Service service = Service.start(fixture.config(false));
+        Aside.End end = Aside.end(service);
         Load load = new Load(service, trusting);
         Jedis keptJedis = TlsFixture.jedis(service, trusting)) {
       HttpClient kept = client(trusting);
@@ -368,7 +378,8 @@ final class TlsDoorsTest {
     SSLContext trusting = Pem.client(null, Pem.SERVER, Pem.NEXT);
     HttpClient client = client(trusting);
     long started = System.nanoTime();
-    try (Service service = Service.start(fixture.config(false))) {
+    try (Service service = Service.start(fixture.config(false));
+        Aside.End end = Aside.end(service)) {
       String before = TlsFixture.send(client, service, "GET", "/v1/limits").body();
       assertThat(before).contains("\"mistakes\":[]");
 
