@@ -247,7 +247,12 @@ final class ExplainRuleCommand implements Callable<Integer> {
           hasExcess || !charge.shadow()
               ? charge.transaction(limits)
               : charge.transaction(limits, hits());
-      return shown(meant, charge.cost(hits()), charge.excess());
+      String call = charge.call() == null ? "" : SafeText.quote(charge.call());
+      return charge.excess() == Excess.SETTLE
+          ? shown(meant, charge.cost(hits()), Excess.DEBT)
+              + "; replaces what the request %s has reserved".formatted(call)
+          : shown(meant, charge.cost(hits()), charge.excess())
+              + (call.isEmpty() ? "" : "; reserved for the request " + call);
     } catch (InvalidRequestException e) {
       if (!charge.shadow()) {
         throw e;

@@ -57,6 +57,9 @@ final class ExplainRuleCommandTest {
                 limits:
                   - {limit: LoginsPerIPAddress, id: "{both}", shadow: true}
                   - {limit: ApiCallsPerKey, id: both}
+              - {entries: [request_id, key], limit: ApiCallsPerKey, id: "{key}", by: "{request_id}"}
+              - entries: [used, request_id, key]
+                limits: [{settles: ApiCallsPerKey, id: "{key}", by: "{request_id}"}]
             """);
   }
 
@@ -250,6 +253,29 @@ final class ExplainRuleCommandTest {
     }
     assertThat(explain("GET", "/both", "--header", "X-Address: 192.0.2.7").out())
         .contains("(bucket shadow-101:192.0.2.7), cost 1, in shadow");
+  }
+
+  @Test
+  void ruleThatReservesOrSettles_saysForWhichRequest() {
+    String[] call = {"--domain", "edge", "--entry", "request_id=r 1", "--entry", "key=k"};
+    assertThat(explain(call).out())
+        .contains(
+            "ApiCallsPerKey k (bucket 104:k), cost 1: burst 10, then 5 per 1m; reserved for the request \"r 1\"\n");
+    assertThat(
+            explain(
+                    "--domain",
+                    "edge",
+                    "--entry",
+                    "used=1",
+                    "--entry",
+                    "request_id=r 1",
+                    "--entry",
+                    "key=k",
+                    "--hits",
+                    "20")
+                .out())
+        .contains(
+            "cost 20: burst 10, then 5 per 1m; the cost is above the burst: debt; replaces what the request \"r 1\" has reserved\n");
   }
 
   /** At Envoy's door it is asked about, and charged as its excess says. */

@@ -290,9 +290,7 @@ final class Side {
   }
 
   private static RuleCharge withCost(RuleCharge charge, long hits) {
-    return charge.fixedCost() != null
-        ? charge
-        : new RuleCharge(charge.limit(), charge.parts(), hits, charge.shadow(), charge.excess());
+    return charge.fixedCost() != null ? charge : charge.costing(hits);
   }
 
   private Charges ofRules(LogRequest request, ClientAddress address, long hits) {

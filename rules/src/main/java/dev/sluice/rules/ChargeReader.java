@@ -18,6 +18,7 @@ import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import dev.sluice.yaml.Values;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -32,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ChargeReader<C> {
 
-  static final List<String> FIELDS = List.of("limit", "id", "cost", "shadow", "excess");
+  static final List<String> FIELDS =
+      List.of("limit", "settles", "id", "by", "cost", "shadow", "excess");
 
   private static final String HITS = "hits_addend";
   private static final List<String> COST_FIELDS = List.of("header", "default");
@@ -48,6 +50,7 @@ final class ChargeReader<C> {
   private final Problems problems;
   private final Set<Bucket> seen = new HashSet<>();
   private final Set<String> named = new LinkedHashSet<>();
+  private final List<Reserving> reserving = new ArrayList<>();
 
   private ChargeReader(
       boolean ofDescriptors,
@@ -84,6 +87,18 @@ final class ChargeReader<C> {
         problems);
   }
 
+  /**
+   * A limit of which requests reserve tokens, or which the end of a request settles.
+   *
+   * @param at where the rule says so
+   */
+  record Reserving(String limit, boolean shadow, boolean settles, Node at) {}
+
+  /** Returns the limits that were read with the field {@code by}. */
+  List<Reserving> reserving() {
+    return reserving;
+  }
+
   /** Returns the names of the limits that were read, including unknown ones. */
   Set<String> limits() {
     return named;
@@ -100,7 +115,8 @@ final class ChargeReader<C> {
 
   /** Reads the fields of one limit. */
   void read(Fields fields, List<Charged<C>> target) {
-    Node nameNode = fields.require("limit");
+    Node settles = fields.find("settles");
+    Node nameNode = settles == null ? fields.require("limit") : settles;
     String text = Values.text(nameNode, "the name of a limit", problems);
     LimitName name = null;
     if (text != null && nameNode != null) {
@@ -109,18 +125,68 @@ final class ChargeReader<C> {
     }
     Template<C> id = id(fields, name);
     Cost<C> cost = cost(fields.find("cost"), name);
-    Boolean shadow = Values.bool(fields.find("shadow"), problems);
-    Excess excess = excess(fields, name);
-    requireOnce(fields, shadow != null && shadow);
+    Boolean written = Values.bool(fields.find("shadow"), problems);
+    boolean shadow = written != null && written;
+    Template<C> by = by(fields);
+    Excess excess = settles == null ? excess(fields, name) : settlement(fields, settles, name);
+    requireOnce(nameNode, fields, shadow);
+    if (by != null && text != null && nameNode != null) {
+      reserving.add(new Reserving(text, shadow, settles != null, fields.at("by")));
+    }
     if (name != null && id != null && cost != null) {
       target.add(
           new Charged<>(
-              name.name(),
-              id,
-              cost,
-              shadow != null && shadow,
-              excess == null ? Excess.REJECT : excess));
+              name.name(), id, cost, shadow, excess == null ? Excess.REJECT : excess, by));
     }
+  }
+
+  /** Reads the id of a request, by which the end of the request settles its cost. */
+  private @Nullable Template<C> by(Fields fields) {
+    boolean settles = fields.find("settles") != null;
+    Node node = settles && ofDescriptors ? fields.require("by") : fields.find("by");
+    if (!ofDescriptors) {
+      for (String field : List.of("settles", "by")) {
+        if (fields.find(field) != null) {
+          problems.mistake(
+              fields.at(field),
+              "found the field %s, expected none: only descriptors report the end of a request"
+                  .formatted(field));
+        }
+      }
+      return null;
+    }
+    String text = Values.text(node, "the id of a request, such as \"{request_id}\"", problems);
+    if (node == null || text == null) {
+      return null;
+    }
+    try {
+      Template<C> template = Template.parse(text, IdFormat.string(), placeholders);
+      if (template.placeholders().isEmpty()) {
+        problems.mistake(
+            node,
+            "found %s, expected a placeholder such as \"{request_id}\": each request needs an id of its own"
+                .formatted(SafeText.quote(text)));
+        return null;
+      }
+      return template;
+    } catch (IllegalArgumentException e) {
+      problems.mistake(node, String.valueOf(e.getMessage()));
+      return null;
+    }
+  }
+
+  private Excess settlement(Fields fields, Node settles, @Nullable LimitName name) {
+    for (String field : List.of("limit", "excess")) {
+      if (fields.find(field) != null) {
+        problems.mistake(
+            fields.at(field),
+            "found the field %s beside settles, expected one or the other".formatted(field));
+      }
+    }
+    if (name != null && ofDescriptors) {
+      limits.requireDebt(settles, name, "settles", "a charge with excess: drain");
+    }
+    return Excess.SETTLE;
   }
 
   private @Nullable Template<C> id(Fields fields, @Nullable LimitName name) {
@@ -188,8 +254,8 @@ final class ChargeReader<C> {
    * Refuses a limit with the same id twice in a rule: both would spend from one bucket, and one
    * cost would be lost.
    */
-  private void requireOnce(Fields fields, boolean shadow) {
-    if (fields.find("limit") instanceof Node.Scalar limit
+  private void requireOnce(@Nullable Node name, Fields fields, boolean shadow) {
+    if (name instanceof Node.Scalar limit
         && fields.find("id") instanceof Node.Scalar id
         && !seen.add(new Bucket(limit.text(), id.text(), shadow))) {
       problems.mistake(
@@ -216,7 +282,7 @@ final class ChargeReader<C> {
       case "drain" -> Excess.DRAIN;
       case "debt" -> {
         if (name != null) {
-          limits.requireDebt(node, name);
+          limits.requireDebt(node, name, "debt", "reject or drain");
         }
         yield Excess.DEBT;
       }

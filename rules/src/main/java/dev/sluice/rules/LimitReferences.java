@@ -91,21 +91,24 @@ final class LimitReferences {
   /**
    * Requires that the limit declares a debt: a process that reads the limits without the rules
    * would otherwise forgive the debt.
+   *
+   * @param found what the rule says
+   * @param otherwise what a rule can say of a limit that declares no debt
    */
-  void requireDebt(Node node, LimitName name) {
+  void requireDebt(Node node, LimitName name, String found, String otherwise) {
     if (!known || limits.debtOf(name) > 0) {
       return;
     }
     if (limits.defaultFor(name) != null) {
       problems.mistake(
           node,
-          "found debt, but the limit %s may owe nothing; add the line \"debt: %s\" below %s in the limit file (the most bursts that a bucket may owe, 1 to %s)"
-              .formatted(name, Limits.DEEPEST_DEBT, name, Limits.DEEPEST_DEBT));
+          "found %s, but the limit %s may owe nothing; add the line \"debt: %s\" below %s in the limit file (the most bursts that a bucket may owe, 1 to %s)"
+              .formatted(found, name, Limits.DEEPEST_DEBT, name, Limits.DEEPEST_DEBT));
     } else if (name.overridesOnly()) {
       problems.mistake(
           node,
-          "found debt, expected reject or drain: %s has overrides only, and a debt is declared by a default"
-              .formatted(name));
+          "found %s, expected %s: %s has overrides only, and a debt is declared by a default"
+              .formatted(found, otherwise, name));
     }
   }
 

@@ -126,7 +126,12 @@ public record RuleMatch(
      * The whole cost is charged, as far as the limit's {@code debt} allows; the bucket is in debt
      * until it has refilled.
      */
-    DEBT
+    DEBT,
+    /**
+     * The cost replaces what the request has {@linkplain RuleCharge#call reserved}. Without a
+     * reservation, the whole cost is charged as {@link #DEBT}.
+     */
+    SETTLE
   }
 
   /**
@@ -137,9 +142,16 @@ public record RuleMatch(
    * @param fixedCost the cost in tokens; null if the cost is the number of hits of the request
    * @param shadow whether the limit is only tried out: its denials are counted, not enforced
    * @param excess what happens if the cost exceeds the tokens in the bucket
+   * @param call the id of the request, by which its cost can be settled at its end; null if it
+   *     reserves nothing
    */
   public record RuleCharge(
-      String limit, List<String> parts, @Nullable Long fixedCost, boolean shadow, Excess excess) {
+      String limit,
+      List<String> parts,
+      @Nullable Long fixedCost,
+      boolean shadow,
+      Excess excess,
+      @Nullable String call) {
 
     /**
      * Makes a charge.
@@ -149,9 +161,20 @@ public record RuleMatch(
      * @param fixedCost the cost in tokens; null if the cost is the number of hits
      * @param shadow whether the limit is only tried out
      * @param excess what happens if the cost exceeds the tokens in the bucket
+     * @param call the id of the request, null if it reserves nothing
      */
     public RuleCharge {
       parts = List.copyOf(parts);
+    }
+
+    /**
+     * Returns the same charge at a fixed cost.
+     *
+     * @param tokens the cost
+     * @return a new charge
+     */
+    public RuleCharge costing(long tokens) {
+      return new RuleCharge(limit, parts, tokens, shadow, excess, call);
     }
 
     /**
@@ -216,8 +239,24 @@ public record RuleMatch(
       }
     }
 
-    /** A limit of a rule, with the template of the id and the cost. */
-    record Charged<C>(String limit, Template<C> id, Cost<C> cost, boolean shadow, Excess excess) {}
+    /**
+     * A limit of a rule, with the template of the id and the cost.
+     *
+     * @param by the template of the id of a request, null if it reserves nothing
+     */
+    record Charged<C>(
+        String limit,
+        Template<C> id,
+        Cost<C> cost,
+        boolean shadow,
+        Excess excess,
+        @Nullable Template<C> by) {
+
+      private @Nullable String call(C context) {
+        List<String> parts = by == null ? null : by.parts(context);
+        return parts == null ? null : parts.get(0);
+      }
+    }
 
     RuleMatch match(C context) {
       List<RuleCharge> charges = new ArrayList<>(limits.size());
@@ -226,7 +265,12 @@ public record RuleMatch(
         if (parts != null) {
           charges.add(
               new RuleCharge(
-                  charged.limit, parts, charged.cost.of(context), charged.shadow, charged.excess));
+                  charged.limit,
+                  parts,
+                  charged.cost.of(context),
+                  charged.shadow,
+                  charged.excess,
+                  charged.call(context)));
         }
       }
       return new RuleMatch(line, verdict, charges, List.of());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.rules.ChargeReader.Reserving;
 import dev.sluice.rules.DescriptorRule.Wanted;
 import dev.sluice.rules.RuleBook.DescriptorEntry;
 import dev.sluice.rules.RuleFinder.AnyRule;
@@ -27,7 +29,17 @@ final class RuleReader {
 
   private static final List<String> CHARGES =
       List.of(
-          "unlimited", "deny", "unmatched", "limits", "limit", "id", "cost", "shadow", "excess");
+          "unlimited",
+          "deny",
+          "unmatched",
+          "limits",
+          "limit",
+          "settles",
+          "id",
+          "by",
+          "cost",
+          "shadow",
+          "excess");
   private static final List<String> OF_DESCRIPTORS = List.of("domain", "entries", "replaces");
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
@@ -43,6 +55,7 @@ final class RuleReader {
   private final LimitReferences limits;
   private final Problems problems;
   private final Replacements replacements = new Replacements();
+  private final List<InDomain> reserving = new ArrayList<>();
   private final boolean ignoreCase;
   private final boolean methodOverride;
 
@@ -64,12 +77,35 @@ final class RuleReader {
     return value == null ? otherwise : value;
   }
 
+  /** A limit with the field {@code by}, and the domain of its rule, null for any. */
+  private record InDomain(@Nullable String domain, Reserving one) {
+
+    /** Whether one reserves what the other settles. */
+    boolean meets(InDomain other) {
+      return one.limit().equals(other.one.limit())
+          && one.shadow() == other.one.shadow()
+          && one.settles() != other.one.settles()
+          && (domain == null || other.domain == null || domain.equals(other.domain));
+    }
+  }
+
   /**
    * Reports mistakes that involve several rules, such as limits that replace each other. To be
    * called after the last rule.
    */
   void end() {
     replacements.report(problems);
+    for (InDomain each : reserving) {
+      if (reserving.stream().noneMatch(each::meets)) {
+        Reserving one = each.one;
+        problems.mistake(
+            one.at(),
+            (one.settles()
+                    ? "found a rule that settles %1$s, but no rule of its domain reserves it%2$s; add \"by\" to the rule that charges %1$s when a request begins"
+                    : "found a rule that reserves %1$s, but no rule of its domain settles it%2$s; add a rule with \"settles: %1$s\" for the end of the request")
+                .formatted(SafeText.printable(one.limit()), one.shadow() ? " in shadow" : ""));
+      }
+    }
   }
 
   /**
@@ -109,6 +145,7 @@ final class RuleReader {
     List<String> replaces = replaces(fields.find("replaces"));
     RuleCharging<List<DescriptorEntry>> charging = charging(fields, charges);
     replacements.add(name, charges.limits(), replaces, fields.owner(), "");
+    charges.reserving().forEach(one -> reserving.add(new InDomain(name, one)));
     return new DescriptorRule(name, wanted, replaces, charging);
   }
 
@@ -295,7 +332,7 @@ final class RuleReader {
       if (!(list instanceof Node.Broken)) {
         problems.wrongKind(list, "a list of limits, each {limit, id}");
       }
-    } else if (fields.find("limit") == null) {
+    } else if (fields.find("limit") == null && fields.find("settles") == null) {
       problems.mistake(fields.owner(), "the field limit, limits, unlimited or deny is missing");
     } else {
       reader.read(fields, charged);

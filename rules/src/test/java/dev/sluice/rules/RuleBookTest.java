@@ -3,6 +3,7 @@ package dev.sluice.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException;
@@ -211,9 +212,7 @@ class RuleBookTest {
             .orElseThrow();
     assertThat(match.enforced(limits, 3))
         .extracting(Transaction::bucketKey, Transaction::cost)
-        .containsExactly(
-            org.assertj.core.groups.Tuple.tuple("201:2001:db8::", 3L),
-            org.assertj.core.groups.Tuple.tuple("203:[2001:db8::]:a:b", 2L));
+        .containsExactly(tuple("201:2001:db8::", 3L), tuple("203:[2001:db8::]:a:b", 2L));
     assertThat(match.trials(limits, 3))
         .singleElement()
         .satisfies(
@@ -228,6 +227,29 @@ class RuleBookTest {
     assertThatThrownBy(() -> match.enforced(limits, 11))
         .isInstanceOf(InvalidRequestException.class)
         .hasMessageContaining("burst");
+  }
+
+  @Test
+  void match_ofARuleThatReservesOrSettles_namesTheRequest() {
+    RuleBook book =
+        RuleBook.of(
+            limits(
+                """
+                - entries: [request_id, user]
+                  limits:
+                    - {limit: PerKey, id: "{user}", by: "{request_id}", cost: 40}
+                    - {limit: PerRange, id: "::/48"}
+                - {entries: [used, request_id, user], settles: PerKey, id: "{user}", by: "{request_id}"}
+                """));
+    DescriptorEntry id = entry("request_id", "r:1");
+    DescriptorEntry user = entry("user", "ann");
+
+    assertThat(book.match("edge", List.of(id, user)).orElseThrow().charges())
+        .extracting(RuleCharge::excess, RuleCharge::call)
+        .containsExactly(tuple(Excess.REJECT, "r:1"), tuple(Excess.REJECT, null));
+    assertThat(book.match("edge", List.of(entry("used", "1"), id, user)).orElseThrow().charges())
+        .extracting(RuleCharge::limit, RuleCharge::excess, RuleCharge::call)
+        .containsExactly(tuple("PerKey", Excess.SETTLE, "r:1"));
   }
 
   @Test

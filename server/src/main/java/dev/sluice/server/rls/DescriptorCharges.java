@@ -5,6 +5,8 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.protobuf.UInt64Value;
 import dev.sluice.Decision;
 import dev.sluice.Decision.DecidedBy;
+import dev.sluice.Reservation.Receipt;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
@@ -59,6 +61,7 @@ final class DescriptorCharges {
   private final RuleBook book;
   private final Map<String, DescriptorCharge> byBucket = new HashMap<>();
   private final Map<String, DescriptorCharge> refunds = new LinkedHashMap<>();
+  private final Map<OpenCalls.Key, DescriptorCharge> settlements = new LinkedHashMap<>();
   private final List<DescriptorCharge> all = new ArrayList<>();
   private final List<Found> found = new ArrayList<>();
 
@@ -151,7 +154,7 @@ final class DescriptorCharges {
     return found;
   }
 
-  /** Returns the charges, each bucket once. */
+  /** Returns the charges, each bucket once, without the settlements. */
   List<DescriptorCharge> all() {
     return all;
   }
@@ -159,6 +162,11 @@ final class DescriptorCharges {
   /** Returns the refunds, each bucket once. */
   List<DescriptorCharge> refunds() {
     return List.copyOf(refunds.values());
+  }
+
+  /** Returns the costs of requests that have ended, each bucket and request once. */
+  List<DescriptorCharge> settlements() {
+    return List.copyOf(settlements.values());
   }
 
   /** Returns the file of the rules; empty for none. */
@@ -204,6 +212,7 @@ final class DescriptorCharges {
             requireDefault.accept(transaction);
             charges.add(
                 charge(transaction, charge.cost(hits(descriptor)), charge.excess(), descriptor)
+                    .ofCall(descriptor.getIsNegativeHits() ? null : charge.call())
                     .matchedOn(match.line()));
           } catch (InvalidIdException | MissingDefaultException e) {
             if (!charge.shadow()) { // a charge in shadow refuses nobody
@@ -248,9 +257,11 @@ final class DescriptorCharges {
   private DescriptorCharge charge(
       Transaction transaction, long cost, Excess excess, RateLimitDescriptor descriptor) {
     int debt = limits.debtOf(transaction.name());
+    String domain = request.getDomain();
     return descriptor.getIsNegativeHits()
-        ? new DescriptorCharge(transaction, Math.min(hits(descriptor), cost), Excess.REJECT, debt)
-        : new DescriptorCharge(transaction, cost, excess, debt);
+        ? new DescriptorCharge(
+            domain, transaction, Math.min(hits(descriptor), cost), Excess.REJECT, debt)
+        : new DescriptorCharge(domain, transaction, cost, excess, debt);
   }
 
   /**
@@ -299,28 +310,31 @@ final class DescriptorCharges {
 
   /** Merges limits of one rule on the same bucket: the highest cost counts. */
   private Found together(List<DescriptorCharge> meant, RateLimitDescriptor descriptor) {
-    Map<String, DescriptorCharge> highest = new LinkedHashMap<>();
+    Map<OpenCalls.Key, DescriptorCharge> highest = new LinkedHashMap<>();
     boolean unlimited = !meant.isEmpty();
     for (DescriptorCharge one : meant) {
       unlimited &= one.bucket().coverage() == Coverage.UNLIMITED;
       if (one.quota() != null) {
-        highest.merge(one.bucket().bucketKey(), one, (a, b) -> b.cost() > a.cost() ? b : a);
+        highest.merge(one.place(), one, (a, b) -> b.cost() > a.cost() ? b : a);
       }
     }
     List<DescriptorCharge> charges = new ArrayList<>(highest.size());
     highest.forEach(
-        (bucket, one) -> charges.add(merged(bucket, one, descriptor.getIsNegativeHits())));
+        (place, one) -> charges.add(merged(place, one, descriptor.getIsNegativeHits())));
     return new Found(true, unlimited, null, charges, List.of());
   }
 
   /** Merges descriptors on the same bucket: their costs are added. */
-  private DescriptorCharge merged(String bucket, DescriptorCharge one, boolean givenBack) {
-    DescriptorCharge met = (givenBack ? refunds : byBucket).putIfAbsent(bucket, one);
+  private DescriptorCharge merged(OpenCalls.Key place, DescriptorCharge one, boolean givenBack) {
+    DescriptorCharge met =
+        one.settles()
+            ? settlements.putIfAbsent(place, one)
+            : (givenBack ? refunds : byBucket).putIfAbsent(place.bucket(), one);
     if (met != null) {
       met.add(one);
       return met;
     }
-    if (!givenBack) {
+    if (!givenBack && !one.settles()) {
       all.add(one);
     }
     return one;
@@ -392,11 +406,14 @@ final class DescriptorCharges {
    * before the answer is made.
    */
   static final class DescriptorCharge {
+    private final String domain;
     private final @Nullable Transaction transaction;
     private final LimitName limit;
     private final @Nullable RateLimitOverride closed;
     private final @Nullable RefusedDescriptor denied;
     private final int debt; // the bursts that the bucket may owe
+    private final boolean settles;
+    private @Nullable String call; // the id of the request that reserves or settles, null for none
     private int line; // of the rule that matched, 0 for none
     private long cost;
     private long drained;
@@ -410,7 +427,9 @@ final class DescriptorCharges {
     private @Nullable Decision decision;
     private @Nullable Quota refundedTo; // of several, the one that the outcome describes
 
-    private DescriptorCharge(Transaction transaction, long cost, Excess excess, int debt) {
+    private DescriptorCharge(
+        String domain, Transaction transaction, long cost, Excess excess, int debt) {
+      this.domain = domain;
       this.transaction = transaction;
       this.limit = transaction.name();
       this.closed = null;
@@ -418,7 +437,8 @@ final class DescriptorCharges {
       this.debt = debt;
       this.cost = cost;
       this.drained = excess == Excess.DRAIN ? cost : 0;
-      this.owed = excess == Excess.DEBT ? cost : 0;
+      this.owed = excess == Excess.DEBT || excess == Excess.SETTLE ? cost : 0;
+      this.settles = excess == Excess.SETTLE;
     }
 
     /**
@@ -427,7 +447,9 @@ final class DescriptorCharges {
      */
     private DescriptorCharge(
         LimitName limit, RateLimitOverride closed, @Nullable RefusedDescriptor denied) {
+      this.domain = "";
       this.transaction = null;
+      this.settles = false;
       this.limit = limit;
       this.closed = closed;
       this.denied = denied;
@@ -437,10 +459,33 @@ final class DescriptorCharges {
 
     /** Returns the same charge to another bucket. */
     private DescriptorCharge to(Transaction other) {
-      DescriptorCharge charge = new DescriptorCharge(other, cost, Excess.REJECT, debt);
+      Excess excess = settles ? Excess.SETTLE : Excess.REJECT;
+      DescriptorCharge charge = new DescriptorCharge(domain, other, cost, excess, debt);
       charge.drained = drained;
       charge.owed = owed;
-      return charge.matchedOn(line);
+      return charge.ofCall(call).matchedOn(line);
+    }
+
+    /** Sets the id of the request that reserves or settles. */
+    @CanIgnoreReturnValue
+    private DescriptorCharge ofCall(@Nullable String id) {
+      call = id;
+      return this;
+    }
+
+    /** Whether this is the cost of a request that has ended. */
+    boolean settles() {
+      return settles;
+    }
+
+    /** Returns what the proxy knows of the request; null if it reserves and settles nothing. */
+    OpenCalls.@Nullable Key call() {
+      return call == null ? null : new OpenCalls.Key(domain, bucket().bucketKey(), call);
+    }
+
+    /** Returns the key of charges that are merged: a bucket, for a settlement also the request. */
+    private OpenCalls.Key place() {
+      return new OpenCalls.Key(domain, bucket().bucketKey(), settles && call != null ? call : "");
     }
 
     /** Sets the line of the rule that matched. */
@@ -464,6 +509,7 @@ final class DescriptorCharges {
       cost = sum(cost, more.cost);
       drained = sum(drained, more.drained);
       owed = sum(owed, more.owed);
+      call = call == null ? more.call : call;
     }
 
     private Transaction bucket() {
@@ -476,7 +522,12 @@ final class DescriptorCharges {
 
     /** Whether this charge can never pass, however long the client waits. */
     boolean neverFits() {
-      return transaction == null || cost > burst(transaction);
+      return transaction == null || (cost > burst(transaction) && !reserves());
+    }
+
+    /** Whether the cost is an estimate. One above the burst counts as the burst. */
+    private boolean reserves() {
+      return call != null && !settles;
     }
 
     /** Whether this charge only checks the bucket, as for a proxy that charges later. */
@@ -495,7 +546,7 @@ final class DescriptorCharges {
       if (neverFits()) {
         return transaction.withCost(0).checkOnly();
       }
-      return transaction.withCost(cost);
+      return transaction.withCost(Math.min(cost, burst(transaction)));
     }
 
     /**
@@ -617,6 +668,23 @@ final class DescriptorCharges {
           resetInNanos = one.resetInNanos();
           refundedTo = quotas.size() == 1 ? null : quotas.get(i);
         }
+      }
+    }
+
+    /** Whether a part of a receipt belongs to this bucket. */
+    boolean took(Receipt.Part part) {
+      Transaction taken = part.transaction();
+      return taken.name().equals(limit) && taken.id().equals(bucket().id());
+    }
+
+    /** Sets the outcome of a settlement, which refuses nobody. */
+    void settled(Settlement settlement) {
+      for (Settlement.Part part : settlement.parts()) {
+        Quota quota = Objects.requireNonNullElse(part.transaction().quota(), bucket().quota());
+        long lacking = quota == null ? 0 : sum(quota.burst() - part.remaining(), part.owed());
+        remaining = decided ? Math.min(remaining, part.remaining()) : part.remaining();
+        resetInNanos = Math.max(resetInNanos, quota == null ? 0 : quota.incrementNanos(lacking));
+        decided = true;
       }
     }
 

@@ -7,6 +7,9 @@ import dev.sluice.Decision;
 import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Reservation;
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Receipt;
 import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
@@ -22,6 +25,7 @@ import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
 import dev.sluice.server.rls.DescriptorCharges.Found;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.stats.Denials;
+import dev.sluice.yaml.LongestReservations;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
@@ -116,9 +120,16 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     private final RlsMeters meters;
     private final AuditLog audit;
     private final Denials denials;
+    private final OpenCalls calls;
 
     RateLimitRequests(
-        Limiter limiter, Settings settings, RlsMeters meters, AuditLog audit, Denials denials) {
+        Limiter limiter,
+        Settings settings,
+        RlsMeters meters,
+        AuditLog audit,
+        Denials denials,
+        OpenCalls calls) {
+      this.calls = calls;
       this.limiter = limiter;
       this.async = limiter.async();
       this.settings = settings;
@@ -157,8 +168,24 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       for (DescriptorCharge refund : refunds) {
         caller.requireLimit(refund.limit().name());
       }
+      List<DescriptorCharge> settlements = charges.settlements();
+      for (DescriptorCharge settlement : settlements) {
+        caller.requireLimit(settlement.limit().name());
+      }
       countUnmatched(request.getDomain(), charges);
-      EnvoyAnswers answer = new EnvoyAnswers(settings, charges.found(), enforced, refunds, trials);
+      List<CompletionStage<Void>> ends = new ArrayList<>(settlements.size());
+      List<DescriptorCharge> inFull = new ArrayList<>(settlements.size());
+      for (DescriptorCharge settlement : settlements) {
+        Receipt reserved = reserved(settlement);
+        if (reserved != null) {
+          ends.add(settle(settlement, reserved));
+        } else {
+          (settlement.isShadow() ? trials : inFull).add(settlement);
+        }
+      }
+      List<DescriptorCharge> deciding = new ArrayList<>(enforced);
+      deciding.addAll(inFull);
+      EnvoyAnswers answer = new EnvoyAnswers(settings, charges.found(), deciding, refunds, trials);
       CompletionStage<Void> charged;
       if (refunds.isEmpty()) {
         charged = charge(enforced, givenUp, answer::decidedBy);
@@ -174,8 +201,14 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                     refunds.stream().map(DescriptorCharge::givenBack).toList())
                 .thenCompose(back -> charge(enforced, givenUp, whole -> {}));
       }
+      for (DescriptorCharge one : inFull) { // alone, so that no other descriptor can prevent it
+        charged = charged.thenCombine(charge(List.of(one), givenUp, whole -> {}), (a, b) -> null);
+      }
       for (DescriptorCharge trial : trials) {
         charged = charged.thenCombine(tried(trial, givenUp), (nothing, tried) -> null);
+      }
+      for (CompletionStage<Void> end : ends) {
+        charged = charged.thenCombine(end, (nothing, ended) -> null);
       }
       return charged.thenApply(
           nothing -> {
@@ -270,7 +303,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       boolean spends = fits;
       boolean tells = spends && !probes;
       CompletionStage<Decision> decided =
-          spends ? async.spend(transactions) : async.check(transactions);
+          spends ? spend(asked, transactions) : async.check(transactions);
       cancelWith(givenUp, decided.toCompletableFuture());
       return decided.thenCompose(
           decision -> {
@@ -296,6 +329,56 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
             }
             return decision;
           });
+    }
+
+    /**
+     * Returns what the request of a settlement has reserved, once. A cost of 0 settles nothing,
+     * since it may come from a report that could not be read.
+     */
+    private @Nullable Receipt reserved(DescriptorCharge settlement) {
+      OpenCalls.Key call = settlement.call();
+      if (call == null || settlement.isProbe()) {
+        return null;
+      }
+      Receipt reserved = calls.take(call);
+      meters.settled(reserved != null);
+      return reserved;
+    }
+
+    /** Replaces what a request has reserved by its cost. A failure of a trial is ignored. */
+    private CompletionStage<Void> settle(DescriptorCharge settlement, Receipt reserved) {
+      CompletionStage<Void> settled =
+          async
+              .settle(reserved, Costs.of(settlement.limit().name(), settlement.cost()))
+              .thenAccept(settlement::settled);
+      return settlement.isShadow() ? settled.exceptionally(failure -> null) : settled;
+    }
+
+    /** Spends; keeps what the requests reserve that are settled at their end. */
+    private CompletionStage<Decision> spend(
+        List<DescriptorCharge> charges, List<Transaction> transactions) {
+      if (charges.stream().allMatch(charge -> charge.call() == null || charge.settles())) {
+        return async.spend(transactions);
+      }
+      CompletionStage<Reservation> reserved = async.reserve(transactions);
+      return Stages.cancelling(
+          reserved,
+          reserved.thenApply(
+              reservation -> {
+                List<Receipt.Part> parts = reservation.receipt().parts();
+                charges.forEach(charge -> keep(charge, parts));
+                reservation.close(); // from now on, only the receipts are used
+                return reservation.decision();
+              }));
+    }
+
+    private void keep(DescriptorCharge charge, List<Receipt.Part> taken) {
+      OpenCalls.Key call = charge.settles() ? null : charge.call();
+      List<Receipt.Part> own = taken.stream().filter(charge::took).toList();
+      if (call != null && !own.isEmpty()) {
+        String limit = charge.limit().name();
+        calls.add(call, new Receipt(own), LongestReservations.of(limiter.limits().get(), limit));
+      }
     }
 
     private static void cancelWith(CompletableFuture<?> givenUp, CompletableFuture<?> decided) {

@@ -82,6 +82,19 @@ final class RlsMeters {
         .increment();
   }
 
+  /**
+   * Counts the end of a request that a rule settles.
+   *
+   * @param found whether its reservation was found; otherwise it is charged in full
+   */
+  void settled(boolean found) {
+    Counter.builder("sluice.rls.settlements")
+        .description("Ends of requests that a rule settles, by what was charged")
+        .tag("charged", found ? "difference" : "all")
+        .register(registry)
+        .increment();
+  }
+
   /** Counts hits near a limit. */
   void near(String limit, long hits) {
     near.computeIfAbsent(

@@ -27,6 +27,7 @@ import dev.sluice.server.net.Requests.StreamingService;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
 import dev.sluice.server.stats.Denials;
+import dev.sluice.store.TimeSource;
 import dev.sluice.web.HeaderProfile;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
@@ -77,7 +78,14 @@ public final class RlsPart implements Part {
       Denials denials,
       MeterRegistry registry) {
     this.meters = new RlsMeters(registry);
-    this.requests = new RateLimitRequests(limiter, settings, meters, audit, denials);
+    this.requests =
+        new RateLimitRequests(
+            limiter,
+            settings,
+            meters,
+            audit,
+            denials,
+            new OpenCalls(TimeSource.system(), OpenCalls.MOST));
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
     this.ready = ready;

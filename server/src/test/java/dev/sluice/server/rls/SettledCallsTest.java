@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.rls;
+
+import static dev.sluice.server.rls.TestRlsServer.descriptor;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.protobuf.UInt64Value;
+import dev.sluice.Limiter;
+import dev.sluice.Reservation.Receipt;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.server.UnchargedException;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.ManualTime;
+import dev.sluice.yaml.LimitFiles;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Rules that reserve at the beginning of a request, and settle at its end. */
+final class SettledCallsTest {
+
+  private static final String NAMES =
+      """
+      names:
+        - {number: 201, name: Tokens, id: string, jitter: 0}
+        - {number: 202, name: Both, id: string, jitter: 0}
+        - {number: 203, name: Calls, id: string, jitter: 0}
+      """;
+  private static final String LIMITS =
+      """
+      Tokens: {burst: 1000, count: 1000, period: 1h, debt: 2}
+      Both: {quotas: [1000 per 1h, 500 per 1m], debt: 1}
+      Calls: {burst: 2, count: 2, period: 1h}
+      """;
+  private static final String RULES =
+      """
+      rules:
+        - {entries: [request_id, user], limit: Tokens, id: "{user}", by: "{request_id}"}
+        - {entries: [used, request_id, user], settles: Tokens, id: "{user}", by: "{request_id}"}
+        - {entries: [request_id, both], limit: Both, id: "{both}", by: "{request_id}"}
+        - {entries: [used, request_id, both], settles: Both, id: "{both}", by: "{request_id}"}
+        - entries: [request_id, tried]
+          limits: [{limit: Tokens, id: "{tried}", by: "{request_id}", shadow: true}]
+        - entries: [used, request_id, tried]
+          limits: [{settles: Tokens, id: "{tried}", by: "{request_id}", shadow: true}]
+        - {entries: [look], limit: Tokens, id: "{look}"}
+        - {entries: [look_tried], limits: [{limit: Tokens, id: "{look_tried}", shadow: true}]}
+        - {entries: [call], limit: Calls, id: "{call}"}
+      """;
+
+  @RegisterExtension private final FreshSeed seed = new FreshSeed();
+  @TempDir private Path folder;
+
+  private final ManualTime time = new ManualTime();
+  private final Flaky store = new Flaky(BucketStore.inMemory(time));
+  private CurrentLimits limits;
+  private TestRlsServer server;
+
+  /** Can be away, or lose its answers. */
+  private static final class Flaky implements BucketStore {
+    private final BucketStore real;
+    private volatile boolean isAway;
+    private volatile boolean losesAnswers;
+
+    Flaky(BucketStore real) {
+      this.real = real;
+    }
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      if (isAway) {
+        throw new UnchargedException("away");
+      }
+      List<Reading> readings = real.charge(charges);
+      if (losesAnswers) {
+        throw new StoreException("the answer was lost");
+      }
+      return readings;
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+      try {
+        return CompletableFuture.completedFuture(charge(charges));
+      } catch (StoreException e) {
+        return CompletableFuture.failedFuture(e);
+      }
+    }
+
+    @Override
+    public void close() {
+      real.close();
+    }
+  }
+
+  private Limits limits(String text) {
+    try {
+      return LimitFiles.builder()
+          .names(Files.writeString(folder.resolve("names.yml"), NAMES))
+          .defaults(Files.writeString(folder.resolve("limits.yml"), text))
+          .companion(Files.writeString(folder.resolve("rules.yml"), RULES), RuleBook.reader())
+          .build()
+          .load();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private void start() {
+    limits = new CurrentLimits(limits(LIMITS));
+    server = new TestRlsServer(Limiter.builder(limits, store).time(time).build(), store);
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+    store.close();
+  }
+
+  private static RateLimitDescriptor.Builder begins(String call, String kind, String id) {
+    return descriptor("request_id", call, kind, id);
+  }
+
+  private static RateLimitDescriptor.Builder ends(String call, String kind, String id) {
+    return descriptor("used", "1", "request_id", call, kind, id);
+  }
+
+  private static RateLimitDescriptor.Builder with(long hits, RateLimitDescriptor.Builder one) {
+    return one.setHitsAddend(UInt64Value.of(hits));
+  }
+
+  @CanIgnoreReturnValue
+  private RateLimitResponse ask(RateLimitDescriptor.Builder... descriptors) {
+    return server.ask(descriptors);
+  }
+
+  @CanIgnoreReturnValue
+  private RateLimitResponse begin(String call, long estimate) {
+    return server.ask(with(estimate, begins(call, "user", "ann")));
+  }
+
+  @CanIgnoreReturnValue
+  private RateLimitResponse end(String call, long cost) {
+    return server.ask(with(cost, ends(call, "user", "ann")));
+  }
+
+  private long left(String look, String id) {
+    return server.ask(with(0, descriptor(look, id))).getStatuses(0).getLimitRemaining();
+  }
+
+  private long left() {
+    return left("look", "ann");
+  }
+
+  private double ended(String charged) {
+    var counter = server.meters.find("sluice.rls.settlements").tag("charged", charged).counter();
+    return counter == null ? 0 : counter.count();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"120, 880", "500, 500", "800, 200", "1000, 0"})
+  void endOfACall_replacesItsEstimate(long cost, long left) {
+    start();
+    assertThat(begin("r1", 500).getStatuses(0).getLimitRemaining()).isEqualTo(500);
+
+    RateLimitResponse ended = end("r1", cost);
+
+    assertThat(ended.getOverallCode()).isEqualTo(Code.OK);
+    DescriptorStatus status = ended.getStatuses(0);
+    assertThat(status.getLimitRemaining()).isEqualTo((int) left);
+    assertThat(status.getCurrentLimit().getName()).isEqualTo("Tokens");
+    assertThat(status.getDurationUntilReset().getSeconds())
+        .isBetween((1000 - left) * 3, (1000 - left) * 4);
+    assertThat(left()).isEqualTo(left);
+    assertThat(ended("difference")).isEqualTo(1);
+    assertThat(ended("all")).isZero();
+  }
+
+  @Test
+  void costAboveTheBucket_isOwed_toTheDepthOfTheLimit() {
+    start();
+    begin("r1", 500);
+    assertThat(end("r1", 2_500).getOverallCode()).as("nothing is refused").isEqualTo(Code.OK);
+    assertThat(begin("r2", 1).getStatuses(0).getDurationUntilReset().getSeconds())
+        .as("1501 tokens of 3.6 s")
+        .isEqualTo(5404);
+    time.advance(Duration.ofHours(10));
+    begin("r3", 500);
+    end("r3", 9_000);
+    assertThat(begin("r4", 1).getStatuses(0).getDurationUntilReset().getSeconds())
+        .as("two bursts are owed, and one token must be there")
+        .isEqualTo(7204);
+  }
+
+  @Test
+  void estimateAboveTheBurst_countsAsTheBurst() {
+    start();
+    assertThat(begin("r1", 5_000).getOverallCode()).isEqualTo(Code.OK);
+    assertThat(left()).isZero();
+    end("r1", 10);
+    assertThat(left()).isEqualTo(990);
+  }
+
+  @Test
+  void endOfAnUnknownCall_isChargedInFull() {
+    start();
+    begin("r1", 500);
+    assertThat(end("r2", 300).getStatuses(0).getLimitRemaining()).isEqualTo(200);
+    assertThat(ended("all")).isEqualTo(1);
+    assertThat(end("r2", 1_300).getOverallCode()).as("as excess: debt").isEqualTo(Code.OVER_LIMIT);
+    end("r1", 1);
+    assertThat(begin("r3", 1).getStatuses(0).getDurationUntilReset().getSeconds())
+        .as("300 + 1300 + 1 of 1000 are spent: 602 tokens are missing")
+        .isBetween(2160L, 2170L);
+  }
+
+  @Test
+  void replayOfAnEnd_isChargedInFull() {
+    start();
+    begin("r1", 500);
+    end("r1", 100);
+    end("r1", 100);
+    assertThat(left()).isEqualTo(800);
+    assertThat(ended("difference")).isEqualTo(1);
+    assertThat(ended("all")).isEqualTo(1);
+  }
+
+  /** Also a client that chooses the id of its requests is charged at least what they cost. */
+  @Test
+  void secondCallOfAnOpenId_keepsItsEstimate_andItsEndIsChargedInFull() {
+    start();
+    begin("same", 300);
+    begin("same", 200);
+    end("same", 50);
+    assertThat(left()).as("the first one is settled").isEqualTo(1000 - 50 - 200);
+    end("same", 60);
+    assertThat(left()).isEqualTo(1000 - 50 - 200 - 60);
+    begin("same", 200);
+    end("same", 1);
+    assertThat(left()).as("the id is free again").isEqualTo(1000 - 50 - 200 - 60 - 1);
+  }
+
+  @Test
+  void idOfARequest_belongsToTheIdOfTheLimit_andTheDomain() {
+    start();
+    begin("r1", 500);
+    ask(with(10, ends("r1", "user", "bob")));
+    assertThat(left()).isEqualTo(500);
+    assertThat(left("look", "bob")).as("in full").isEqualTo(990);
+    var unused =
+        server
+            .client()
+            .shouldRateLimit(
+                TestRlsServer.request(with(10, ends("r1", "user", "ann")))
+                    .setDomain("other")
+                    .build());
+    assertThat(left()).isEqualTo(490);
+    end("r1", 10);
+    assertThat(left()).isEqualTo(980);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", " "})
+  void emptyIdOfARequest_settlesNothing(String call) {
+    start();
+    begin(call, 500);
+    end(call, 10);
+    assertThat(left()).isEqualTo(490);
+  }
+
+  @Test
+  void tooLongIdOfARequest_settlesNothing() {
+    start();
+    begin("x".repeat(300), 500);
+    end("x".repeat(300), 10);
+    assertThat(left()).isEqualTo(490);
+  }
+
+  @Test
+  void endWithoutHits_keepsTheEstimate_andALaterEndSettles() {
+    start();
+    begin("r1", 500);
+    assertThat(end("r1", 0).getOverallCode()).isEqualTo(Code.OK);
+    assertThat(left()).isEqualTo(500);
+    end("r1", 10);
+    assertThat(left()).isEqualTo(990);
+  }
+
+  @Test
+  void negativeHits_areARefund_andSettleNothing() {
+    start();
+    begin("r1", 500);
+    ask(
+        RateLimitServiceTest.negative(with(100, ends("r1", "user", "ann"))),
+        RateLimitServiceTest.negative(with(50, begins("r2", "user", "ann"))));
+    assertThat(left()).isEqualTo(650);
+    end("r1", 600);
+    assertThat(left()).isEqualTo(550);
+  }
+
+  @Test
+  void deniedCall_reservesNothing() {
+    start();
+    begin("r1", 900);
+    assertThat(begin("r2", 200).getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    end("r2", 50);
+    assertThat(left()).as("in full").isEqualTo(50);
+  }
+
+  @Test
+  void severalCostsOfOneCall_areAdded() {
+    start();
+    begin("r1", 500);
+    RateLimitResponse ended =
+        ask(
+            with(100, ends("r1", "user", "ann")),
+            with(20, ends("r1", "user", "ann")),
+            with(7, ends("r2", "user", "ann")));
+    assertThat(ended.getStatusesCount()).isEqualTo(3);
+    assertThat(left()).isEqualTo(1000 - 120 - 7);
+  }
+
+  @Test
+  void batch_isReservedAllOrNothing_andSettledLimitByLimit() {
+    start();
+    ask(descriptor("call", "ann"), with(500, begins("r1", "user", "ann")));
+    ask(descriptor("call", "ann"), with(100, begins("r2", "user", "ann")));
+    assertThat(
+            ask(descriptor("call", "ann"), with(100, begins("r3", "user", "ann"))).getOverallCode())
+        .isEqualTo(Code.OVER_LIMIT);
+    assertThat(left()).isEqualTo(400);
+    assertThat(ask(descriptor("call", "ann"), with(10, ends("r1", "user", "ann"))).getOverallCode())
+        .as("another limit denies, and the end settles all the same")
+        .isEqualTo(Code.OVER_LIMIT);
+    assertThat(left()).isEqualTo(890);
+    ask(descriptor("call", "ann"), with(10, ends("unknown", "user", "ann")));
+    assertThat(left()).as("charged in full all the same").isEqualTo(880);
+  }
+
+  @Test
+  void severalQuotas_areSettledTogether() {
+    start();
+    ask(with(400, begins("r1", "both", "ann")));
+    DescriptorStatus ended = ask(with(30, ends("r1", "both", "ann"))).getStatuses(0);
+    assertThat(ended.getLimitRemaining()).as("of the shorter quota").isEqualTo(470);
+    time.advance(Duration.ofMinutes(1));
+    assertThat(ask(with(1, ends("none", "both", "ann"))).getStatuses(0).getLimitRemaining())
+        .isEqualTo(499);
+  }
+
+  @Test
+  void ruleInShadow_settlesTheTrial() {
+    start();
+    ask(with(500, begins("r1", "tried", "ann")));
+    assertThat(left()).isEqualTo(1000);
+    assertThat(left("look_tried", "ann")).isEqualTo(500);
+    ask(with(10, ends("r1", "tried", "ann")));
+    assertThat(left("look_tried", "ann")).isEqualTo(990);
+    ask(with(10, ends("r1", "tried", "ann")));
+    assertThat(left("look_tried", "ann")).as("the replay").isEqualTo(980);
+    ask(with(5000, ends("r1", "tried", "ann")));
+    assertThat(left()).isEqualTo(1000);
+  }
+
+  @Test
+  void whatHasRefilled_isNotGivenBack() {
+    start();
+    begin("r1", 500);
+    time.advance(Duration.ofMinutes(24)); // 400 tokens
+    end("r1", 10);
+    assertThat(left()).isEqualTo(1000);
+  }
+
+  @Test
+  void reloadInBetween_settlesByTheIntervalOfTheReservation() {
+    start();
+    begin("r1", 500);
+    limits.replace(limits(LIMITS.replace("burst: 1000, count: 1000", "burst: 2000, count: 2000")));
+    assertThat(left()).isEqualTo(1000);
+    end("r1", 600);
+    assertThat(left()).as("100 more of 3.6 s, where a token has 1.8 s").isEqualTo(800);
+  }
+
+  @Test
+  void restart_chargesInFull() {
+    start();
+    begin("r1", 500);
+    server.close();
+    server = new TestRlsServer(limits.get(), store);
+    end("r1", 100);
+    assertThat(left()).isEqualTo(400);
+  }
+
+  @Test
+  void storeAway_letsTheSettlementWait() {
+    start();
+    begin("r1", 500);
+    store.isAway = true;
+    assertThat(end("r1", 100).getOverallCode()).isEqualTo(Code.OK);
+    store.isAway = false;
+    time.advance(Duration.ofSeconds(1));
+    assertThat(left()).isEqualTo(900);
+  }
+
+  @Test
+  void lostAnswer_failsTheEnd_andARepeatedEndIsChargedInFull() {
+    start();
+    begin("r1", 500);
+    store.losesAnswers = true;
+    assertThatThrownBy(() -> end("r1", 100))
+        .isInstanceOf(StatusRuntimeException.class)
+        .hasMessageStartingWith("UNAVAILABLE");
+    store.losesAnswers = false;
+    end("r1", 100);
+    assertThat(left()).isEqualTo(800);
+  }
+
+  /** Compares the bucket with the sum of what each call must be charged. */
+  @Test
+  void anyOrder_ofBeginningsAndEnds_chargesTheCostOfEachEnd_andNeverLess() {
+    start();
+    SplittableRandom random = seed.random();
+    Map<Integer, Integer> open = new HashMap<>();
+    int charged = 0;
+    int costs = 0;
+    for (int i = 0; i < 300; i++) {
+      int call = random.nextInt(6);
+      int tokens = 1 + random.nextInt(3);
+      if (random.nextBoolean()) {
+        begin("r" + call, tokens);
+        charged += tokens;
+        open.putIfAbsent(call, tokens);
+      } else {
+        end("r" + call, tokens);
+        Integer estimate = open.remove(call);
+        charged += tokens - (estimate == null ? 0 : estimate);
+        costs += tokens;
+      }
+    }
+    assertThat(left()).isEqualTo(1000 - charged);
+    assertThat(charged).isGreaterThanOrEqualTo(costs);
+  }
+
+  @Test
+  void memory_forgetsTheOldest_andWhatHasExpired() {
+    start();
+    OpenCalls calls = new OpenCalls(time, 2);
+    Receipt receipt = new Receipt(List.of());
+    List<OpenCalls.Key> keys =
+        List.of("a", "b", "c").stream().map(id -> new OpenCalls.Key("edge", "201:x", id)).toList();
+    keys.forEach(key -> calls.add(key, receipt, Duration.ofMinutes(10)));
+    assertThat(calls.size()).isEqualTo(2);
+    assertThat(calls.take(keys.get(0))).isNull();
+    assertThat(calls.take(keys.get(1))).isNotNull();
+    time.advance(Duration.ofMinutes(10));
+    assertThat(calls.take(keys.get(2))).isNull();
+    calls.add(keys.get(0), receipt, Duration.ofMinutes(1));
+    time.advance(Duration.ofMinutes(1));
+    calls.add(keys.get(0), receipt, Duration.ofMinutes(1));
+    assertThat(calls.take(keys.get(0))).as("the id of an expired call is free").isNotNull();
+    assertThat(calls.size()).isZero();
+  }
+}
