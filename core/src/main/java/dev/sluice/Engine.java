@@ -132,7 +132,7 @@ final class Engine {
 
   Decision onFailure(Act act, Transaction transaction, StoreException failure) {
     Plan plan = Plan.unpenalized(limits.get(), act, transaction);
-    return onFailure.decide(plan, failure).get(0);
+    return onFailure.now().decide(plan, failure).get(0);
   }
 
   @Nullable Buckets buckets(LimitName name) {
@@ -223,7 +223,7 @@ final class Engine {
 
   private Decision undecided(Transaction spend, StoreException failure) {
     Plan plan = plan(Act.SPEND, List.of(spend));
-    return plan.only(observed(plan, onFailure.decide(plan, failure), store.start()));
+    return plan.only(observed(plan, onFailure.now().decide(plan, failure), store.start()));
   }
 
   /** Makes every decision. */
@@ -237,7 +237,7 @@ final class Engine {
         call,
         plan,
         decisions -> verdict.apply(plan, observed(plan, decisions, start)),
-        e -> verdict.apply(plan, observed(plan, onFailure.decide(plan, e), start)),
+        e -> verdict.apply(plan, observed(plan, onFailure.now().decide(plan, e), start)),
         rest -> charged(call, rest, verdict, start));
   }
 
@@ -252,7 +252,7 @@ final class Engine {
           List<Decision> decisions =
               failure == null
                   ? plan.decide(readings)
-                  : onFailure.decide(plan, storeException(failure));
+                  : onFailure.now().decide(plan, storeException(failure));
           return verdict.apply(plan, observed(plan, decisions, start));
         });
   }
@@ -379,8 +379,9 @@ final class Engine {
 
   /** Returns a reservation made by the failure rules; its tokens go back to their own store. */
   private Reservation degraded(Plan plan, StoreException e, long start) {
-    return onFailure.reserve(
-        limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
+    return onFailure
+        .now()
+        .reserve(limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
 
   /** Spends, and waits for the tokens on the caller's thread. */
@@ -430,7 +431,7 @@ final class Engine {
         decisions ->
             new PendingAcquire(
                 verdict.apply(decisions), store.waitQueues(), List.of(), askedNanos, observer),
-        e -> onFailure.acquire(plan, e, verdict, observer),
+        e -> onFailure.now().acquire(plan, e, verdict, observer),
         rest ->
             store.charge(
                 call,
@@ -445,7 +446,9 @@ final class Engine {
                             rest.taken(rest.charges(), readings, Plan::limiting),
                             askedNanos,
                             observer)
-                        : onFailure.acquire(plan, storeException(failure), verdict, observer)));
+                        : onFailure
+                            .now()
+                            .acquire(plan, storeException(failure), verdict, observer)));
   }
 
   /** Reports to the observer a caller that would have waited and was denied. */

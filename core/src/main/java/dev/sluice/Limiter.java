@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
 /**
@@ -626,6 +627,7 @@ public final class Limiter {
     private LimiterObserver observer = Engine.NOBODY;
     private TimeSource time = TimeSource.system();
     private FailureRule onFailure = FailureRule.fail();
+    private IntSupplier processes = () -> 0;
     private MissingDefault onMissing = MissingDefault.REFUSE;
     private Parking parking = Parking.OF_THREADS;
     private final Map<String, FailureRule> onFailureByLimit = new HashMap<>();
@@ -713,6 +715,19 @@ public final class Limiter {
     }
 
     /**
+     * Sets the number of processes that share the limits, for {@link FailureRule#localAuto}.
+     *
+     * @param newProcesses returns the number, 0 while it is unknown; called for each decision that
+     *     a failure rule makes, so it must not block
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder processes(IntSupplier newProcesses) {
+      this.processes = Objects.requireNonNull(newProcesses, "processes");
+      return this;
+    }
+
+    /**
      * Sets what happens for an id that has neither a default nor an override, if its limit is not
      * declared unlimited; {@link MissingDefault#REFUSE} if not called. {@code WARN} and {@code
      * ALLOW} let requests pass because of a forgotten line.
@@ -733,7 +748,7 @@ public final class Limiter {
      * @return the limiter
      */
     public Limiter build() {
-      FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time);
+      FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time, processes);
       Engine engine = new Engine(limits, store, observer, rules, onMissing, time, parking);
       return new Limiter(limits, engine, time);
     }

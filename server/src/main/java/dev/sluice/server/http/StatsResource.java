@@ -134,6 +134,14 @@ final class StatsResource extends Resource {
     if (most.isPresent()) {
       json.writeNumberField("maxLiveBuckets", most.getAsLong());
     }
+    List<String> servers = state.servers().get();
+    if (!servers.isEmpty()) {
+      json.writeArrayFieldStart("servers");
+      for (String server : servers) {
+        json.writeString(server);
+      }
+      json.writeEndArray();
+    }
     json.writeEndObject();
   }
 

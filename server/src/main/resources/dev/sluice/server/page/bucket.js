@@ -55,6 +55,7 @@ export function mount(root, context, query) {
   result.append(heading, split, change, own.element);
 
   let bucket = null;
+  let quotas = [];
   let asked = null;
 
   let known = 0;
@@ -107,6 +108,7 @@ export function mount(root, context, query) {
       return;
     }
     bucket = new Bucket(answer, now());
+    quotas = answer.quotas ?? [];
     amount.max = String(bucket.burst);
     setText(of, `of ${plural(bucket.burst, 'token', 'tokens')}${answer.decidedBy === 'local' ? ', by this server alone: the store does not answer' : ''}`);
     chart.show(bucket, now());
@@ -127,10 +129,11 @@ export function mount(root, context, query) {
     const next = bucket.waitFor(bucket.tokensAt(at) + 1, at);
     const penalized = bucket.penaltyLeft(at) > 0;
     const lines = [
-      ['Limit', `${number(bucket.count)} per ${period(bucket.period)}, burst ${number(bucket.burst)}`],
+      [quotas.length ? 'Strictest quota' : 'Limit', `${number(bucket.count)} per ${period(bucket.period)}, burst ${number(bucket.burst)}`],
       ...(penalized ? [['Penalty', `counts as empty until ${clock(bucket.penaltyUntil)}`]] : []),
       ['Next token', ahead > 0 ? `in ${span(Math.max(next, 0))}` : 'there is no room for one'],
       ['Full', ahead > 0 ? `in ${span(ahead)}` : 'now'],
+      ...quotas.map((one) => [`Left of ${number(one.count)} per ${period(one.period)}, at this look`, `${number(one.remaining)} of ${number(one.burst)}`]),
     ];
     const inner = [
       ['TAT', penalized ? 'not told until the penalty ends' : ahead > 0 ? `${clock(Date.now() + ahead * 1000)}, when it is full` : 'in the past: the bucket is full'],

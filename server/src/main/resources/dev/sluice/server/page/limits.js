@@ -174,10 +174,11 @@ function choice(id, options, chosen) {
   return select;
 }
 
-/** What a limit lets through, in the words of the columns. */
+/** What a limit lets through, in the words of the columns; a limit with several quotas allows what all of them allow. */
 export function quotaWords(limit) {
+  const quotas = limit.quotas ?? [limit];
   return limit.limited
-    ? [`${number(limit.count)} per ${period(limit.period)}`, number(limit.burst)]
+    ? [quotas.map((one) => `${number(one.count)} per ${period(one.period)}`).join(' and '), quotas.map((one) => number(one.burst)).join(' and ')]
     : [limit.reason === 'unlimited' ? 'unlimited' : 'only overrides', '–'];
 }
 
@@ -257,10 +258,11 @@ function stateCards() {
   return {
     element,
     stats(stats) {
-      fill(store, [stats.store.name, stats.store.problem, stats.breakers], () => [
+      fill(store, [stats.store.name, stats.store.problem, stats.breakers, stats.store.servers], () => [
         h('p', {}, h('code', {}, stats.store.name)),
         h('p', {}, stats.store.ready ? sign(true, 'reachable') : sign(false, stats.store.problem)),
-        stats.breakers.map((one) => h('p', {}, h('code', {}, one.server), ' ', one.up ? sign(true, 'reachable') : sign(false, 'unreachable, retrying')))]);
+        stats.breakers.map((one) => h('p', {}, h('code', {}, one.server), ' ', one.up ? sign(true, 'reachable') : sign(false, 'unreachable, retrying'))),
+        sharing(stats.store.servers ?? [])]);
       fill(doors, [stats.doors, stats.ending], () => [
         ...stats.doors.map((door) => h('p', {}, h('code', {}, `${door.protocol}://${door.address}`))),
         h('p', {}, stats.ending ? sign(false, 'the server is about to stop') : sign(true, 'open'))]);
@@ -276,6 +278,13 @@ function stateCards() {
       fill(generation, [answer.generation, answer.limits.length], () => generations(answer));
     },
   };
+}
+
+/** Shows the servers that use the store now. */
+function sharing(servers) {
+  return servers.length === 0 ? []
+    : servers.length === 1 ? [h('p', {}, 'used by this server alone')]
+    : [h('p', {}, `shared by ${servers.length} servers:`), ...servers.map((server) => h('p', {}, h('code', {}, server)))];
 }
 
 function card(name, value) {
