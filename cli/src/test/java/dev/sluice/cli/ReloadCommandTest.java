@@ -55,9 +55,7 @@ class ReloadCommandTest {
 
   @AfterEach
   void stop() {
-    Thread.currentThread().interrupt(); // so that nobody waits for load balancers
-    service.close();
-    var unused = Thread.interrupted();
+    new End(service).close();
   }
 
   private Cli reload(String... options) {
@@ -147,14 +145,12 @@ class ReloadCommandTest {
             FailureRule.deny(),
             Map.of(),
             true);
-    try (Service other = Service.start(config(limits, folder.resolve("other.jsonl"), away))) {
+    try (Service other = Service.start(config(limits, folder.resolve("other.jsonl"), away));
+        End end = new End(other)) {
       url = "http://" + HostPort.format(other.addresses().get(0));
       assertThat(Cli.run("spend", "CallsPerId", "ann", "--server", url).code()).isEqualTo(Exit.NO);
       assertThat(reload("--dry-run").err())
           .contains("which ids would be denied is not known: the store does not answer");
-      Thread.currentThread().interrupt(); // so that nobody waits for load balancers
-    } finally {
-      var unused = Thread.interrupted();
     }
   }
 

@@ -78,7 +78,8 @@ class ViewCommandTest {
 
   @Test
   void commands_showLimits_files_store_andTheLastMinute() throws IOException {
-    try (Service service = start(true, "memory")) {
+    try (Service service = start(true, "memory");
+        End end = new End(service)) {
       spendLogins(service, 5);
       var unused = Cli.run("spend", "ApiCallsPerKey", "k", "--server", url(service));
 
@@ -116,7 +117,8 @@ class ViewCommandTest {
   @Test
   void stats_ofAServerWithoutItsStore_sayWhichServerIsMarkedDown() throws IOException {
     System.setProperty(TERMINAL, "true");
-    try (Service service = start(false, "redis://127.0.0.1:1/0?timeout=100ms")) {
+    try (Service service = start(false, "redis://127.0.0.1:1/0?timeout=100ms");
+        End end = new End(service)) {
       spendLogins(service, 20);
 
       assertThat(shown(service, "stats"))
@@ -127,7 +129,8 @@ class ViewCommandTest {
   @Test
   void rollback_isShown() throws IOException {
     System.setProperty(TERMINAL, "true");
-    try (Service service = start(false, "memory")) {
+    try (Service service = start(false, "memory");
+        End end = new End(service)) {
       java.nio.file.Files.writeString(
           folder.resolve("limits.yml"), "ApiCallsPerKey: {burst: 1, count: 1, period: 1h}\n");
       service.reload();
@@ -143,7 +146,8 @@ class ViewCommandTest {
   @Test
   void newFilesWithMistakes_areShownWithTheirLines_andHowToGetTheIdsDeniedMost()
       throws IOException {
-    try (Service service = start(false, "memory")) {
+    try (Service service = start(false, "memory");
+        End end = new End(service)) {
       java.nio.file.Files.writeString(folder.resolve("limits.yml"), "LoginsPerIPAddress: ten\n");
       service.reload();
 
@@ -209,7 +213,7 @@ class ViewCommandTest {
     public void flush() {
       screens++;
       if (screens == 2) {
-        service.close();
+        new End(service).close();
       }
     }
   }
