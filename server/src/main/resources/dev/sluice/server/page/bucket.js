@@ -113,7 +113,7 @@ export function mount(root, context, query) {
     tick();
     if (!quiet) {
       const penalty = bucket.penaltyLeft(now()) > 0 ? `A penalty makes it count as empty until ${clock(bucket.penaltyUntil)}. ` : '';
-      say(`${number(bucket.tokensAt(now()))} of ${number(bucket.burst)} tokens. ${penalty}${bucket.ahead > 0 ? `Full in ${span(bucket.ahead)}.` : 'The bucket is full.'}`);
+      say(`${number(bucket.tokensAt(now()))} of ${number(bucket.burst)} tokens. ${bucket.owedAt(now()) > 0 ? `It owes ${plural(bucket.owedAt(now()), 'token', 'tokens')}. ` : ''}${penalty}${bucket.ahead > 0 ? `Full in ${span(bucket.ahead)}.` : 'The bucket is full.'}`);
     }
   }
 
@@ -126,9 +126,11 @@ export function mount(root, context, query) {
     setText(big, number(bucket.tokensAt(at)));
     const next = bucket.waitFor(bucket.tokensAt(at) + 1, at);
     const penalized = bucket.penaltyLeft(at) > 0;
+    const owed = bucket.owedAt(at);
     const lines = [
       ['Limit', `${number(bucket.count)} per ${period(bucket.period)}, burst ${number(bucket.burst)}`],
       ...(penalized ? [['Penalty', `counts as empty until ${clock(bucket.penaltyUntil)}`]] : []),
+      ...(owed > 0 ? [['Debt', plural(owed, 'token', 'tokens')]] : []),
       ['Next token', ahead > 0 ? `in ${span(Math.max(next, 0))}` : 'there is no room for one'],
       ['Full', ahead > 0 ? `in ${span(ahead)}` : 'now'],
     ];
