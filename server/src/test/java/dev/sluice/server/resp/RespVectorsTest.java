@@ -14,6 +14,7 @@ import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -71,6 +72,53 @@ final class RespVectorsTest {
         }
       }
     }
+  }
+
+  @Test
+  void settlements_overResp_chargeWhatIsRecorded(@TempDir Path folder) throws Exception {
+    Path file = Files.writeString(folder.resolve("l.yml"), Vectors.text("settle/limits.yml"));
+    Limits limits = LimitFiles.builder().defaults(file).build().load();
+    ManualTime time = new ManualTime();
+    Map<Long, Map<?, ?>> open = new HashMap<>();
+    int settlements = 0;
+    try (BucketStore store = BucketStore.inMemory(time);
+        TestRespServer server = new TestRespServer(limits, store);
+        RespClient client = server.connect()) {
+      assertThat(client.call("HELLO", "3")).isInstanceOf(Map.class);
+      for (String line : Vectors.lines("settle/trace.jsonl")) {
+        JsonNode act = JSON.readTree(line);
+        time.set(act.get("at").longValue());
+        String op = act.get("op").textValue();
+        if (op.equals("reserve")) {
+          Map<?, ?> held = (Map<?, ?>) client.call(command(act).toArray(new String[0]));
+          assertThat(held.get("allowed")).as(line).isEqualTo(act.get("allowed").booleanValue());
+          assertThat(held.get("remaining")).as(line).isEqualTo(act.get("remaining").longValue());
+          open.put(act.path("as").longValue(), held);
+          continue;
+        }
+        Map<?, ?> held = open.remove(act.get("as").longValue());
+        String token = String.valueOf(held.get("token"));
+        if (op.equals("cancel")) {
+          assertThat(client.call("SLUICE.CANCEL", token)).as(line).isEqualTo("OK");
+          continue;
+        }
+        Map<?, ?> settled =
+            (Map<?, ?>)
+                client.call(
+                    "SLUICE.SETTLE",
+                    token,
+                    String.valueOf(held.get("limit")),
+                    act.get("cost").asText());
+        Map<?, ?> part = (Map<?, ?>) ((List<?>) settled.get("limits")).get(0);
+        for (String field : List.of("charged", "givenBack", "owed", "cut", "remaining")) {
+          assertThat(part.get(field))
+              .as("%s of %s", field, line)
+              .isEqualTo(act.get(field).longValue());
+        }
+        settlements++;
+      }
+    }
+    assertThat(settlements).isEqualTo(214);
   }
 
   private static List<String> command(JsonNode act) {
