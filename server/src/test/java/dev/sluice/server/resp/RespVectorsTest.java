@@ -79,7 +79,7 @@ final class RespVectorsTest {
     Path file = Files.writeString(folder.resolve("l.yml"), Vectors.text("settle/limits.yml"));
     Limits limits = LimitFiles.builder().defaults(file).build().load();
     ManualTime time = new ManualTime();
-    Map<Long, Map<?, ?>> open = new HashMap<>();
+    Map<Long, String[]> open = new HashMap<>(); // token and limit
     int settlements = 0;
     try (BucketStore store = BucketStore.inMemory(time);
         TestRespServer server = new TestRespServer(limits, store);
@@ -93,22 +93,18 @@ final class RespVectorsTest {
           Map<?, ?> held = (Map<?, ?>) client.call(command(act).toArray(new String[0]));
           assertThat(held.get("allowed")).as(line).isEqualTo(act.get("allowed").booleanValue());
           assertThat(held.get("remaining")).as(line).isEqualTo(act.get("remaining").longValue());
-          open.put(act.path("as").longValue(), held);
+          String limit = act.get("limit").textValue();
+          open.put(
+              act.path("as").longValue(), new String[] {String.valueOf(held.get("token")), limit});
           continue;
         }
-        Map<?, ?> held = open.remove(act.get("as").longValue());
-        String token = String.valueOf(held.get("token"));
+        String[] held = open.remove(act.get("as").longValue());
         if (op.equals("cancel")) {
-          assertThat(client.call("SLUICE.CANCEL", token)).as(line).isEqualTo("OK");
+          assertThat(client.call("SLUICE.CANCEL", held[0])).as(line).isEqualTo("OK");
           continue;
         }
         Map<?, ?> settled =
-            (Map<?, ?>)
-                client.call(
-                    "SLUICE.SETTLE",
-                    token,
-                    String.valueOf(held.get("limit")),
-                    act.get("cost").asText());
+            (Map<?, ?>) client.call("SLUICE.SETTLE", held[0], held[1], act.get("cost").asText());
         Map<?, ?> part = (Map<?, ?>) ((List<?>) settled.get("limits")).get(0);
         for (String field : List.of("charged", "givenBack", "owed", "cut", "remaining")) {
           assertThat(part.get(field))
