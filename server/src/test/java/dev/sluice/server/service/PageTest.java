@@ -596,6 +596,41 @@ final class PageTest {
     assertThat(browser.console()).isEmpty();
   }
 
+  @Test
+  void debtOfABucket_isShown(@TempDir Path folder) throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            "ApiCallsPerKey: {burst: 3, count: 3, period: 1h, debt: 1}\n");
+    Path rules =
+        Files.writeString(
+            folder.resolve("rules.yml"),
+            "rules: [{entries: [used], limit: ApiCallsPerKey, id: '{used}', excess: debt}]\n");
+    ServerConfig owing =
+        new ServerConfig(
+            Configs.onPort(0),
+            Sources.of(new ServerConfig.Files(limits, null, null, rules)),
+            Configs.inMemory(),
+            ServerConfig.Control.NONE,
+            Telemetry.NONE);
+    try (Service other = Service.start(owing)) {
+      String open = base;
+      base = "http://" + HostPort.format(other.addresses().get(0));
+      try {
+        String used =
+            "{\"domain\": \"edge\", \"hitsAddend\": 5, \"descriptors\": [{\"entries\": [{\"key\": \"used\", \"value\": \"k\"}]}]}";
+        assertThat(admin("POST", "/json", used)).isEqualTo(429);
+        openBucket("ApiCallsPerKey", "k");
+        until(() -> text(".level-now").equals("0 of 3 tokens"));
+        shows(".facts", "Debt", "2 tokens");
+      } finally {
+        base = open;
+        open("limits");
+      }
+    }
+    assertThat(browser.console()).isEmpty();
+  }
+
   private static String token(String name, String token, String roles) {
     return "  - name: %s\n    sha256: %s\n    roles: [%s]\n"
         .formatted(name, Tokens.sha256(token), roles);
