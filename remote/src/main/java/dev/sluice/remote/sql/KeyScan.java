@@ -43,18 +43,20 @@ public final class KeyScan {
   /** Returns so many keys at most, and no more than can be read in three seconds. */
   public List<String> keys(int most) {
     List<String> found = new ArrayList<>();
-    try (Connection connection = source.getConnection();
-        PreparedStatement step = connection.prepareStatement(sql)) {
+    try (Connection connection = source.getConnection()) {
       long startNanos = System.nanoTime();
-      step.setQueryTimeout(STEP_SECONDS);
       byte[] last = prefix; // no bucket has an empty key, so none is the prefix itself
       while (last != null
           && found.size() < most
           && System.nanoTime() - startNanos < LONGEST_NANOS) {
         int limit = Math.min(STEP, most - found.size());
-        step.setBytes(1, last);
-        step.setInt(2, limit);
-        last = read(step, limit, found);
+        String unseen = sql + " /* " + found.size() + " */"; // so it is not prepared in a session
+        try (PreparedStatement step = connection.prepareStatement(unseen)) {
+          step.setQueryTimeout(STEP_SECONDS);
+          step.setBytes(1, last);
+          step.setInt(2, limit);
+          last = read(step, limit, found);
+        }
       }
       return found;
     } catch (SQLException e) {
