@@ -211,6 +211,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     private @Nullable Connection open; // of this thread
     private int brokenBefore; // when this connection was last known to work
     private boolean keepsStatements = true;
+    private long unprepared; // statements sent as text
     private boolean committed; // automatically, when it came from its pool
     private int lentMillis; // its network time-out then
     private @Nullable SqlCall current; // guarded by this
@@ -315,7 +316,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     private long[] run(SqlCall call, Connection on) throws SQLException {
       PreparedStatement statement = statements.get(call.sql());
       if (statement == null) {
-        statement = on.prepareStatement(call.sql());
+        statement = on.prepareStatement(keepsStatements ? call.sql() : asNew(call.sql()));
         statements.put(call.sql(), statement);
       }
       synchronized (this) {
@@ -334,6 +335,11 @@ public final class SqlDatabase implements Endpoint, Topology {
           discard(statement);
         }
       }
+    }
+
+    /** Returns an equal statement that the driver has not seen: it prepares what it sees often. */
+    private String asNew(String sql) {
+      return sql + " /* " + unprepared++ + " */";
     }
 
     /**
