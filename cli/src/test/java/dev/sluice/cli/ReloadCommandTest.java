@@ -127,7 +127,8 @@ class ReloadCommandTest {
                 .code())
         .isEqualTo(Exit.DONE);
     assertThat(reload("--dry-run").err())
-        .contains("of 2 ids denied last, 1 are denied now, and 1 would be");
+        .contains("of 2 ids denied last, 1 are denied now, and 1 would be; of ")
+        .contains(" ids charged most, ");
     Files.writeString(limits, SECOND);
     assertThat(reload("--dry-run").err())
         .contains("of 2 ids denied last, 1 are denied now, and 0 would be")
@@ -180,6 +181,7 @@ class ReloadCommandTest {
     assertThat(dry.err())
         .isEqualTo(
             "a reload would change nothing\nof 0 ids denied last, 0 are denied now, and 0 would be;"
+                + " of 0 ids charged most, 0 are denied now, and 0 would be;"
                 + " this store cannot list its buckets, so other ids were not looked at\n");
   }
 
@@ -293,7 +295,7 @@ class ReloadCommandTest {
     assertThat(why.out().lines())
         .containsExactly(
             "CallsPerId of ann: 20 of 20 tokens left, a request passes now",
-            "limited by the default: 20 per 1h, burst 20",
+            "limited by the default (" + limits + ":1): 20 per 1h, burst 20",
             "no denial is kept",
             "no rule matches: nothing is charged");
   }

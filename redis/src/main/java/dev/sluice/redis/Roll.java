@@ -81,14 +81,21 @@ final class Roll implements Presence {
               servers.announce(context.key(KEY), process, time).toCompletableFuture(),
               2 * context.timeoutNanos());
     } catch (ExecutionException e) {
-      Throwable cause = Stages.cause(e);
-      throw new StoreException(
-          "%s: the list of servers cannot be read: %s".formatted(store, cause.getMessage()), cause);
+      Throwable cause = Stages.cause(e.getCause() == null ? e : e.getCause());
+      throw cause instanceof TimeoutException
+          ? timedOut(cause)
+          : new StoreException(
+              "%s: the list of servers cannot be read: %s".formatted(store, cause.getMessage()),
+              cause);
     } catch (TimeoutException e) {
-      throw new StoreException("timed out on " + store, e);
+      throw timedOut(e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StoreException("interrupted while waiting for " + store, e);
     }
+  }
+
+  private StoreException timedOut(Throwable cause) {
+    return new StoreException("timed out on " + store, cause);
   }
 }

@@ -100,6 +100,13 @@ final class DefaultsReader {
     return new LapsingReservations(lapsing);
   }
 
+  /** Returns where the defaults stand. */
+  LimitPlaces places() {
+    Map<String, String> places = new HashMap<>();
+    keys.forEach((name, key) -> places.put(name.name(), problems.place(key)));
+    return new LimitPlaces(places);
+  }
+
   /** Returns the names that the file declares as unlimited. */
   Set<LimitName> unlimited() {
     return unlimited;
@@ -149,6 +156,7 @@ final class DefaultsReader {
           entry.key(), "found a default for " + name + ", which has overrides only: it is ignored");
     } else if (isUnlimited) {
       unlimited.add(name);
+      keys.put(name, entry.key());
     } else if (read != null) {
       quotas.put(name, read);
       keys.put(name, entry.key());

@@ -205,6 +205,9 @@ public final class Service implements AutoCloseable {
     Gauge.builder("sluice.connections", traffic, ConnectionBudget::connections)
         .description("Connections of clients, over all doors")
         .register(meters);
+    Gauge.builder("sluice.connections.max", traffic, ConnectionBudget::maxConnections)
+        .description("The most connections of clients, over all doors")
+        .register(meters);
     Door.DoorContext room =
         new Door.DoorContext(
             limiter,

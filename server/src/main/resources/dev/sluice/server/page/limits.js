@@ -193,7 +193,7 @@ function limitRow(limit, columns) {
       h('span', {class: 'links'},
         limit.limited && h('a', {href: `#/playground?${link}`, 'aria-label': `Try ${limit.name} in the playground`}, 'Try it'),
         h('a', {href: `#/bucket?${link}`, 'aria-label': `Look up a bucket of ${limit.name}`}, 'Look up'))),
-    quotaWords(limit).map((text, i) => h('td', {role: 'cell', 'data-label': columns[i + 1]}, text)),
+    quotaWords(limit).map((text, i) => h('td', {role: 'cell', class: 'quotas', 'data-label': columns[i + 1]}, text)),
     h('td', {role: 'cell', 'data-label': columns[3]}, number(limit.overrides)),
     share,
     h('td', {role: 'cell', class: 'live', 'data-label': columns[5]}, h('div', {class: 'figures'}, Object.values(figures).map((one) => one.element)), spark.element));

@@ -197,7 +197,7 @@ final class PageTest {
     assertThat(row.findElement(By.cssSelector("svg")).getDomAttribute("aria-label"))
         .matches("Last minute: \\d+ allowed, [1-9]\\d* denied, 0 shadow-denied");
     until(() -> text(".cards").contains(" ● reachable"));
-    shows(".cards", base, "6 limits in force");
+    shows(".cards", base, "6 limits in force", "used by this server alone");
     shows("footer", "Sluice development on ", ", up ");
     shows("#status", " decides as configured.");
   }
@@ -629,6 +629,35 @@ final class PageTest {
       }
     }
     assertThat(browser.console()).isEmpty();
+  }
+
+  @Test
+  void severalQuotas_areAllShown_inTheListAndInABucket(@TempDir Path folder) throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            "LoginsPerIPAddress: {quotas: [5 per 1h, \"1 per 1s, burst 2\"]}\n");
+    ServerConfig several =
+        new ServerConfig(
+            Configs.onPort(0),
+            Sources.of(new ServerConfig.Files(limits, null, null, null)),
+            Configs.inMemory(),
+            ServerConfig.Control.NONE,
+            Telemetry.NONE);
+    try (Service other = Service.start(several)) {
+      String open = base;
+      base = "http://" + HostPort.format(other.addresses().get(0));
+      try {
+        assertThat(admin("POST", "/v1/spend", SPEND)).isEqualTo(200);
+        open("limits");
+        shows(".limits", "5 per 1h and 1 per 1s", "5 and 2");
+        openBucket("LoginsPerIPAddress", "192.0.2.77");
+        shows(".facts", "Left of 5 per 1h, at this look\n4 of 5", "Left of 1 per 1s, at this look");
+      } finally {
+        base = open;
+        open("limits");
+      }
+    }
   }
 
   private static String token(String name, String token, String roles) {
