@@ -92,10 +92,12 @@ final class HttpSeveralQuotasTest {
         server.post("/v1/spend", "{\"limit\":\"Calls\",\"id\":\"a\",\"cost\":11}");
     assertThat(above.statusCode()).isEqualTo(400);
     assertThat(above.body()).contains("exceeds the burst (10) of the quota with the period 1s");
-    HttpResponse<String> upTo =
-        server.post("/v1/spend", "{\"limit\":\"Calls\",\"id\":\"a\",\"cost\":5,\"upTo\":true}");
-    assertThat(upTo.statusCode()).isEqualTo(400);
-    assertThat(upTo.body()).contains("Calls has several quotas");
+    String upTo = "{\"limit\":\"Calls\",\"id\":\"a\",\"cost\":7,\"upTo\":true}";
+    for (long taken : List.of(7L, 3L, 0L)) {
+      JsonNode answer = asDescribed("Decision", server.post("/v1/spend", upTo));
+      assertThat(answer.get("taken").longValue()).isEqualTo(taken);
+      assertThat(answer.get("quotas")).hasSize(2);
+    }
   }
 
   @Test
