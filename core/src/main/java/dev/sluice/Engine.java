@@ -46,6 +46,7 @@ final class Engine {
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
   private static final int MOST_AT_ONCE = 64; // fills one call; a store's queue is bounded
+  private static final int MOST_TRIES = 8; // without others in between, two
   private static final String ASKS = "a request";
 
   private final CurrentLimits limits;
@@ -243,6 +244,9 @@ final class Engine {
 
   private CompletionStage<Decision> charged(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict, long start) {
+    if (plan.isUpToOfSeveral()) {
+      return chargedUpTo(call, plan, verdict, start, MOST_TRIES);
+    }
     return store.charge(
         call,
         plan.act(),
@@ -255,6 +259,34 @@ final class Engine {
                   : onFailure.now().decide(plan, storeException(failure));
           return verdict.apply(plan, observed(plan, decisions, start));
         });
+  }
+
+  /** Spends what fits, in tries until one is allowed; the last is of one token. */
+  private CompletionStage<Decision> chargedUpTo(
+      BucketStore call,
+      Plan plan,
+      BiFunction<Plan, List<Decision>, Decision> verdict,
+      long start,
+      int tries) {
+    Plan tried = tries == 1 ? plan.upTo(1) : plan;
+    CompletionStage<CompletionStage<Decision>> charged =
+        store.charge(
+            call,
+            tried.act(),
+            tried.charges(),
+            tried.depths(),
+            (readings, failure) -> {
+              List<Decision> decisions =
+                  failure == null
+                      ? tried.decide(readings)
+                      : onFailure.decide(tried, storeException(failure));
+              Plan next = failure == null ? tried.withWhatFits(decisions) : null;
+              return next == null
+                  ? CompletableFuture.completedFuture(
+                      verdict.apply(tried, observed(tried, decisions, start)))
+                  : chargedUpTo(call, next, verdict, start, tries - 1);
+            });
+    return Stages.flat(charged);
   }
 
   /**

@@ -85,6 +85,26 @@ final class FailureRules {
 
   /** Returns the decision of each transaction; throws the failure if a rule says so. */
   List<Decision> decide(Plan plan, StoreException failure) {
+    if (!plan.isUpToOfSeveral()) {
+      return decided(plan, failure);
+    }
+    long least = Long.MAX_VALUE;
+    for (Transaction transaction : plan.transactions()) {
+      Quota share = localShare(transaction);
+      least = share == null ? least : Math.min(least, share.burst());
+    }
+    Plan next = plan.upTo(Math.min(least, plan.transactions().get(0).cost()));
+    while (true) {
+      List<Decision> decisions = decided(next, failure);
+      Plan fewer = next.withWhatFits(decisions);
+      if (fewer == null) {
+        return decisions;
+      }
+      next = fewer;
+    }
+  }
+
+  private List<Decision> decided(Plan plan, StoreException failure) {
     long nowNanos = time.nanos();
     List<Charge> charges = charges(plan, failure, nowNanos);
     return decisions(plan, memory.readings(plan.act(), charges, depths(plan)), nowNanos);

@@ -253,6 +253,10 @@ public final class Limiter {
   /**
    * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
    *
+   * <p>Of a limit with several quotas, it takes the tokens that all of its buckets have. A store is
+   * then called twice if not all tokens fit, and up to eight times while other callers spend from
+   * these buckets; the last call asks for one token. All calls share one time-out.
+   *
    * @param limit the limit's name
    * @param id what is limited
    * @param most tokens, 1 or more; a number above the limit's burst asks for the burst

@@ -251,13 +251,7 @@ public final class Transaction {
           "the transaction on bucket %s is %s; spendUpTo() takes one that is checked and spent"
               .formatted(SafeText.printable(bucketKey()), kind));
     }
-    if (isSeveral()) {
-      throw new InvalidRequestException(
-          Field.KIND,
-          "%s has several quotas; as many tokens as fit can be spent of a limit with one quota"
-              .formatted(name()));
-    }
-    Quota quota = quota();
+    Quota quota = effective.leastBurst();
     long possible = quota == null ? most : Math.min(most, quota.burst());
     return new Transaction(effective, id, kind, possible, shadow, true, null);
   }

@@ -3,6 +3,8 @@ package dev.sluice.replay;
 
 import dev.sluice.Decision;
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.IpAddress;
@@ -409,9 +411,10 @@ final class ReplayRun {
     return line.client;
   }
 
-  /** The tokens in the watched bucket. */
+  /** The tokens in the watched bucket; for several quotas, the fewest in any of their buckets. */
   private long level() {
-    return base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0)).remaining();
+    Decision now = base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0));
+    return now.quotas().stream().mapToLong(Decision::remaining).min().orElse(now.remaining());
   }
 
   private void watch(LogEntry entry, Known line, @Nullable Decision decision, long levelBefore) {
@@ -426,9 +429,18 @@ final class ReplayRun {
             levelBefore,
             level(),
             denial != null
-                ? Side.decisive(line.base, denial).limit
+                ? Side.decisive(line.base, denial).limit + quota(denial)
                 : isDenied(line.base, null) ? line.base.tallies().get(0).limit : "",
             denial == null ? 0 : denial.retryInNanos()));
+  }
+
+  /** Which quota denied, if the limit has several. */
+  private static String quota(Decision denial) {
+    Transaction transaction = denial.transaction();
+    Quota quota = transaction == null ? null : transaction.quota();
+    return transaction == null || quota == null || transaction.quotas().size() == 1
+        ? ""
+        : " (%s per %s)".formatted(quota.count(), GoDuration.shortened(quota.period()));
   }
 
   private Replay.Denial denial(

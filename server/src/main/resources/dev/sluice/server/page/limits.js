@@ -2,7 +2,7 @@
 // The limits in force, their current decisions, and the state of the server.
 
 import {breakable, h, say, setText, visible} from './dom.js';
-import {clock, number, percent, period, plural, rate} from './words.js';
+import {clock, number, percent, plural, quotaWords, rate} from './words.js';
 import {sparkline} from './charts.js';
 
 const RECENT = 10;
@@ -174,11 +174,10 @@ function choice(id, options, chosen) {
   return select;
 }
 
-/** What a limit lets through, in the words of the columns; a limit with several quotas allows what all of them allow. */
-export function quotaWords(limit) {
-  const quotas = limit.quotas ?? [limit];
+/** What a limit lets through, in the words of the columns. */
+export function limitWords(limit) {
   return limit.limited
-    ? [quotas.map((one) => `${number(one.count)} per ${period(one.period)}`).join(' and '), quotas.map((one) => number(one.burst)).join(' and ')]
+    ? quotaWords(limit)
     : [limit.reason === 'unlimited' ? 'unlimited' : 'only overrides', '–'];
 }
 
@@ -193,7 +192,7 @@ function limitRow(limit, columns) {
       h('span', {class: 'links'},
         limit.limited && h('a', {href: `#/playground?${link}`, 'aria-label': `Try ${limit.name} in the playground`}, 'Try it'),
         h('a', {href: `#/bucket?${link}`, 'aria-label': `Look up a bucket of ${limit.name}`}, 'Look up'))),
-    quotaWords(limit).map((text, i) => h('td', {role: 'cell', class: 'quotas', 'data-label': columns[i + 1]}, text)),
+    limitWords(limit).map((text, i) => h('td', {role: 'cell', class: 'quotas', 'data-label': columns[i + 1]}, text)),
     h('td', {role: 'cell', 'data-label': columns[3]}, number(limit.overrides)),
     share,
     h('td', {role: 'cell', class: 'live', 'data-label': columns[5]}, h('div', {class: 'figures'}, Object.values(figures).map((one) => one.element)), spark.element));

@@ -739,6 +739,40 @@ final class PageTest {
     until(() -> text(".result").contains("None: the default of the limit is in force."));
   }
 
+  @Test
+  void overrideWithSeveralQuotas_isSet_shown_andChanged() {
+    openBucket("ApiCallsPerKey", "several");
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+    find(".result [aria-labelledby=exceptions-title] button").click();
+    fill("#override-burst", "100");
+    fill("#override-count", "100");
+    fill("#override-period", "1m");
+    fill("#override-further", "5 in 1s");
+    find("dialog.edit .primary").click();
+    until(() -> text("dialog.edit .problem").contains("expected COUNT per PERIOD"));
+    fill("#override-further", "5 per 1s, burst 9; 900 per 1h");
+    find("dialog.edit .primary").click();
+    until(
+        () ->
+            text(".result")
+                .contains("900 per 1h and 100 per 1m and 5 per 1s, burst 900 and 100 and 9."));
+    find(".result [aria-labelledby=exceptions-title] button").click();
+    assertThat(find("#override-further").getDomProperty("value"))
+        .isEqualTo("100 per 1m, burst 100; 5 per 1s, burst 9");
+    fill("#override-further", "");
+    find("dialog.edit .primary").click();
+    until(() -> text("dialog[open]:last-of-type").contains("has fewer"));
+    button("Lower it").click();
+    until(() -> text(".result").contains("900 per 1h, burst 900."));
+    assertThat(browser.console())
+        .satisfiesExactly(
+            mistake -> assertThat(mistake).contains("400"),
+            fewer -> assertThat(fewer).contains("409"));
+    button("Remove the override").click();
+    button("End it").click();
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+  }
+
   private static void override(String perMinute, String comment) {
     find(".result [aria-labelledby=exceptions-title] button").click();
     fill("#override-burst", perMinute);
