@@ -20,6 +20,7 @@ final class Entry {
   boolean outdated;
   boolean stale; // whether a replaced master made this entry
   int lowerings; // of its bucket, before this entry
+  long cancelledDriftNanos; // of its bucket, before this entry
   boolean wasQuiet; // whether nothing had lowered the bucket's TAT recently
 
   /** The kind of event. */
