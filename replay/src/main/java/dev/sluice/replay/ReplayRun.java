@@ -99,6 +99,7 @@ final class ReplayRun {
   private long noRule;
   private long free;
   private long unusable;
+  private long tooCostly;
   private long lackedCost;
   private long deniedRequests;
   private long otherDeniedRequests;
@@ -269,6 +270,7 @@ final class ReplayRun {
     firstNanos = firstNanos == Long.MIN_VALUE ? at : firstNanos;
     lastNanos = at;
     count(outcome);
+    tooCostly += outcome == Outcome.DENIED && !line.base.together().isEmpty() ? 1 : 0;
     lackedCost += line.lacksCost ? 1 : 0;
     if (options.demandedLimit != null) {
       line.demands.forEach((id, asked) -> options.demands.take(at, id, asked));
@@ -507,7 +509,7 @@ final class ReplayRun {
         log,
         totals,
         rows(base),
-        new ReplayResult.Uncharged(noRule, free, unusable, lackedCost, lacking()),
+        new ReplayResult.Uncharged(noRule, free, unusable, tooCostly, lackedCost, lacking()),
         clients.mostDenied(),
         TimeLine.worst(minutes),
         other == null ? null : change(other, totals),

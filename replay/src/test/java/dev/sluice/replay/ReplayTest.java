@@ -255,6 +255,18 @@ final class ReplayTest {
             .costField("tokens")
             .run();
     assertEquals(0, counted.totals().denied());
+    assertEquals(0, counted.uncharged().tooCostly());
+    ReplayResult tooCostly =
+        Replay.of(
+                limits(LIMITS, ""), sources(free.repeat(2) + free.replace(":0}", ":21}").repeat(3)))
+            .counts(List.of("Calls={ip}"))
+            .costField("tokens")
+            .run();
+    assertEquals(3, tooCostly.totals().denied());
+    assertEquals(3, tooCostly.uncharged().tooCostly());
+    assertTrue(
+        ReplayText.lines(tooCostly, "", ClientNames.SHOW).stream()
+            .anyMatch(one -> one.matches("cost above the burst, never passes +3")));
   }
 
   private static String denied(Row row) {
