@@ -47,6 +47,7 @@ public final class Replay {
   Demands demands = (atNanos, id, cost) -> {};
   Consumer<Step> steps = step -> {};
   int mostClients = MOST_CLIENTS; // fewer for tests
+  int processors = Runtime.getRuntime().availableProcessors(); // another number for tests
 
   private Replay(Limits limits, List<? extends LogSource> sources) {
     this.limits = limits;
