@@ -86,7 +86,7 @@ final class Engine {
   /** Throws for transactions that no act may have. */
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
-    for (Transaction transaction : transactions) {
+    for (Transaction transaction : Objects.requireNonNull(transactions, "transactions")) {
       if (Objects.requireNonNull(transaction, "transaction").effective().ofCaller()) {
         limits.get().catalogue().requireNoClash(transaction.name());
       }

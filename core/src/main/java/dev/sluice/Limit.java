@@ -439,7 +439,7 @@ public final class Limit implements DirectLimit {
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public Decision spend(CharSequence id, long cost) {
-    return decide(Act.SPEND, resolved(), id.toString(), cost);
+    return decide(Act.SPEND, resolved(), textOf(id), cost);
   }
 
   /**
@@ -479,7 +479,7 @@ public final class Limit implements DirectLimit {
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public Decision check(CharSequence id, long cost) {
-    return decide(Act.CHECK, resolved(), id.toString(), cost);
+    return decide(Act.CHECK, resolved(), textOf(id), cost);
   }
 
   /**
@@ -599,7 +599,7 @@ public final class Limit implements DirectLimit {
    * @throws InvalidIdException if the id does not match the name's format
    */
   public Transaction transaction(CharSequence id) {
-    return transaction(resolved(), id.toString());
+    return transaction(resolved(), textOf(id));
   }
 
   private static Transaction transaction(Resolved now, String id) {
@@ -620,6 +620,10 @@ public final class Limit implements DirectLimit {
     return plain
         ? decide(Act.SPEND, now, now.effective(), id, text, cost, ALLOWED, Decision::allowed)
         : decide(Act.SPEND, now, text(id, text), cost).allowed();
+  }
+
+  private static String textOf(CharSequence id) {
+    return Objects.requireNonNull(id, "id").toString();
   }
 
   private static String text(IdBytes id, @Nullable CharSequence text) {

@@ -274,7 +274,7 @@ public final class Limiter {
    * @return as above
    */
   public Decision spendUpTo(Transaction transaction, long most) {
-    return engine.decide(Act.SPEND, transaction.upTo(most));
+    return engine.decide(Act.SPEND, Objects.requireNonNull(transaction, "transaction").upTo(most));
   }
 
   /**

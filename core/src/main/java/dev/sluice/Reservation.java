@@ -418,7 +418,8 @@ public final class Reservation implements AutoCloseable {
      */
     public static Costs of(Map<String, Long> costs) {
       Map<String, Long> copy = new TreeMap<>();
-      costs.forEach((limit, cost) -> put(copy, limit, limit, cost));
+      Objects.requireNonNull(costs, "costs")
+          .forEach((limit, cost) -> put(copy, limit, limit, cost));
       return new Costs(copy, Map.of(), false);
     }
 

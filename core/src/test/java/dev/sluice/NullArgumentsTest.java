@@ -13,6 +13,7 @@ import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,15 +50,14 @@ class NullArgumentsTest {
         refuses("limit", () -> limiter.refund(none(), "k")),
         refuses("limit", () -> limiter.reserve(none(), "k")),
         refuses("limit", () -> limiter.async().spend(none(), "k")),
-        refuses("\"id\"", () -> limiter.spend("A", none())),
+        refuses("id", () -> limiter.spend("A", none())),
         refuses("id", () -> limiter.refund("A", none())),
         refuses("id", () -> limiter.reset("A", none())),
         refuses("id", () -> limiter.reserve("A", none())),
         refuses("id", () -> limiter.async().spend("A", none())),
         refuses("id", () -> limit.trySpend(NullArgumentsTest.<String>none())),
-        refuses("\"id\"", () -> limit.spend(none())),
-        refuses(
-            "\"transactions\"", () -> limiter.spend(NullArgumentsTest.<List<Transaction>>none())),
+        refuses("id", () -> limit.spend(none())),
+        refuses("transactions", () -> limiter.spend(NullArgumentsTest.<List<Transaction>>none())),
         refuses("transaction", () -> limiter.spend(NullArgumentsTest.<Transaction>none())),
         refuses("transaction", () -> limiter.spend(holed)),
         refuses("transaction", () -> limiter.async().spend(NullArgumentsTest.<Transaction>none())),
@@ -86,7 +86,7 @@ class NullArgumentsTest {
         refuses("transaction", () -> limiter.refund(NullArgumentsTest.<Transaction>none())),
         refuses("limit", () -> limiter.spendUpTo(none(), "k", 1)),
         refuses("transaction", () -> limiter.spendUpTo(none(), 1)),
-        refuses("\"id\"", () -> limit.spendUpTo(none(), 1)),
+        refuses("id", () -> limit.spendUpTo(none(), 1)),
         refuses("quota", () -> Limit.of(NullArgumentsTest.<Quota>none())),
         refuses("quota", () -> limiter.limit(NAME, NullArgumentsTest.<Quota>none())),
         refuses("name", () -> limiter.limit(none(), QUOTA)),
@@ -98,6 +98,8 @@ class NullArgumentsTest {
         refuses("limit", () -> Limits.builder(CATALOGUE).limit(none(), QUOTA)),
         refuses("catalogue", () -> Limits.builder(none())),
         refuses("limits", () -> new CurrentLimits(none())),
+        refuses("replacement", () -> new CurrentLimits(limits).replace(none())),
+        refuses("costs", () -> Reservation.Costs.of(NullArgumentsTest.<Map<String, Long>>none())),
         refuses("name", () -> LimitName.builder(1, none())),
         refuses("period", () -> Quota.per(5, none())),
         refuses("rule", () -> builder.onFailure(none())),

@@ -66,9 +66,12 @@ public final class Catalogue {
       Integer number = name.number();
       LimitName sameNumber = number == null ? null : byNumber.put(number, name);
       if (sameName != null) {
+        boolean isSame = Objects.equals(number, sameName.number());
         throw new IllegalArgumentException(
-            "found the name %s twice (%s and %s), expected each name once"
-                .formatted(name, numbered(sameName), numbered(name)));
+            "found the name %s twice%s, expected each name once"
+                .formatted(
+                    name,
+                    isSame ? "" : " (%s and %s)".formatted(numbered(sameName), numbered(name))));
       }
       if (sameNumber != null) {
         throw new IllegalArgumentException(
@@ -158,7 +161,11 @@ public final class Catalogue {
     if (found == null) {
       throw new UnknownLimitException(
           "no limit has the name %s%s"
-              .formatted(SafeText.quote(name), Suggestion.didYouMean(name, byName.keySet())));
+              .formatted(
+                  SafeText.quote(name),
+                  byName.isEmpty()
+                      ? ": these limits have no names; pass Limits to Limiter.of"
+                      : Suggestion.didYouMean(name, byName.keySet())));
     }
     return found;
   }

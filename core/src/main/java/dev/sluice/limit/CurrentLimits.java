@@ -85,7 +85,7 @@ public final class CurrentLimits {
    */
   public void replace(Limits replacement) {
     Limits before = limits;
-    if (replacement.equals(before)) {
+    if (Objects.requireNonNull(replacement, "replacement").equals(before)) {
       return;
     }
     synchronized (requirements) { // none may be declared between the check and the replacement

@@ -484,17 +484,33 @@ final class IdFormats {
 
     @Override
     public String join(List<String> texts, Strictness strictness) {
-      List<String> canonical = new ArrayList<>(parts.size());
-      for (int i = 0; i < Math.min(texts.size(), parts.size()); i++) {
-        String part = parts.get(i).canonical(texts.get(i), strictness);
-        canonical.add(i == parts.size() - 1 ? part : unambiguous(part, parts.get(i)));
-      }
       if (texts.size() != parts.size()) {
         throw new InvalidIdException(
             "invalid id, found %s of the %s parts of the form %s"
                 .formatted(texts.size(), parts.size(), name()));
       }
+      List<String> canonical = new ArrayList<>(parts.size());
+      for (int i = 0; i < parts.size(); i++) {
+        canonical.add(canonical(i, texts.get(i), strictness));
+      }
       return String.join(":", canonical);
+    }
+
+    private String canonical(int index, String text, Strictness strictness) {
+      IdFormat format = parts.get(index);
+      try {
+        String part = format.canonical(text, strictness);
+        return index == parts.size() - 1 ? part : unambiguous(part, format);
+      } catch (InvalidIdException e) {
+        boolean needsBrackets = isAddress(format) && index < parts.size() - 1;
+        throw new InvalidIdException(
+            "%s; it is part %s of the form %s%s"
+                .formatted(
+                    e.getMessage(),
+                    index + 1,
+                    name(),
+                    needsBrackets ? ", where an IPv6 address needs brackets" : ""));
+      }
     }
 
     @Override

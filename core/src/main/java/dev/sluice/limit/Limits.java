@@ -516,7 +516,10 @@ public final class Limits {
 
     private void requireFirst(LimitName name) {
       if (defaults.containsKey(name.name()) || unlimited.contains(name.name())) {
-        throw new IllegalArgumentException("found a second default for " + name);
+        throw new IllegalArgumentException(
+            "found a second default for "
+                + name
+                + ", expected one; several quotas are one list: limit(name, List.of(…))");
       }
     }
 

@@ -165,7 +165,7 @@ final class BucketTable {
   /** Returns the current time, see {@link TimeSource#read}. */
   long nanos() {
     if (closed) {
-      throw new StoreException("the memory store is closed");
+      throw new StoreException("the memory store is closed; close it only after the last request");
     }
     return TimeSource.read(time);
   }

@@ -34,7 +34,13 @@ class JoinedFormatTest {
     assertRefused(IP_AND_USER, "192.0.2.1", "1 of the 2 parts");
     assertRefused(IP_AND_USER, "192.0.2.1:", "the id is empty");
     assertRefused(IP_AND_USER, ":alice", "the id is empty");
-    assertRefused(IP_AND_USER, "2001:db8::1:alice", "not an IP address");
+    assertRefused(
+        IP_AND_USER,
+        "2001:db8::1:alice",
+        "invalid ipAddress, \"2001\" is not an IP address; it is part 1 of the form"
+            + " ipAddress:string, where an IPv6 address needs brackets");
+    assertRefused(
+        IP_AND_USER, "alice", "invalid id, found 1 of the 2 parts of the form ipAddress:string");
     assertRefused(IP_AND_USER, "[2001:db8::1:alice", "not an IP address");
     assertRefused(IP_AND_USER, "[192.0.2.1]x:alice", "not an IP address");
     assertThatThrownBy(() -> IP_AND_USER.canonical("[2602:80A::1]:alice", STRICT))

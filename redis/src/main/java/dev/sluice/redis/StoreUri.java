@@ -151,7 +151,10 @@ record StoreUri(
     }
     List<String> known = Kind.schemes();
     throw bad(
-        uri, "scheme \"" + scheme + "\"", "one of " + known + Suggestion.didYouMean(scheme, known));
+        uri,
+        "scheme \"" + scheme + "\"",
+        "one of %s, as in redis://localhost:6379%s"
+            .formatted(known, Suggestion.didYouMean(scheme, known)));
   }
 
   private static Host host(Kind kind, String text) {

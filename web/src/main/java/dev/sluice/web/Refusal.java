@@ -22,7 +22,7 @@ import java.util.regex.Pattern;
  */
 public record Refusal(int status, Map<String, String> headers, String body) {
 
-  private static final Pattern HEADER_NAME = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+");
+  static final Pattern HEADER_NAME = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+");
   private static final Pattern CONTROL = Pattern.compile("[\\p{Cntrl}&&[^\t]]");
 
   /** What a {@code Link} may have between its angle brackets. */

@@ -513,6 +513,7 @@ public final class Rule {
     @CanIgnoreReturnValue
     private Builder spend(
         String name, @Nullable LimitName declared, @Nullable QuotaSource quota, VaryBy... id) {
+      Objects.requireNonNull(name, "name");
       if (id.length == 0) {
         throw new IllegalArgumentException(
             "limit %s: name what the id is taken from, for example VaryBy.clientAddress()"
@@ -655,7 +656,8 @@ public final class Rule {
      */
     public Rule build() {
       if (spends.isEmpty()) {
-        throw new IllegalStateException("rule " + paths + ": the limit is missing");
+        throw new IllegalStateException(
+            "rule " + paths + ": the limit is missing; add it with limit(…)");
       }
       return new Rule(this);
     }

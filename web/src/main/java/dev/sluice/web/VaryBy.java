@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.web;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IpAddress;
 import java.util.List;
 import java.util.Map;
@@ -93,8 +94,14 @@ public final class VaryBy {
    *
    * @param name the header's name
    * @return its value
+   * @throws IllegalArgumentException for a name that no header can have
    */
   public static VaryBy header(String name) {
+    if (!Refusal.HEADER_NAME.matcher(Objects.requireNonNull(name, "name")).matches()) {
+      throw new IllegalArgumentException(
+          "header: found the name %s, expected one such as X-Api-Key"
+              .formatted(SafeText.quote(name)));
+    }
     return of(
         "the header " + name,
         (facts, variables) ->

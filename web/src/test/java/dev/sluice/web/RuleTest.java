@@ -67,7 +67,8 @@ class RuleTest {
   void rule_thatLacksSomething_isRefused() {
     assertThatThrownBy(() -> Rule.on())
         .hasMessage("the rule has no path; name at least one, such as /login");
-    assertThatThrownBy(() -> Rule.on("/a").build()).hasMessage("rule [/a]: the limit is missing");
+    assertThatThrownBy(() -> Rule.on("/a").build())
+        .hasMessage("rule [/a]: the limit is missing; add it with limit(…)");
     assertThatThrownBy(() -> Rule.on("/a").limit("PerKey"))
         .hasMessage(
             "limit PerKey: name what the id is taken from, for example VaryBy.clientAddress()");

@@ -94,7 +94,9 @@ final class FileContent {
 
   /** Returns the content of a file that could not be read, with the reason. */
   static FileContent failed(Path path, String fault) {
-    return new FileContent(path.toString(), new byte[0], fault);
+    boolean isRelative = fault.equals(NO_SUCH_FILE) && !path.isAbsolute();
+    String where = isRelative ? " in " + Path.of("").toAbsolutePath() : "";
+    return new FileContent(path.toString(), new byte[0], fault + where);
   }
 
   static String explain(Exception e) {

@@ -71,7 +71,7 @@ public final class LimitFiles {
    * @return a description with only this file; nothing is read yet
    */
   public static LimitFiles of(Path defaults) {
-    return builder().defaults(defaults).build();
+    return builder().defaults(Objects.requireNonNull(defaults, "defaults")).build();
   }
 
   /**
@@ -464,7 +464,8 @@ public final class LimitFiles {
       }
       if (copy != null && !attached.isEmpty()) {
         throw new IllegalStateException(
-            "attached files may be secret, so they cannot be combined with a copy; remove one of the two");
+            "attached files may be secret, so they cannot be combined with a copy; remove one of"
+                + " the two");
       }
       return new LimitFiles(this);
     }

@@ -31,6 +31,8 @@ class UnreadableFilesTest {
 
   @Test
   void lint_ofAMissingFile_saysSo() {
+    assertThat(lint(Path.of("none.yml")))
+        .containsExactly("1:1: there is no such file in " + Path.of("").toAbsolutePath());
     assertThat(lint(folder.resolve("none.yml"))).containsExactly("1:1: there is no such file");
   }
 
