@@ -248,14 +248,13 @@ public final class Transaction {
     if (kind != Kind.CHECK_AND_SPEND && kind != Kind.ALLOW_ONLY) {
       throw new InvalidRequestException(
           Field.KIND,
-          "the transaction on bucket %s is %s; spendUpTo() takes one that is checked and spent"
+          "the transaction on bucket %s is %s; spendUpTo() takes only a check-and-spend transaction"
               .formatted(SafeText.printable(bucketKey()), kind));
     }
     if (isSeveral()) {
       throw new InvalidRequestException(
           Field.KIND,
-          "%s has several quotas; as many tokens as fit can be spent of a limit with one quota"
-              .formatted(name()));
+          "%s has several quotas; spendUpTo() takes only a limit with one quota".formatted(name()));
     }
     Quota quota = quota();
     long possible = quota == null ? most : Math.min(most, quota.burst());
@@ -429,7 +428,7 @@ public final class Transaction {
    */
   public String bucketKey() {
     String key = effective.bucketKey(id);
-    return shadow ? "shadow-" + key : key; // no colon: a tag begins behind the first
+    return shadow ? "shadow-" + key : key; // a hyphen, since a tag begins after the first colon
   }
 
   @Override

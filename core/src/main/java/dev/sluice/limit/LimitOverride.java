@@ -115,8 +115,9 @@ public record LimitOverride(
   }
 
   /**
-   * Returns whether this override allows less than another one of the same id: {@linkplain
-   * Quota#isLowerThan a lower} quota with the same period, or a lower one than all the others.
+   * Returns whether this override allows less than another override of the same id: a quota is
+   * {@linkplain Quota#isLowerThan lower} than the other override's quota with the same period, or
+   * lower than all of its quotas.
    *
    * @param present the override to compare with
    * @return true if it is lower
