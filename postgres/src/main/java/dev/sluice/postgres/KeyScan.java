@@ -38,7 +38,7 @@ final class KeyScan {
                 "SELECT key FROM sluice_bucket WHERE key > ? ORDER BY key LIMIT ?")) {
       long startNanos = System.nanoTime();
       step.setQueryTimeout(STEP_SECONDS);
-      byte[] last = prefix; // no bucket has an empty key, so none is the prefix itself
+      byte[] last = prefix; // no bucket's key consists of the prefix alone
       while (last != null
           && found.size() < most
           && System.nanoTime() - startNanos < LONGEST_NANOS) {

@@ -203,7 +203,8 @@ final class ChargeScript {
     }
     long nanos = 0;
     for (byte digit : digits) {
-      nanos = nanos * 10 + (digit - '0'); // the script saw to it that this fits 64 bits, unsigned
+      // Cannot overflow: the script returns only numbers that fit unsigned 64 bits.
+      nanos = nanos * 10 + (digit - '0');
     }
     return nanos;
   }

@@ -130,6 +130,6 @@ public final class SystemTiming implements Timing {
   @Override
   public void close() {
     timer.shutdownNow();
-    users.shutdown(); // what was handed over still runs
+    users.shutdown(); // tasks that were submitted still run
   }
 }
