@@ -63,7 +63,8 @@ final class DatabaseOptions {
     String what =
         NO_SUCH_TABLE.equals(e.getSQLState())
             ? "make the table"
-            // Every row fits the table of this version, so this one is of an older version.
+            // Every row that this version writes fits its own table, so the table is of an older
+            // version.
             : CHECK_VIOLATION.equals(e.getSQLState()) ? "bring the table up to date" : null;
     return "database error: "
         + reason(e)

@@ -63,7 +63,7 @@ final class ServerSettings {
       }
       console.line(setting.text());
       if (!setting.warnings().isEmpty()) {
-        console.flush(); // the warnings on standard error come after it
+        console.flush(); // standard output must come before the warnings on standard error
         setting
             .warnings()
             .forEach(one -> console.err().println("warning: " + SafeText.printable(one)));
@@ -262,7 +262,8 @@ final class ServerSettings {
       try {
         return Quantities.brief(GoDuration.parse(field("period")));
       } catch (IllegalArgumentException e) {
-        return SafeText.printable(field("period")); // a newer server may have another form
+        // A newer server may write periods in another format.
+        return SafeText.printable(field("period"));
       }
     }
 

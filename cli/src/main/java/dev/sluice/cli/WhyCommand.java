@@ -190,7 +190,7 @@ final class WhyCommand implements Callable<Integer> {
       }
       if (limits.quotasFor(name, canonical).size() > 1) {
         throw new InputException(
-            "%s has several quotas for %s, expected a limit with one, whose bucket can be shown"
+            "%s has several quotas for %s, but only the bucket of a limit with one quota can be shown"
                 .formatted(limit, SafeText.printable(id)));
       }
       return quota;

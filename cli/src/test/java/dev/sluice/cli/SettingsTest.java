@@ -392,7 +392,7 @@ final class SettingsTest {
     assertThat(refusedPage("--tls-key", "x")).contains("--tls-key requires --tls-certificate FILE");
     assertThat(refusedPage("--http", "0.0.0.0:18503")).contains("0.0.0.0:18503 is not loopback");
     assertThat(refusedPage("--store", "redis://u:pw@h", "--store-password-file", "gone"))
-        .contains("--store: found a password in the address and one besides it")
+        .contains("--store: found a password in the address and another outside it")
         .doesNotContain("pw");
     assertThat(refusedPage("--store", "redis//h")).contains("--store: ");
   }

@@ -282,7 +282,7 @@ abstract class AdminResource implements HttpService {
       try {
         done = change.get();
       } catch (RefusedException e) {
-        throw e; // access control has noted it
+        throw e; // access control has recorded the refusal
       } catch (RuntimeException e) {
         // The audit log notes both mistakes in the request and failures.
         boolean refused = e instanceof IllegalArgumentException;
