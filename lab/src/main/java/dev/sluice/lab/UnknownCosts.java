@@ -177,7 +177,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
               || limiter.check("Tokens", "all", 0).remaining() >= (open.size() + 1) * LARGEST;
       if (mayPass) {
         Reservation reservation = limiter.reserve(reserved());
-        if (reservation.allowed()) { // as a process does that hands the receipt to another one
+        if (reservation.allowed()) { // as if this process handed the receipt to another process
           open.add(new Call(nowNanos + lasts, number, cost, reservation.receipt()));
           reservation.close();
         }

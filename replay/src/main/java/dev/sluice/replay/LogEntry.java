@@ -33,7 +33,7 @@ final class LogEntry {
     }
     System.arraycopy(line, start, bytes, 0, newLength);
     length = newLength;
-    if (from.length < format.columns()) { // a heading added columns
+    if (from.length < format.columns()) { // a heading in the log added columns
       from = new int[format.columns()];
       to = new int[format.columns()];
     }

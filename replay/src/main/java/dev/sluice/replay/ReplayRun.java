@@ -38,7 +38,8 @@ import org.jspecify.annotations.Nullable;
 final class ReplayRun {
 
   private static final int REMEMBERED = 1 << 17;
-  private static final int LONGEST_REMEMBERED = 1 << 10; // so that the table is bounded in bytes
+  // A bound per key, so that the table is bounded in bytes.
+  private static final int LONGEST_REMEMBERED = 1 << 10;
   private static final int SHOWN = 80;
   private static final int LINES_PER_REPORT = 1 << 14;
   private static final int FAILED_FROM = 400;
@@ -58,7 +59,7 @@ final class ReplayRun {
     private boolean isWatched;
     private boolean lacksCost;
     private Map<String, Long> demands = Map.of();
-    private boolean isElsewhere; // in another shard
+    private boolean isElsewhere; // whether another shard decides the request
 
     Known(int[] columns, LogRequest.Key key, String name, Charges base, @Nullable Charges other) {
       this.columns = columns;
@@ -225,7 +226,8 @@ final class ReplayRun {
     long at = entry.atNanos();
     read++;
     Outcome outcome = line.base.outcome();
-    boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty(); // a rule may be free
+    // A rule may charge nothing.
+    boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty();
     chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;
     if (line.isElsewhere) {
       return;
@@ -398,7 +400,7 @@ final class ReplayRun {
     }
     byte[] digits = text.getBytes(StandardCharsets.US_ASCII);
     long cost = TimeText.digits(digits, 0, digits.length);
-    return cost < 0 ? Long.MAX_VALUE : cost; // more than any burst
+    return cost < 0 ? Long.MAX_VALUE : cost; // a cost above any burst
   }
 
   /** The client's number; one that is denied gets a number even where the first table is full. */
