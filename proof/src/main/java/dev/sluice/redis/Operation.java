@@ -79,7 +79,8 @@ final class Operation {
   private boolean met;
   private boolean ended;
   private boolean disturbed;
-  private boolean forgivesApart; // as a spend up to a number does: another process may come between
+  // The store forgives in a separate call, so another process may come between.
+  private boolean forgivesApart;
 
   /**
    * Begins a call.
@@ -557,7 +558,8 @@ final class Operation {
       requireStatement(holds ? "was not told of a penalty" : null, part);
       return;
     }
-    long lookedNanos = nowNanos - (world.now() - start) - conditions.driftNanos(); // or later
+    // The earliest time at which the store looked.
+    long lookedNanos = nowNanos - (world.now() - start) - conditions.driftNanos();
     boolean held = isPenalized(transaction, lookedNanos) || isClockUnknown();
     requireStatement(held ? null : "was told of a penalty that is not in force", part);
     requireStatement(part.remaining() == 0 ? null : "has tokens left beside a penalty", part);
@@ -746,11 +748,11 @@ final class Operation {
       return since; // this process remembers no denials
     }
     if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
-      return since - Conditions.DENIALS_NANOS; // the process notices another process's refund later
+      // The process learns of other processes' refunds later.
+      return since - Conditions.DENIALS_NANOS;
     }
-    return conditions.callsOvertake() // and its own refund, until the answer arrives
-        ? since - start + ownLoweringSince(key)
-        : since;
+    // The process counts its own refund only when the answer arrives.
+    return conditions.callsOvertake() ? since - start + ownLoweringSince(key) : since;
   }
 
   /** Returns since when this process lowers the TAT; the start of the call if it does not. */
