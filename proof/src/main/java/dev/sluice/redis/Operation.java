@@ -64,14 +64,14 @@ final class Operation {
   private final long waitNanos;
   private final long start;
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
-  private final Map<String, Penalty> penalties = new HashMap<>(); // in force at the start
+  private final Map<String, Penalty> penalties = new HashMap<>(); // penalties in force at the start
   // by bucket key: since when another call in flight may lower the TAT
   private final Map<String, Long> loweredSince = new HashMap<>();
   private final Map<String, Long> aloneSince = new HashMap<>(); // start of a spend, by bucket key
   private final Set<String> untouched = new HashSet<>(); // bucket keys that only this call uses
   private final boolean overServers;
   private final boolean givesBack;
-  private final long begun; // number of give-backs of this process that had begun
+  private final long begun; // give-backs of this process that began before
   private final boolean besideOthers;
   private final boolean mustBeRefused;
   private final boolean startedAlone;

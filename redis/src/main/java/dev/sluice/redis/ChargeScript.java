@@ -187,7 +187,7 @@ final class ChargeScript {
           throw text[0] == '!'
               ? refused(reason, batch, server)
               : new StoreException(
-                  "%s refused a part of the batch, after it had charged another: %s; allow the user both SET and DEL"
+                  "%s refused a part of the batch after it had charged another part: %s; allow the user both SET and DEL"
                       .formatted(server, words(reason)));
         }
         tatNanos = parse(text);

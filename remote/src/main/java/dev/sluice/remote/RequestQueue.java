@@ -275,7 +275,7 @@ public final class RequestQueue {
       if (isFull || !mayLeave(next)) {
         break;
       }
-      requests.add(next); // before the removal, so that an exception does not lose it
+      requests.add(next); // added before the removal, so that no exception loses it
       if (!waiting.remove(next)) {
         requests.remove(requests.size() - 1);
         continue; // the request was just removed as overdue

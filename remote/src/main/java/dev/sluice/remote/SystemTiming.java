@@ -109,7 +109,7 @@ public final class SystemTiming implements Timing {
 
   @Override
   public <T> CompletableFuture<T> within(CompletableFuture<T> future, long nanos) {
-    return future.copy().orTimeout(nanos, TimeUnit.NANOSECONDS); // its timer ends with the future
+    return future.copy().orTimeout(nanos, TimeUnit.NANOSECONDS); // the timer ends with the copy
   }
 
   @Override

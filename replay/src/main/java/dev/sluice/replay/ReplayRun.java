@@ -306,7 +306,7 @@ final class ReplayRun {
   private Known known(LogEntry entry) {
     key.take(entry, columns);
     int slot = key.hash() & (REMEMBERED - 1);
-    for (int i = 0; i < 2; i++) { // two lines with the same slot do not displace each other
+    for (int i = 0; i < 2; i++) { // two slots, so that two frequent lines can both stay
       Known found = known[slot ^ i];
       if (found != null
           && found.hash == key.hash()

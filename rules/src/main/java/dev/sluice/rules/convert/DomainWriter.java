@@ -240,7 +240,8 @@ final class DomainWriter {
 
   private Level level(List<Branch> branches) {
     Level level = levels.get(branches);
-    // A call of computeIfAbsent would fail, since creating a level adds its lower levels to the map.
+    // A call of computeIfAbsent would fail, since creating a level adds its lower levels to the
+    // map.
     if (level == null) {
       level = new Level(branches);
       levels.put(branches, level);
