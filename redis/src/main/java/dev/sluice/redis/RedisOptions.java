@@ -328,7 +328,7 @@ final class RedisOptions {
     boolean distinct = names.stream().distinct().count() == names.size();
     if (uri.kind() != Kind.RING || names.size() != uri.hosts().size() || !distinct) {
       throw new IllegalArgumentException(
-          "found %s, expected a different name for each of the %s hosts of the redis-ring"
+          "found %s, expected a different name for each of the %s hosts, and only for a redis-ring"
               .formatted(names, uri.hosts().size()));
     }
   }
