@@ -135,7 +135,12 @@ final class EffectiveQuota {
     return whole == null ? this : whole;
   }
 
-  /** Returns the smallest burst, null if nothing is limited. */
+  /** Whether this is one of several quotas. */
+  boolean isPart() {
+    return whole != null;
+  }
+
+  /** Returns the quota with the smallest burst, null if nothing is limited. */
   @Nullable Quota leastBurst() {
     Quota least = quota;
     for (EffectiveQuota part : parts) {

@@ -45,8 +45,8 @@ final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  // Enough for one store call; more could overflow a store's bounded queue.
-  private static final int MOST_AT_ONCE = 64;
+  private static final int MOST_AT_ONCE = 64; // fills one call; a store's queue is bounded
+  private static final int MOST_TRIES = 8; // without others in between, two
   private static final String ASKS = "a request";
 
   private final CurrentLimits limits;
@@ -134,7 +134,7 @@ final class Engine {
 
   Decision onFailure(Act act, Transaction transaction, StoreException failure) {
     Plan plan = Plan.unpenalized(limits.get(), act, transaction);
-    return onFailure.decide(plan, failure).get(0);
+    return onFailure.now().decide(plan, failure).get(0);
   }
 
   @Nullable Buckets buckets(LimitName name) {
@@ -225,7 +225,7 @@ final class Engine {
 
   private Decision undecided(Transaction spend, StoreException failure) {
     Plan plan = plan(Act.SPEND, List.of(spend));
-    return plan.only(observed(plan, onFailure.decide(plan, failure), store.start()));
+    return plan.only(observed(plan, onFailure.now().decide(plan, failure), store.start()));
   }
 
   /** Makes every decision. */
@@ -239,12 +239,15 @@ final class Engine {
         call,
         plan,
         decisions -> verdict.apply(plan, observed(plan, decisions, start)),
-        e -> verdict.apply(plan, observed(plan, onFailure.decide(plan, e), start)),
+        e -> verdict.apply(plan, observed(plan, onFailure.now().decide(plan, e), start)),
         rest -> charged(call, rest, verdict, start));
   }
 
   private CompletionStage<Decision> charged(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict, long start) {
+    if (plan.isUpToOfSeveral()) {
+      return chargedUpTo(call, plan, verdict, start, MOST_TRIES);
+    }
     return store.charge(
         call,
         plan.act(),
@@ -254,9 +257,37 @@ final class Engine {
           List<Decision> decisions =
               failure == null
                   ? plan.decide(readings)
-                  : onFailure.decide(plan, storeException(failure));
+                  : onFailure.now().decide(plan, storeException(failure));
           return verdict.apply(plan, observed(plan, decisions, start));
         });
+  }
+
+  /** Spends what fits, in tries until one is allowed; the last is of one token. */
+  private CompletionStage<Decision> chargedUpTo(
+      BucketStore call,
+      Plan plan,
+      BiFunction<Plan, List<Decision>, Decision> verdict,
+      long start,
+      int tries) {
+    Plan tried = tries == 1 ? plan.upTo(1) : plan;
+    CompletionStage<CompletionStage<Decision>> charged =
+        store.charge(
+            call,
+            tried.act(),
+            tried.charges(),
+            tried.depths(),
+            (readings, failure) -> {
+              List<Decision> decisions =
+                  failure == null
+                      ? tried.decide(readings)
+                      : onFailure.decide(tried, storeException(failure));
+              Plan next = failure == null ? tried.withWhatFits(decisions) : null;
+              return next == null
+                  ? CompletableFuture.completedFuture(
+                      verdict.apply(tried, observed(tried, decisions, start)))
+                  : chargedUpTo(call, next, verdict, start, tries - 1);
+            });
+    return Stages.flat(charged);
   }
 
   /**
@@ -381,8 +412,9 @@ final class Engine {
 
   /** Returns a reservation made by the failure rules; its tokens go back to their own store. */
   private Reservation degraded(Plan plan, StoreException e, long start) {
-    return onFailure.reserve(
-        limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
+    return onFailure
+        .now()
+        .reserve(limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
 
   /** Spends, and waits for the tokens on the caller's thread. */
@@ -432,7 +464,7 @@ final class Engine {
         decisions ->
             new PendingAcquire(
                 verdict.apply(decisions), store.waitQueues(), List.of(), askedNanos, observer),
-        e -> onFailure.acquire(plan, e, verdict, observer),
+        e -> onFailure.now().acquire(plan, e, verdict, observer),
         rest ->
             store.charge(
                 call,
@@ -447,7 +479,9 @@ final class Engine {
                             rest.taken(rest.charges(), readings, Plan::limiting),
                             askedNanos,
                             observer)
-                        : onFailure.acquire(plan, storeException(failure), verdict, observer)));
+                        : onFailure
+                            .now()
+                            .acquire(plan, storeException(failure), verdict, observer)));
   }
 
   /** Reports to the observer a caller that would have waited and was denied. */

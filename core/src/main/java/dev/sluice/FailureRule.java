@@ -16,12 +16,14 @@ public final class FailureRule {
     FAIL,
     ALLOW,
     DENY,
-    LOCAL
+    LOCAL,
+    LOCAL_AUTO
   }
 
   private static final FailureRule FAIL = new FailureRule(Kind.FAIL, 1);
   private static final FailureRule ALLOW = new FailureRule(Kind.ALLOW, 1);
   private static final FailureRule DENY = new FailureRule(Kind.DENY, 1);
+  private static final FailureRule LOCAL_AUTO = new FailureRule(Kind.LOCAL_AUTO, 0);
 
   private final Kind kind;
   private final int processes;
@@ -68,10 +70,36 @@ public final class FailureRule {
    * @return the rule
    */
   public static FailureRule local(int processes) {
+    return new FailureRule(Kind.LOCAL, positive(processes));
+  }
+
+  /**
+   * Returns the rule {@link #local} for the number of processes that {@link
+   * Limiter.Builder#processes} supplies. While that number is unknown, the rule denies.
+   *
+   * @return the rule
+   */
+  public static FailureRule localAuto() {
+    return LOCAL_AUTO;
+  }
+
+  /**
+   * Returns the rule {@link #local} for the number of processes that {@link
+   * Limiter.Builder#processes} supplies.
+   *
+   * @param processesIfUnknown how many processes share the limits while that number is unknown, at
+   *     least 1
+   * @return the rule
+   */
+  public static FailureRule localAuto(int processesIfUnknown) {
+    return new FailureRule(Kind.LOCAL_AUTO, positive(processesIfUnknown));
+  }
+
+  private static int positive(int processes) {
     if (processes < 1) {
       throw new IllegalArgumentException("processes: found " + processes + ", expected at least 1");
     }
-    return new FailureRule(Kind.LOCAL, processes);
+    return processes;
   }
 
   Kind kind() {
@@ -82,6 +110,30 @@ public final class FailureRule {
     return processes;
   }
 
+  /**
+   * Returns whether this rule divides by the number of processes that {@link
+   * Limiter.Builder#processes} supplies.
+   *
+   * @return true for {@link #localAuto}
+   */
+  public boolean isAuto() {
+    return kind == Kind.LOCAL_AUTO;
+  }
+
+  /**
+   * Returns the rule that decides while a number of processes share the limits.
+   *
+   * @param processesSeen the number; 0 while it is unknown
+   * @return for {@link #localAuto} either {@link #local} or {@link #deny}; else this rule
+   */
+  public FailureRule during(int processesSeen) {
+    if (kind != Kind.LOCAL_AUTO) {
+      return this;
+    }
+    int divisor = processesSeen > 0 ? processesSeen : processes;
+    return divisor > 0 ? local(divisor) : DENY;
+  }
+
   @Override
   public String toString() {
     return switch (kind) {
@@ -89,6 +141,7 @@ public final class FailureRule {
       case ALLOW -> "allow";
       case DENY -> "deny";
       case LOCAL -> "local, a share of 1/" + processes;
+      case LOCAL_AUTO -> "local, a share for each process";
     };
   }
 }

@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,13 +37,41 @@ final class FailureRules {
   private final Map<String, FailureRule> byLimit;
   private final TimeSource time;
   private final TrackedStore memory;
+  private final IntSupplier processes;
+  private final int processesNow;
 
-  FailureRules(FailureRule otherwise, Map<String, FailureRule> byLimit, TimeSource time) {
-    this.time = time;
-    this.memory =
-        new TrackedStore(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY, time);
+  FailureRules(
+      FailureRule otherwise,
+      Map<String, FailureRule> byLimit,
+      TimeSource time,
+      IntSupplier processes) {
+    this(
+        otherwise,
+        Map.copyOf(byLimit),
+        time,
+        new TrackedStore(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY, time),
+        processes,
+        0);
+  }
+
+  private FailureRules(
+      FailureRule otherwise,
+      Map<String, FailureRule> byLimit,
+      TimeSource time,
+      TrackedStore memory,
+      IntSupplier processes,
+      int processesNow) {
     this.otherwise = otherwise;
-    this.byLimit = Map.copyOf(byLimit);
+    this.byLimit = byLimit;
+    this.time = time;
+    this.memory = memory;
+    this.processes = processes;
+    this.processesNow = processesNow;
+  }
+
+  /** Returns these rules for one call, throughout which the number of processes stays the same. */
+  FailureRules now() {
+    return new FailureRules(otherwise, byLimit, time, memory, processes, processes.getAsInt());
   }
 
   /** Whether the rule of every limit is to fail. */
@@ -51,11 +80,31 @@ final class FailureRules {
   }
 
   private FailureRule ruleOf(Transaction transaction) {
-    return byLimit.getOrDefault(transaction.name().name(), otherwise);
+    return byLimit.getOrDefault(transaction.name().name(), otherwise).during(processesNow);
   }
 
   /** Returns the decision of each transaction; throws the failure if a rule says so. */
   List<Decision> decide(Plan plan, StoreException failure) {
+    if (!plan.isUpToOfSeveral()) {
+      return decided(plan, failure);
+    }
+    long least = Long.MAX_VALUE;
+    for (Transaction transaction : plan.transactions()) {
+      Quota share = localShare(transaction);
+      least = share == null ? least : Math.min(least, share.burst());
+    }
+    Plan next = plan.upTo(Math.min(least, plan.transactions().get(0).cost()));
+    while (true) {
+      List<Decision> decisions = decided(next, failure);
+      Plan fewer = next.withWhatFits(decisions);
+      if (fewer == null) {
+        return decisions;
+      }
+      next = fewer;
+    }
+  }
+
+  private List<Decision> decided(Plan plan, StoreException failure) {
     long nowNanos = time.nanos();
     List<Charge> charges = charges(plan, failure, nowNanos);
     return decisions(plan, memory.readings(plan.act(), charges, depths(plan)), nowNanos);
@@ -146,7 +195,7 @@ final class FailureRules {
         case FAIL -> throw failure;
         case ALLOW -> {}
         case DENY -> passes &= transaction.kind() == Transaction.Kind.SPEND_ONLY;
-        case LOCAL -> {
+        case LOCAL, LOCAL_AUTO -> {
           Charge charge = charge(plan, transaction, quota);
           charges.add(penalized ? reading(charge) : charge);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.limit.LimitName;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -62,6 +63,15 @@ final class GuardedObserver implements LimiterObserver {
   public void settlementLost() {
     try {
       guarded.settlementLost();
+    } catch (Throwable e) {
+      tell(e);
+    }
+  }
+
+  @Override
+  public void settled(Settlement.Part part, long estimate, long cost) {
+    try {
+      guarded.settled(part, estimate, cost);
     } catch (Throwable e) {
       tell(e);
     }

@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
 /**
@@ -251,6 +252,10 @@ public final class Limiter {
 
   /**
    * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   *
+   * <p>Of a limit with several quotas, it takes the tokens that all of its buckets have. A store is
+   * then called twice if not all tokens fit, and up to eight times while other callers spend from
+   * these buckets; the last call asks for one token. All calls share one time-out.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -626,6 +631,7 @@ public final class Limiter {
     private LimiterObserver observer = Engine.NOBODY;
     private TimeSource time = TimeSource.system();
     private FailureRule onFailure = FailureRule.fail();
+    private IntSupplier processes = () -> 0;
     private MissingDefault onMissing = MissingDefault.REFUSE;
     private Parking parking = Parking.OF_THREADS;
     private final Map<String, FailureRule> onFailureByLimit = new HashMap<>();
@@ -713,6 +719,19 @@ public final class Limiter {
     }
 
     /**
+     * Sets the number of processes that share the limits, for {@link FailureRule#localAuto}.
+     *
+     * @param newProcesses returns the number, 0 while it is unknown; called for each decision that
+     *     a failure rule makes, so it must not block
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder processes(IntSupplier newProcesses) {
+      this.processes = Objects.requireNonNull(newProcesses, "processes");
+      return this;
+    }
+
+    /**
      * Sets what happens for an id that has neither a default nor an override, if its limit is not
      * declared unlimited; {@link MissingDefault#REFUSE} if not called. {@code WARN} and {@code
      * ALLOW} let requests pass because of a forgotten line.
@@ -733,7 +752,7 @@ public final class Limiter {
      * @return the limiter
      */
     public Limiter build() {
-      FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time);
+      FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time, processes);
       Engine engine = new Engine(limits, store, observer, rules, onMissing, time, parking);
       return new Limiter(limits, engine, time);
     }

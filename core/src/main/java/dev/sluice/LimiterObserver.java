@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.limit.LimitName;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +61,16 @@ public interface LimiterObserver {
    * answer was lost, so that the reserved tokens may stay charged in place of the true cost.
    */
   default void settlementLost() {}
+
+  /**
+   * Called for each limit whose reserved cost a settlement has replaced by the true one. Of a limit
+   * with several quotas, the part is that of the longest.
+   *
+   * @param part what the settlement has charged
+   * @param estimate the reserved tokens
+   * @param cost the true cost
+   */
+  default void settled(Settlement.Part part, long estimate, long cost) {}
 
   /**
    * Called when a caller begins to wait for tokens, once for each limit that it waits for. {@link

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.limit.LimitName;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,11 @@ final class ObserverList implements LimiterObserver {
   @Override
   public void settlementLost() {
     all.forEach(LimiterObserver::settlementLost);
+  }
+
+  @Override
+  public void settled(Settlement.Part part, long estimate, long cost) {
+    all.forEach(one -> one.settled(part, estimate, cost));
   }
 
   @Override

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -183,6 +184,38 @@ record Plan(
         isDone ? decide(found) : null);
   }
 
+  /** Whether this spends as many tokens as fit of a limit with several quotas. */
+  boolean isUpToOfSeveral() {
+    return transactions.size() > 1 && transactions.get(0).isUpTo();
+  }
+
+  /**
+   * Returns the next try of {@link #isUpToOfSeveral}. No operation of a store looks at several
+   * buckets for the number of tokens that fit all of them, so each try is a spend of a fixed number
+   * that is all or nothing. A denial says how many would have fit.
+   *
+   * @param decisions this plan's
+   * @return a plan for fewer tokens, at least one; null if the decisions are final
+   */
+  @Nullable Plan withWhatFits(List<Decision> decisions) {
+    long most = transactions.get(0).cost();
+    if (decisions.get(0).allowed() || most == 1) {
+      return null;
+    }
+    long fits =
+        decisions.get(0).quotas().stream().mapToLong(Decision::remaining).min().orElseThrow();
+    return upTo(Math.min(fits, most - 1));
+  }
+
+  /** Returns the same plan of {@link #isUpToOfSeveral} for another number of tokens, at least 1. */
+  Plan upTo(long most) {
+    List<Transaction> fewer =
+        transactions.stream().map(one -> one.upTo(Math.max(most, 1))).toList();
+    List<Charge> same =
+        fewer.stream().map(one -> Objects.requireNonNull(charge(act, one, maxWaitNanos))).toList();
+    return new Plan(act, asked, fewer, same, maxWaitNanos, penalties, debt);
+  }
+
   private static @Nullable Charge charge(Act act, Transaction transaction, long maxWaitNanos) {
     if (act == Act.RESET) {
       return new Charge(transaction.bucketKey(), Effect.RESET);
@@ -206,7 +239,7 @@ record Plan(
   }
 
   private static Effect effect(Act act, Transaction transaction, Quota quota, long maxWaitNanos) {
-    if (transaction.isUpTo()) {
+    if (transaction.isUpTo() && !transaction.effective().isPart()) {
       long most = Math.min(transaction.cost(), quota.burst());
       return new Effect(
           Effect.Op.SPEND_UP_TO,

@@ -542,10 +542,10 @@ public final class Reservation implements AutoCloseable {
           "bucket");
       List<Due> due = new ArrayList<>(helds.size());
       for (Held held : helds) {
-        long cost = cost(held, Collections.frequency(limits, limit(held)) > 1);
+        Long cost = cost(held, Collections.frequency(limits, limit(held)) > 1);
         Present now = held.isUncharged() ? null : present.apply(held.transaction());
         if (now != null) {
-          due.add(new Due(held, cost, now));
+          due.add(new Due(held, cost == null ? held.tokens() : cost, cost != null, now));
         }
       }
       return due;
@@ -613,7 +613,7 @@ public final class Reservation implements AutoCloseable {
       }
     }
 
-    private long cost(Held held, boolean hasSeveralBuckets) {
+    private @Nullable Long cost(Held held, boolean hasSeveralBuckets) {
       String limit = limit(held);
       Long cost = byBucket(held.transaction());
       Long byName = byLimit.get(limit);
@@ -635,7 +635,7 @@ public final class Reservation implements AutoCloseable {
             "cost of %s: found 0, expected 1 or more; allowZero allows 0, for a call that really cost nothing"
                 .formatted(limit));
       }
-      return cost == null ? held.tokens() : cost;
+      return cost;
     }
   }
 

@@ -85,8 +85,12 @@ final class Settling {
     @Nullable GiveBack leave(long tokens, Quota now);
   }
 
-  /** The true cost of what a transaction holds, and the current terms of its bucket. */
-  record Due(Held held, long cost, Present now) {
+  /**
+   * The cost of what a transaction holds, and the current terms of its bucket.
+   *
+   * @param isTrue whether the cost is the true one; otherwise it is the estimate, which is kept
+   */
+  record Due(Held held, long cost, boolean isTrue, Present now) {
 
     private boolean isHigher() {
       return cost > held.tokens;
@@ -221,7 +225,12 @@ final class Settling {
     }
     tried[at] = true;
     if (failure == null) {
-      parts[at] = due.get(at).part(charge, readings.get(0));
+      Due one = due.get(at);
+      Settlement.Part part = one.part(charge, readings.get(0));
+      parts[at] = part;
+      if (one.isTrue && one.held.transaction.furtherPeriod() == null) {
+        store.settled(part, one.held.tokens, one.cost);
+      }
     } else if (!isLook && lost == null) {
       lost = failure;
     }

@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.internal.async.Retries;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.internal.direct.Buckets;
@@ -322,6 +323,10 @@ final class TrackedStore {
 
   void settlementLost() {
     observer.settlementLost();
+  }
+
+  void settled(Settlement.Part part, long estimate, long cost) {
+    observer.settled(part, estimate, cost);
   }
 
   /** Records where on the time line tokens were taken, and closes the charges that took none. */

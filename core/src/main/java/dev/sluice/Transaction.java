@@ -251,12 +251,7 @@ public final class Transaction {
           "the transaction on bucket %s is %s; spendUpTo() takes only a check-and-spend transaction"
               .formatted(SafeText.printable(bucketKey()), kind));
     }
-    if (isSeveral()) {
-      throw new InvalidRequestException(
-          Field.KIND,
-          "%s has several quotas; spendUpTo() takes only a limit with one quota".formatted(name()));
-    }
-    Quota quota = quota();
+    Quota quota = effective.leastBurst();
     long possible = quota == null ? most : Math.min(most, quota.burst());
     return new Transaction(effective, id, kind, possible, shadow, true, null);
   }

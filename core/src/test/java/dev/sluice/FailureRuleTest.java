@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -68,6 +69,62 @@ final class FailureRuleTest {
     assertThat(FailureRule.allow()).hasToString("allow");
     assertThat(FailureRule.deny()).hasToString("deny");
     assertThat(FailureRule.local(4)).hasToString("local, a share of 1/4");
+    assertThat(FailureRule.localAuto().during(0)).hasToString("deny");
+    assertThat(FailureRule.localAuto(6).during(0)).hasToString("local, a share of 1/6");
+    assertThat(FailureRule.localAuto(6).during(2)).hasToString("local, a share of 1/2");
+    assertThat(FailureRule.local(4).during(2)).hasToString("local, a share of 1/4");
+  }
+
+  private int granted(Limiter by, String limit, String id) {
+    int granted = 0;
+    for (int i = 0; i < 20; i++) {
+      granted += by.spend(limit, id).allowed() ? 1 : 0;
+    }
+    return granted;
+  }
+
+  @Test
+  void localAuto_dividesByTheProcessesSupplied_andDeniesWhileTheyAreUnknown() {
+    AtomicInteger processes = new AtomicInteger();
+    Limiter auto =
+        Limiter.builder(new CurrentLimits(LIMITS), new Gone())
+            .onFailure(FailureRule.localAuto())
+            .onFailure("Dear", FailureRule.localAuto(5))
+            .processes(processes::get)
+            .build();
+    assertThat(granted(auto, "Free", "a")).isZero();
+    assertThat(auto.spend("Free", "a").decidedBy()).isEqualTo(DecidedBy.DENY);
+    assertThat(granted(auto, "Dear", "a")).isEqualTo(2);
+    processes.set(2);
+    assertThat(granted(auto, "Free", "b")).isEqualTo(5);
+    assertThat(auto.spend("Free", "b").decidedBy()).isEqualTo(DecidedBy.LOCAL);
+    assertThat(granted(auto, "Dear", "b")).isEqualTo(5);
+    processes.set(3);
+    assertThat(granted(auto, "Free", "c")).isEqualTo(3);
+  }
+
+  @Test
+  void localAuto_withoutASupplier_denies() {
+    Limiter auto =
+        Limiter.builder(new CurrentLimits(LIMITS), new Gone())
+            .onFailure(FailureRule.localAuto())
+            .build();
+    assertThat(granted(auto, "Free", "a")).isZero();
+  }
+
+  @Test
+  void localAuto_whoseProcessesChangeDuringTheCall_decidesByOneNumber() {
+    AtomicInteger calls = new AtomicInteger();
+    Limiter auto =
+        Limiter.builder(new CurrentLimits(LIMITS), new Gone())
+            .onFailure(FailureRule.localAuto())
+            .processes(() -> calls.getAndIncrement() % 3)
+            .build();
+    for (int i = 0; i < 30; i++) {
+      Decision both =
+          auto.spend(List.of(auto.transaction("Free", "i" + i), auto.transaction("Dear", "i" + i)));
+      assertThat(both.allowed()).as("call %s", i).isEqualTo(i % 3 > 0);
+    }
   }
 
   @Test

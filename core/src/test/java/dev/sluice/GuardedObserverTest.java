@@ -160,6 +160,7 @@ final class GuardedObserverTest {
             "stored 3",
             "settledEarly 4",
             "settlementLost",
+            "settled 7",
             "waits Calls",
             "waited 5",
             "quotaFailed java.lang.IllegalStateException: 6");

@@ -48,6 +48,8 @@ final class ObserverListTest {
             "b settledEarly 4",
             "a settlementLost",
             "b settlementLost",
+            "a settled 7",
+            "b settled 7",
             "a waits Calls",
             "b waits Calls",
             "a waited 5",

@@ -333,9 +333,101 @@ final class SeveralQuotasTest {
     assertThatThrownBy(() -> limiter.spend("Calls", "a", 4))
         .isInstanceOf(InvalidRequestException.class)
         .hasMessage("cost 4 exceeds the burst (3) of the quota with the period 1s of Calls");
-    assertThatThrownBy(() -> limiter.spendUpTo("Calls", "a", 4))
-        .isInstanceOf(InvalidRequestException.class)
-        .hasMessageContaining("Calls has several quotas");
+  }
+
+  @Test
+  void spendUpTo_takesWhatFitsEachQuota() {
+    assertThat(limiter.spendUpTo("Calls", "a", 2).taken()).isEqualTo(2);
+    Decision rest = limiter.spendUpTo("Calls", "a", Long.MAX_VALUE);
+    assertThat(rest.taken()).isEqualTo(1);
+    assertThat(rest.transaction().quota()).isEqualTo(A_SECOND);
+    assertThat(rest.quotas()).extracting(Decision::taken).containsExactly(1L, 1L);
+    assertThat(remaining()).containsExactly(7L, 0L);
+    Decision none = limiter.limit("Calls").spendUpTo("a", 3);
+    assertThat(none.denied()).isTrue();
+    assertThat(none.taken()).isZero();
+    assertThat(none.retryIn()).as("for one").isEqualTo(Duration.ofNanos(333_333_333));
+    for (long taken : List.of(3L, 3L, 1L)) {
+      nowNanos.addAndGet(SECOND);
+      assertThat(limiter.async().spendUpTo("Calls", "a", 3))
+          .isCompletedWithValueMatching(one -> one.taken() == taken);
+    }
+    assertThat(remaining()).containsExactly(0L, 2L);
+    assertThat(limiter.refund("Calls", "a", 2).allowed()).isTrue();
+    assertThat(limiter.spendUpTo("Calls", "a", 3).taken()).isEqualTo(2);
+  }
+
+  @Test
+  void spendUpTo_isTwoCalls_andObservedOnce() {
+    List<String> seen = new ArrayList<>();
+    LimiterObserver observer =
+        new LimiterObserver() {
+          @Override
+          public void decided(Act act, Decision decision, long elapsedNanos) {
+            seen.add(act + " " + decision.taken());
+          }
+        };
+    Limiter observed =
+        Limiter.builder(limits, store).time(nowNanos::get).observer(observer).build();
+    assertThat(observed.spendUpTo("Calls", "a", 3).taken()).isEqualTo(3);
+    assertThat(keys).as("all fit").hasSize(2);
+    assertThat(granted(1)).isZero();
+    nowNanos.addAndGet(SECOND / 2);
+    keys.clear();
+    assertThat(observed.spendUpTo("Calls", "a", 3).taken()).isEqualTo(1);
+    assertThat(keys).hasSize(4);
+    keys.clear();
+    assertThat(observed.spendUpTo("Calls", "a", 3).taken()).isZero();
+    assertThat(keys).hasSize(4);
+    assertThat(seen).containsExactly("SPEND 3", "SPEND 1", "SPEND 0");
+  }
+
+  /** Race: before each call of the store, another caller takes one token. */
+  @Test
+  void spendUpTo_whileOthersSpend_takesWhatIsLeft_inAFewCalls() {
+    limits.replace(
+        limits(Quota.per(1000, Duration.ofHours(1)), Quota.per(100, Duration.ofSeconds(1))));
+    Limiter other = limiter(memory);
+    List<Long> asked = new ArrayList<>();
+    BucketStore contended =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            asked.add(charges.get(1).incrementNanos() / (SECOND / 100));
+            assertThat(other.spend("Calls", "a").allowed()).isTrue();
+            return memory.charge(charges);
+          }
+        };
+    assertThat(limiter(contended).spendUpTo("Calls", "a", 100).taken()).isEqualTo(1);
+    assertThat(asked).containsExactly(100L, 99L, 98L, 97L, 96L, 95L, 94L, 1L);
+  }
+
+  @Test
+  void spendUpTo_withoutTheStore_takesWhatFitsTheShares() {
+    BucketStore away =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            throw new StoreException("away", new IllegalStateException());
+          }
+        };
+    Limiter local =
+        Limiter.builder(limits, away).time(nowNanos::get).onFailure(FailureRule.local(2)).build();
+    assertThat(local.spendUpTo("Calls", "a", 3).taken()).as("a half of 3 a second").isEqualTo(1);
+    nowNanos.addAndGet(2 * SECOND);
+    Decision second = local.spendUpTo("Calls", "a", 3);
+    assertThat(second.taken()).isEqualTo(1);
+    assertThat(second.degraded()).isTrue();
+    assertThat(local.spendUpTo("Calls", "a", 3).taken()).isZero();
+  }
+
+  @Test
+  void spendUpTo_underAPenalty_isDenied() {
+    Instant until = Instant.ofEpochSecond(0, nowNanos.get()).plusSeconds(9);
+    limits.replace(limits.get().withPenalties(List.of(new Penalty(CALLS, "a", until, 0, ""))));
+    assertThat(limiter.spendUpTo("Calls", "a", 3).retryIn()).isEqualTo(Duration.ofSeconds(9));
+    nowNanos.addAndGet(9 * SECOND);
+    assertThat(limiter.spendUpTo("Calls", "a", 9).taken()).isEqualTo(3);
   }
 
   @Test

@@ -4,6 +4,7 @@ package dev.sluice;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.LimiterObserver.Ending;
 import dev.sluice.LimiterObserver.Spent;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
@@ -41,7 +42,8 @@ final class ToldObserver {
   }
 
   /**
-   * All that an observer may be told; the last arguments are 1, 2, 3, 4, Calls, 5 and an exception.
+   * All that an observer may be told; the last arguments are 1, 2, 3, 4, 7, Calls, 5 and an
+   * exception.
    */
   static List<Consumer<LimiterObserver>> everything() {
     Decision decision =
@@ -53,9 +55,15 @@ final class ToldObserver {
         observer -> observer.stored(Act.SPEND, 7, null, 3),
         observer -> observer.settledEarly(4),
         LimiterObserver::settlementLost,
+        observer -> observer.settled(part(), 6, 7),
         observer -> observer.waits(CALLS),
         observer -> observer.waited(CALLS, Ending.PASSED, 5),
         observer -> observer.quotaFailed(CALLS, new IllegalStateException("6")));
+  }
+
+  private static Settlement.Part part() {
+    Transaction calls = Transaction.of(CALLS, Quota.per(9, Duration.ofSeconds(1)), "x");
+    return new Settlement.Part(calls, 7, 0, 0, 0, 2);
   }
 
   private static Spent nothing() {

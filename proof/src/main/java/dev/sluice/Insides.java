@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** A view into a limiter for the simulator, which requires that it is empty after a run. */
 public final class Insides {
@@ -69,6 +72,45 @@ public final class Insides {
    */
   public static int entryOf(String bucketKey) {
     return LastRefundTimes.entry(bucketKey);
+  }
+
+  /**
+   * A decision on one bucket.
+   *
+   * @param decision the decision
+   * @param transaction the transaction on that bucket, null if there was none
+   */
+  public record Part(Decision decision, @Nullable Transaction transaction) {}
+
+  /**
+   * Returns the transactions on single buckets that a transaction stands for.
+   *
+   * @param asked a transaction, whose limit may have several quotas
+   * @return one for each quota, the longest first; the transaction itself if there is only one
+   */
+  public static List<Transaction> parts(Transaction asked) {
+    return asked.isSeveral() ? asked.parts() : List.of(asked);
+  }
+
+  /**
+   * Returns the decisions on single buckets in a decision.
+   *
+   * @param decision a decision, perhaps on a batch
+   * @return those on its parts, and in place of a part with several quotas those on each
+   */
+  public static List<Part> parts(Decision decision) {
+    List<Part> parts = new ArrayList<>();
+    for (Decision part : decision.parts()) {
+      if (part.quotas().isEmpty()) {
+        parts.add(new Part(part, part.transaction()));
+      }
+      for (int i = 0; i < part.quotas().size(); i++) {
+        Decision one = part.quotas().get(i);
+        Transaction whole = one.transaction();
+        parts.add(new Part(one, whole == null ? null : whole.parts().get(i)));
+      }
+    }
+    return parts;
   }
 
   /** How the thread of a caller waits; see {@link Parking}. */

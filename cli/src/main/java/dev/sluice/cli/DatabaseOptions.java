@@ -10,6 +10,7 @@ import dev.sluice.server.service.ServerConfig;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Set;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +21,9 @@ final class DatabaseOptions {
 
   private static final String PASSWORD_FILE = "--db-password-file";
   private static final String NO_SUCH_TABLE = "42P01";
-  private static final String CHECK_VIOLATION = "23514";
+
+  /** A violated check, and a column that is missing. */
+  private static final Set<String> OF_OLDER_TABLES = Set.of("23514", "42703");
 
   @Option(
       names = "--db",
@@ -63,9 +66,10 @@ final class DatabaseOptions {
     String what =
         NO_SUCH_TABLE.equals(e.getSQLState())
             ? "make the table"
-            // Every row that this version writes fits its own table, so the table is of an older
-            // version.
-            : CHECK_VIOLATION.equals(e.getSQLState()) ? "bring the table up to date" : null;
+            // Every statement and row fits the table of this version, so this one is older.
+            : OF_OLDER_TABLES.contains(String.valueOf(e.getSQLState()))
+                ? "bring the table up to date"
+                : null;
     return "database error: "
         + reason(e)
         + (what == null ? "" : "; " + what + " with: sluice overrides migrate --db URL");

@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -237,7 +238,7 @@ final class LogOptions {
 
     private final String name;
     private final InputStream in;
-    private long read;
+    private final AtomicLong read = new AtomicLong();
 
     Source(String name, InputStream in) {
       this.name = name;
@@ -255,7 +256,7 @@ final class LogOptions {
         @Override
         public int read(byte[] target, int from, int length) throws IOException {
           int count = super.read(target, from, length);
-          read += Math.max(0, count);
+          read.addAndGet(Math.max(0, count));
           return count;
         }
       };
@@ -263,7 +264,7 @@ final class LogOptions {
 
     /** Returns the number of bytes read so far. */
     long read() {
-      return read;
+      return read.get();
     }
 
     /** Returns the size in bytes; 0 if it is not known. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
@@ -166,9 +167,14 @@ final class LogReplay {
     }
     String limit = watched.substring(0, equals);
     String id = watched.substring(equals + 1);
+    List<Quota> quotas = WhyCommand.quotas(limits, limit, id);
+    if (quotas.size() > 1) {
+      throw new InputException(
+          "--watch: %s has several quotas for %s, and the chart shows one bucket; sluice why shows the requests of all"
+              .formatted(limit, SafeText.printable(id)));
+    }
     LevelOverTime level =
-        new LevelOverTime(
-            "%s of %s".formatted(limit, names.of(id)), WhyCommand.quota(limits, limit, id));
+        new LevelOverTime("%s of %s".formatted(limit, names.of(id)), quotas.get(0));
     replay.watch(limit, id, level);
     return level;
   }

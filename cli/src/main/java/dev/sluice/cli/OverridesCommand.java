@@ -23,6 +23,7 @@ import dev.sluice.postgres.TableContent;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.OverridesCsv;
 import dev.sluice.yaml.OverridesCsv.Line;
+import dev.sluice.yaml.QuotaText;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
@@ -229,7 +230,7 @@ final class OverridesCommand implements Runnable {
       description = {
         "Writes the overrides of a file into the table: all or, if one is wrong, none. The file is a YAML file of overrides, or CSV with the columns that dump or dump --all prints.",
         "",
-        "New overrides are enabled. Existing ones get the new quota and end, and the new comment and author if there are any; disabled ones stay disabled, unless the CSV has the column enabled. Other rows do not change. If an override would become lower, nothing is written without --force, and the exit code is 1."
+        "New overrides are enabled. Existing ones get the new quotas and end, and the new comment and author if there are any; disabled ones stay disabled, unless the CSV has the column enabled. Other rows do not change. If an override would become lower, nothing is written without --force, and the exit code is 1."
       },
       footerHeading = "%nExample:%n",
       footer = {
@@ -257,7 +258,7 @@ final class OverridesCommand implements Runnable {
     @Option(
         names = "--force",
         description =
-            "Lower overrides too: to a lower rate, or to a smaller burst at the same rate.")
+            "Lower overrides too: to a lower rate, a smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     ImportOverrides(Console console) {
@@ -321,7 +322,7 @@ final class OverridesCommand implements Runnable {
       description = {
         "Writes one override into the table.",
         "",
-        "A new one is enabled. One that is there gets the new quota, end, comment and author, and"
+        "A new one is enabled. One that is there gets the new quotas, end, comment and author, and"
             + " stays disabled if it is."
       },
       footerHeading = "%nExample:%n",
@@ -358,7 +359,7 @@ final class OverridesCommand implements Runnable {
     @Option(
         names = "--force",
         description =
-            "Lower overrides too: to a lower rate, or to a smaller burst at the same rate.")
+            "Lower overrides too: to a lower rate, a smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     AddOverride(Console console) {
@@ -367,11 +368,11 @@ final class OverridesCommand implements Runnable {
 
     @Override
     public Integer call() {
+      List<Quota> quotas = quota.quotas();
       Catalogue catalogue = override.catalogue();
       String id = override.canonical(catalogue, strict ? Strictness.STRICT : Strictness.LENIENT);
       LimitOverride made =
-          new LimitOverride(
-              catalogue.get(override.limit()), id, quota.quota(), comment, author, end());
+          new LimitOverride(catalogue.get(override.limit()), id, quotas, comment, author, end());
       PutResult written = database.onTable(catalogue, table -> table.put(List.of(made), force));
       console
           .err()
@@ -421,7 +422,7 @@ final class OverridesCommand implements Runnable {
     @Option(
         names = "--force",
         description =
-            "Lower an override too: to a lower rate, or to a smaller burst at the same rate.")
+            "Lower an override too: to a lower rate, a smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     SetOverride(Console console) {
@@ -435,9 +436,7 @@ final class OverridesCommand implements Runnable {
 
     @Override
     void addTo(Map<String, Object> body) {
-      body.put("burst", quota.burst());
-      body.put("count", quota.count());
-      body.put("period", quota.period());
+      quota.addTo(body);
       if (until != null) {
         body.put("until", until);
       }
@@ -547,53 +546,84 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** The options for the quota of an override. */
+  /** The options for the quotas of an override: three for a single one, or one for each. */
   private static final class QuotaOptions {
 
-    @Option(
-        names = "--burst",
-        required = true,
-        paramLabel = "N",
-        description = "Tokens that the bucket holds.")
-    private long burst;
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec command = CommandSpec.create();
+
+    @Option(names = "--burst", paramLabel = "N", description = "Tokens that the bucket holds.")
+    private @Nullable Long burst;
 
     @Option(
         names = "--count",
-        required = true,
         paramLabel = "N",
         description = "Tokens that are added every period.")
-    private long count;
+    private @Nullable Long count;
 
     @Option(
         names = "--period",
-        required = true,
         paramLabel = "PERIOD",
         description = "The period, such as 1s, 180m, 1h30m, 7d or PT3H.")
-    private String period = "";
+    private @Nullable String period;
 
-    long burst() {
-      return burst;
-    }
+    @Option(
+        names = "--quota",
+        paramLabel = "QUOTA",
+        description =
+            "Instead of --burst, --count and --period, once for each of several quotas: '10 per 1s' or '10 per 1s, burst 20'.")
+    private List<String> quotas = List.of();
 
-    long count() {
-      return count;
-    }
-
-    /** Returns the period as the user typed it, since the server parses it. */
-    String period() {
-      return period;
+    /** Adds the fields of a request; the server parses the texts. */
+    void addTo(Map<String, Object> body) {
+      requireOneWay();
+      if (burst != null && count != null && period != null) {
+        body.put("burst", burst);
+        body.put("count", count);
+        body.put("period", period);
+      } else {
+        body.put("quotas", quotas);
+      }
     }
 
     /**
-     * Returns the quota.
+     * Returns the quotas.
      *
-     * @throws InputException if burst, count and period make no valid quota
+     * @throws InputException if they are missing or not valid
      */
-    Quota quota() {
+    List<Quota> quotas() {
+      requireOneWay();
       try {
-        return Quota.burst(burst).refill(count, GoDuration.parse(period));
+        return burst != null && count != null && period != null
+            ? List.of(Quota.burst(burst).refill(count, GoDuration.parse(period)))
+            : Quota.ofOneLimit(quotas.stream().map(QuotaText::parse).toList());
       } catch (IllegalArgumentException e) {
         throw new InputException(String.valueOf(e.getMessage()));
+      }
+    }
+
+    private void requireOneWay() {
+      List<String> missing = new ArrayList<>();
+      addIfMissing(burst, "--burst N", missing);
+      addIfMissing(count, "--count N", missing);
+      addIfMissing(period, "--period PERIOD", missing);
+      if (!quotas.isEmpty() && missing.size() < 3) {
+        throw new InputException(
+            "found --quota beside --burst, --count or --period, expected one or the other");
+      }
+      if (quotas.isEmpty() && !missing.isEmpty()) {
+        throw new InputException(
+            "%s needs %s%s"
+                .formatted(
+                    command.qualifiedName(),
+                    String.join(", ", missing),
+                    missing.size() < 3 ? "" : ", or --quota QUOTA"));
+      }
+    }
+
+    private static void addIfMissing(@Nullable Object value, String label, List<String> missing) {
+      if (value == null) {
+        missing.add(label);
       }
     }
   }

@@ -397,6 +397,7 @@ final class ServeCommand implements Callable<Integer> {
               "--store-password-file",
               "--sentinel-password-file",
               "--ready-without-store",
+              "--local-at-least",
               "--snapshot",
               "--snapshot-interval",
               "--token-key-file"));

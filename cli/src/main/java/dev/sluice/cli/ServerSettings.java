@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -184,6 +185,7 @@ final class ServerSettings {
     private static final JsonFactory JSON = new JsonFactory();
 
     private final Map<String, String> fields = new LinkedHashMap<>();
+    private final List<SettingText> quotas = new ArrayList<>(); // none for one quota
     private final List<String> warnings = new ArrayList<>();
 
     private SettingText() {}
@@ -207,6 +209,16 @@ final class ServerSettings {
           } else if (field.equals("warnings") && value == JsonToken.START_ARRAY) {
             while (parser.nextToken() != JsonToken.END_ARRAY) {
               read.warnings.add(parser.getText());
+            }
+          } else if (field.equals("quotas") && value == JsonToken.START_ARRAY) {
+            while (parser.nextToken() == JsonToken.START_OBJECT) {
+              SettingText quota = new SettingText();
+              while (parser.nextToken() == JsonToken.FIELD_NAME) {
+                String name = parser.currentName();
+                parser.nextToken();
+                quota.fields.put(name, parser.getText());
+              }
+              read.quotas.add(quota);
             }
           } else {
             parser.skipChildren();
@@ -235,7 +247,10 @@ final class ServerSettings {
           text.append(", owes ").append(field("owed"));
         }
       } else {
-        text.append("burst %s, then %s per %s".formatted(field("burst"), field("count"), period()));
+        text.append(
+            quotas.isEmpty()
+                ? quota()
+                : quotas.stream().map(SettingText::quota).collect(Collectors.joining(" and ")));
         if (fields.containsKey("until")) {
           text.append(", until ").append(field("until"));
         }
@@ -256,6 +271,10 @@ final class ServerSettings {
 
     private String field(String name) {
       return fields.getOrDefault(name, "?");
+    }
+
+    private String quota() {
+      return "burst %s, then %s per %s".formatted(field("burst"), field("count"), period());
     }
 
     private String period() {

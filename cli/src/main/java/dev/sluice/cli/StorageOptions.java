@@ -18,6 +18,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -28,7 +30,10 @@ final class StorageOptions {
   static final String USUAL_SNAPSHOT_INTERVAL = "1m";
 
   private static final String TOKEN_KEY = "--token-key-file";
-  private static final String LOCAL = "local:";
+  private static final String AT_LEAST = "--local-at-least";
+  private static final String AUTO = "local:auto";
+  private static final Pattern LOCAL =
+      Pattern.compile("local:(?:(auto)(?:,([1-9][0-9]{0,5}))?|([1-9][0-9]{0,5}))");
 
   @Option(
       names = "--store",
@@ -77,11 +82,18 @@ final class StorageOptions {
       paramLabel = "[LIMIT=]RULE",
       split = ",",
       description = {
-        "The outcome of a check or spend when the store can't decide: fail (an error, the default), allow, deny, or local:N (decided in memory, by a share of 1/N, for N"
-            + " processes).",
+        "The outcome of a check or spend when the store can't decide: fail (an error, the default), allow, deny, local:N (decided in memory, by a share of 1/N, for N"
+            + " processes), or local:auto[,N] (N is the number of servers seen in Redis; a server that"
+            + " has not seen them denies, or uses N).",
         "With LIMIT= for that limit only; may be repeated."
       })
   private List<String> onFailure = List.of();
+
+  @Option(
+      names = AT_LEAST,
+      paramLabel = "N",
+      description = "The smallest number of servers by which local:auto divides (1).")
+  private @Nullable String localAtLeast;
 
   /** Returns the address of the store, without secrets. */
   String shown() {
@@ -98,6 +110,7 @@ final class StorageOptions {
         tokenKey(),
         others == null ? FailureRule.fail() : others,
         byLimit,
+        localAtLeast(),
         readyWithoutStore);
   }
 
@@ -112,6 +125,7 @@ final class StorageOptions {
         List.<Supplier<?>>of(
             () -> Optional.ofNullable(snapshot()),
             this::rules,
+            this::localAtLeast,
             () -> passwords.requireUsable(store, environment)));
     return checks;
   }
@@ -152,7 +166,7 @@ final class StorageOptions {
 
   /** Returns the limits that options name, as required limits. */
   List<Requirement> requirements(MissingDefault onMissing) {
-    return onFailure.stream()
+    return onFailure().stream()
         .filter(option -> option.indexOf('=') > 0)
         .map(option -> option.substring(0, option.indexOf('=')))
         .distinct()
@@ -160,8 +174,37 @@ final class StorageOptions {
         .toList();
   }
 
+  private int localAtLeast() {
+    if (localAtLeast == null) {
+      return 1;
+    }
+    if (!localAtLeast.matches("[1-9][0-9]{0,5}")) {
+      throw new InputException(
+          "%s: found \"%s\", expected the number of servers, such as 2"
+              .formatted(AT_LEAST, localAtLeast));
+    }
+    if (rules().values().stream().noneMatch(FailureRule::isAuto)) {
+      throw new InputException(AT_LEAST + " requires --on-failure local:auto");
+    }
+    return Integer.parseInt(localAtLeast);
+  }
+
+  /** Returns the options, with the N of {@code local:auto,N}, which a comma has split off. */
+  private List<String> onFailure() {
+    List<String> whole = new ArrayList<>();
+    for (String option : onFailure) {
+      int last = whole.size() - 1;
+      if (last >= 0 && whole.get(last).endsWith(AUTO) && option.matches("[0-9]+")) {
+        whole.set(last, whole.get(last) + "," + option);
+      } else {
+        whole.add(option);
+      }
+    }
+    return whole;
+  }
+
   private List<Supplier<?>> eachRule() {
-    return onFailure.stream()
+    return onFailure().stream()
         .<Supplier<?>>map(option -> () -> rule(option, option.substring(option.indexOf('=') + 1)))
         .toList();
   }
@@ -173,7 +216,7 @@ final class StorageOptions {
    */
   private Map<String, FailureRule> rules() {
     Map<String, FailureRule> rules = new LinkedHashMap<>();
-    for (String option : onFailure) {
+    for (String option : onFailure()) {
       int equals = option.indexOf('=');
       String limit = equals < 0 ? "" : option.substring(0, equals);
       if (rules.put(limit, rule(option, option.substring(equals + 1))) != null) {
@@ -191,13 +234,19 @@ final class StorageOptions {
       case "allow" -> FailureRule.allow();
       case "deny" -> FailureRule.deny();
       default -> {
-        if (rule.matches(LOCAL + "[1-9][0-9]{0,5}")) {
-          yield FailureRule.local(Integer.parseInt(rule.substring(LOCAL.length())));
+        Matcher local = LOCAL.matcher(rule);
+        if (local.matches()) {
+          String number = local.group(2);
+          yield local.group(1) == null
+              ? FailureRule.local(Integer.parseInt(local.group(3)))
+              : number == null
+                  ? FailureRule.localAuto()
+                  : FailureRule.localAuto(Integer.parseInt(number));
         }
         throw new InputException(
-            "--on-failure: found \"%s\", expected fail, allow, deny, or local:N for N processes that"
+            "--on-failure: found \"%s\", expected fail, allow, deny, local:N for N processes that"
                     .formatted(option)
-                + " share the limits, such as local:4; for one limit, begin with its name,"
+                + " share the limits, such as local:4, or local:auto[,N]; for a single limit with its name before it,"
                 + " such as LoginsPerIPAddress=deny");
       }
     };

@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -90,6 +91,12 @@ abstract class ViewCommand implements Callable<Integer> {
       if (!Boolean.TRUE.equals(limit.get("limited"))) {
         return text(limit, "reason");
       }
+      List<Map<String, Object>> quotas = objects(limit, "quotas");
+      return (quotas.isEmpty() ? List.of(limit) : quotas)
+          .stream().map(LimitsView::one).collect(Collectors.joining(" and "));
+    }
+
+    private static String one(Map<String, Object> limit) {
       String period = Quantities.brief(GoDuration.parse(text(limit, "period")));
       String rate = text(limit, "count") + " per " + period;
       String burst = text(limit, "burst");
@@ -108,6 +115,7 @@ abstract class ViewCommand implements Callable<Integer> {
   static final class StatsView extends ViewCommand {
 
     @Mixin private JsonOption json = new JsonOption();
+    @Mixin private SinceOption since = new SinceOption();
 
     StatsView(Console console) {
       super(console);
@@ -117,13 +125,13 @@ abstract class ViewCommand implements Callable<Integer> {
     public Integer call() {
       ServerClient client = client();
       if (json.isForPeople(console)) {
-        Map<String, Object> stats = client.object(TOTALS);
+        Map<String, Object> stats = client.object(since.totals());
         state(stats).forEach(console::line);
         files(client.object(LIMITS)).forEach(console::line);
         console.line("");
-        table(decisions(stats, Integer.MAX_VALUE), 1).forEach(console::line);
+        table(decisions(stats, since.heading(), Integer.MAX_VALUE), 1).forEach(console::line);
       } else {
-        console.line(client.get(STATS));
+        console.line(client.get(since.isGiven() ? since.totals() : STATS));
       }
       return Exit.DONE;
     }
@@ -151,6 +159,8 @@ abstract class ViewCommand implements Callable<Integer> {
         defaultValue = "2s",
         description = "The time between two screens (${DEFAULT-VALUE}).")
     private String interval = "2s";
+
+    @Mixin private SinceOption since = new SinceOption();
 
     TopView(Console console) {
       super(console);
@@ -188,12 +198,12 @@ abstract class ViewCommand implements Callable<Integer> {
       return line.length() <= console.width() ? line : line.substring(0, console.width());
     }
 
-    private static List<String> screen(ServerClient client) {
-      Map<String, Object> stats = client.object(TOTALS);
+    private List<String> screen(ServerClient client) {
+      Map<String, Object> stats = client.object(since.totals());
       List<String> lines = new ArrayList<>(state(stats));
       lines.addAll(files(client.object(LIMITS)));
       lines.add("");
-      lines.addAll(table(decisions(stats, ROWS), 1));
+      lines.addAll(table(decisions(stats, since.heading(), ROWS), 1));
       lines.add("");
       lines.addAll(mostDenied(client.object(TOP_DENIED)));
       return lines;
@@ -279,8 +289,49 @@ abstract class ViewCommand implements Callable<Integer> {
     return lines;
   }
 
-  /** Returns a table of the limits that denied most, with the decisions of the last minute. */
-  private static List<List<String>> decisions(Map<String, Object> stats, int most) {
+  /** The time that the counts of decisions cover. */
+  private static final class SinceOption {
+
+    private static final Duration LEAST = Duration.ofMinutes(5);
+    private static final Duration MOST = Duration.ofHours(24);
+
+    @Option(
+        names = "--since",
+        paramLabel = "TIME",
+        description =
+            "Count the decisions of this time, 5m to 24h, and of up to five minutes more; without"
+                + " it, those of the last minute.")
+    private @Nullable String since;
+
+    boolean isGiven() {
+      return since != null;
+    }
+
+    /** Returns the path of the counts. */
+    String totals() {
+      Duration time = time();
+      return time == null ? TOTALS : TOTALS + "&since=" + Quantities.brief(time);
+    }
+
+    String heading() {
+      Duration time = time();
+      return time == null ? "LAST MINUTE" : "LAST " + Quantities.brief(time);
+    }
+
+    private @Nullable Duration time() {
+      if (since == null) {
+        return null;
+      }
+      Duration time = Quantities.positive("--since", since);
+      if (time.compareTo(LEAST) < 0 || time.compareTo(MOST) > 0) {
+        throw new InputException("--since: found %s, expected 5m to 24h".formatted(since));
+      }
+      return time;
+    }
+  }
+
+  /** Returns a table of the limits that denied most. */
+  private static List<List<String>> decisions(Map<String, Object> stats, String heading, int most) {
     record Minute(String limit, long allowed, long denied, long shadow) {
       private String share() {
         return allowed + denied == 0
@@ -303,7 +354,7 @@ abstract class ViewCommand implements Callable<Integer> {
             .reversed()
             .thenComparing(Minute::limit));
     List<List<String>> rows = new ArrayList<>();
-    rows.add(List.of("LAST MINUTE", "ALLOWED", "DENIED", "SHARE DENIED", "SHADOW DENIED"));
+    rows.add(List.of(heading, "ALLOWED", "DENIED", "SHARE DENIED", "SHADOW DENIED"));
     all.stream()
         .limit(most)
         .forEach(

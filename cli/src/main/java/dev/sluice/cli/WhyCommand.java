@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -132,7 +133,7 @@ final class WhyCommand implements Callable<Integer> {
     }
     long until = at == null ? Long.MAX_VALUE : log.nanos("--at", at);
     Limits limits = log.limits(files);
-    Quota quota = quota(limits, limit, id);
+    List<Quota> quotas = quotas(limits, limit, id);
     List<LogOptions.Source> sources = LogOptions.sources(logs, console);
     Replay replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));
     ReplayResult result = log.run(replay, format, sources, console);
@@ -144,10 +145,14 @@ final class WhyCommand implements Callable<Integer> {
     }
     console.line(
         "%s requests are charged to %s of %s (%s); %s of them are denied."
-            .formatted(charged, limit, SafeText.printable(id), said(quota), denied));
+            .formatted(charged, limit, SafeText.printable(id), said(quotas), denied));
+    if (quotas.size() > 1) {
+      console.line("The tokens are the fewest in any of the buckets of these quotas.");
+    }
     console.line("");
     ZoneId zone = result.log().zone();
-    (after == 0 ? latest : shown).forEach(step -> console.line(line(step, quota.burst(), zone)));
+    long burst = Quota.leastBurst(quotas);
+    (after == 0 ? latest : shown).forEach(step -> console.line(line(step, burst, zone)));
     return denied == 0 ? Exit.DONE : Exit.NO;
   }
 
@@ -173,27 +178,26 @@ final class WhyCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  private static String said(Quota quota) {
-    return "%s per %s, burst %s"
-        .formatted(quota.count(), Quantities.brief(quota.period()), quota.burst());
+  private static String said(List<Quota> quotas) {
+    return quotas.stream()
+        .map(
+            quota ->
+                "%s per %s, burst %s"
+                    .formatted(quota.count(), Quantities.brief(quota.period()), quota.burst()))
+        .collect(Collectors.joining(" and "));
   }
 
-  /** The quota of an id, which must be limited by one quota. */
-  static Quota quota(Limits limits, String limit, String id) {
+  /** The quotas of an id, at least one. */
+  static List<Quota> quotas(Limits limits, String limit, String id) {
     try {
       LimitName name = limits.configured(limit);
       String canonical = name.id().canonical(id, Strictness.LENIENT);
-      Quota quota = limits.quotaFor(name, canonical);
-      if (quota == null) {
+      List<Quota> quotas = limits.quotasFor(name, canonical);
+      if (quotas.isEmpty()) {
         throw new InputException(
             "%s does not limit %s, so it denies nothing".formatted(limit, SafeText.printable(id)));
       }
-      if (limits.quotasFor(name, canonical).size() > 1) {
-        throw new InputException(
-            "%s has several quotas for %s, but only the bucket of a limit with one quota can be shown"
-                .formatted(limit, SafeText.printable(id)));
-      }
-      return quota;
+      return quotas;
     } catch (InvalidRequestException e) {
       throw new InputException(String.valueOf(e.getMessage()));
     }

@@ -39,23 +39,20 @@ class DryRunOnRedisTest {
   private String dryRun(LocalRedis redis, String after) throws IOException {
     Path limits = Files.writeString(folder.resolve("limits.yml"), LIMITS);
     try (Service service =
-        Service.start(
-            new ServerConfig(
-                Doors.of(Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))),
-                Sources.of(new ServerConfig.Files(limits, null, null, null)),
-                Storage.in(StoreAccess.of(redis.uri() + "?prefix=shop:")),
-                Control.NONE,
-                Telemetry.NONE))) {
+            Service.start(
+                new ServerConfig(
+                    Doors.of(Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))),
+                    Sources.of(new ServerConfig.Files(limits, null, null, null)),
+                    Storage.in(StoreAccess.of(redis.uri() + "?prefix=shop:")),
+                    Control.NONE,
+                    Telemetry.NONE));
+        End end = new End(service)) {
       Files.writeString(limits, after);
       String url = "http://" + HostPort.format(service.addresses().get(0));
       // After a rollback, the server does not apply the files by itself.
       assertThat(Cli.run("reload", "--server", url).code()).isEqualTo(Exit.DONE);
       assertThat(Cli.run("rollback", "--server", url).code()).isEqualTo(Exit.DONE);
-      String said = Cli.run("reload", "--dry-run", "--server", url).err();
-      Thread.currentThread().interrupt(); // so that nobody waits for load balancers
-      return said;
-    } finally {
-      var unused = Thread.interrupted();
+      return Cli.run("reload", "--dry-run", "--server", url).err();
     }
   }
 

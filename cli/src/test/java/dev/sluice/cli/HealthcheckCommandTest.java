@@ -101,13 +101,14 @@ class HealthcheckCommandTest {
             false,
             false);
     try (Service service =
-        Service.start(
-            new ServerConfig(
-                doors,
-                Sources.SAMPLE,
-                Storage.in(StoreAccess.of("memory")),
-                Control.NONE,
-                Telemetry.NONE))) {
+            Service.start(
+                new ServerConfig(
+                    doors,
+                    Sources.SAMPLE,
+                    Storage.in(StoreAccess.of("memory")),
+                    Control.NONE,
+                    Telemetry.NONE));
+        End end = new End(service)) {
       String address = HostPort.format(service.addresses().get(0));
 
       for (String server : List.of(address, "https://" + address)) {

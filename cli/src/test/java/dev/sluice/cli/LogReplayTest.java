@@ -339,7 +339,7 @@ final class LogReplayTest {
   }
 
   @Test
-  void severalQuotas_areRefused_whereOneIsShownOrFitted() throws IOException {
+  void severalQuotas_areRefused_whereOneIsDrawnOrFitted() throws IOException {
     limits =
         write(
             "several.yml",
@@ -349,15 +349,44 @@ final class LogReplayTest {
             limits:
               LoginsPerClient: {quotas: [10 per 1h, 3 per 1m]}
             """);
-    Cli why = why("LoginsPerClient", "203.0.113.7", "--log", log);
-    assertThat(why.err()).contains("LoginsPerClient has several quotas for 203.0.113.7");
-    assertThat(why.code()).isEqualTo(Exit.BROKEN_INPUT);
+    String report = folder.resolve("report.html").toString();
+    String bucket = "LoginsPerClient=203.0.113.7";
+    Cli watch =
+        replay("--count", "LoginsPerClient={ip}", "--watch", bucket, "--report", report, log);
+    assertThat(watch.err())
+        .contains("--watch: LoginsPerClient has several quotas for 203.0.113.7", "sluice why");
+    assertThat(watch.code()).isEqualTo(Exit.BROKEN_INPUT);
     Cli fit = fit(log);
     assertThat(fit.err()).contains("--limit: LoginsPerClient has several quotas");
     assertThat(fit.code()).isEqualTo(Exit.BROKEN_INPUT);
     Cli simulate = Cli.run("simulate", "--limits", limits, "--limit", "LoginsPerClient");
     assertThat(simulate.err()).contains("--limit: LoginsPerClient has several quotas");
     assertThat(simulate.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
+  void why_ofSeveralQuotas_showsTheFewestTokens_andWhichQuotaDenied() throws IOException {
+    limits =
+        write(
+            "several.yml",
+            """
+            LoginsPerClient: {id: ipAddress, quotas: [4 per 1h, 3 per 1s]}
+            """);
+    Cli run = why("LoginsPerClient", "203.0.113.7", "--log", log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out())
+        .startsWith(
+            """
+            5 requests are charged to LoginsPerClient of 203.0.113.7 (4 per 1h, burst 4 and 3 per 1s, burst 3); 1 of them are denied.
+            The tokens are the fewest in any of the buckets of these quotas.
+            """)
+        .contains(
+            "2026-11-26T10:00:00  #############.......  3 -> 2  allowed",
+            "2026-11-26T10:00:03  ....................  1 -> 0  allowed",
+            "0 -> 0  denied by LoginsPerClient (4 per 1h), would pass after 14 min 56 s");
+    limits = write("fast.yml", "LoginsPerClient: {id: ipAddress, quotas: [9 per 1h, 1 per 5s]}\n");
+    assertThat(why("LoginsPerClient", "203.0.113.7", "--log", log).out())
+        .contains("0 -> 0  denied by LoginsPerClient (1 per 5s), would pass after 4 s");
   }
 
   @Test

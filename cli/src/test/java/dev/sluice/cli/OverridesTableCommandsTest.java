@@ -7,6 +7,7 @@ import dev.sluice.testkit.servers.LocalPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -79,6 +80,83 @@ final class OverridesTableCommandsTest {
     assertThat(importCsv(broken).err()).contains("line 2: found 2 columns, expected 6");
   }
 
+  private static final String LIMIT_OF_TWO =
+      "Calls: {id: string, quotas: [1000 per 1h, '10 per 1s, burst 20']}\n";
+
+  @Test
+  void severalQuotas_areAdded_dumped_andImportedAgain() throws Exception {
+    Path limits = Files.writeString(folder.resolve("limits.yml"), LIMIT_OF_TWO);
+    String[] add = {"overrides", "add", "Calls", "ann", "--limits", limits.toString(), "--db", db};
+    Cli added =
+        Cli.run(
+            Stream.concat(
+                    Stream.of(add), Stream.of("--quota", "5 per 1s, burst 9", "--quota=50 per 1h"))
+                .toArray(String[]::new));
+    assertThat(added).isEqualTo(new Cli(Exit.DONE, "", "added Calls:ann\n"));
+    String[] dump = {"overrides", "dump", "--limits", limits.toString(), "--db", db, "--all"};
+    String all =
+        """
+        name,id,count,burst,period,comment,author,until,enabled
+        Calls,ann,50,50,1h0m0s,,,,true
+        Calls,ann,5,9,1s,,,,true
+        """;
+    assertThat(Cli.run(dump)).isEqualTo(new Cli(Exit.DONE, all, ""));
+    assertThat(Cli.run(java.util.Arrays.copyOf(dump, dump.length - 1)).out())
+        .isEqualTo(HEADER + "Calls,ann,50,50,1h0m0s,\nCalls,ann,5,9,1s,\n");
+    String[] one = {"--burst", "50", "--count", "50", "--period", "1h"};
+    Cli fewer = Cli.run(Stream.concat(Stream.of(add), Stream.of(one)).toArray(String[]::new));
+    assertThat(fewer.code()).isEqualTo(Exit.NO);
+    assertThat(fewer.err()).contains("has several quotas", "--force");
+
+    Path csv = Files.writeString(folder.resolve("all.csv"), all);
+    Path yaml =
+        Files.writeString(
+            folder.resolve("overrides.yml"),
+            "- Calls: {quotas: [50 per 1h, '5 per 1s, burst 9'], ids: [ann]}\n");
+    for (String[] file :
+        new String[][] {{"--csv", csv.toString()}, {"--overrides", yaml.toString()}}) {
+      db = LocalPostgres.newDatabase();
+      assertThat(Cli.run("overrides", "migrate", "--db", db).code()).isEqualTo(Exit.DONE);
+      assertThat(
+              Cli.run(
+                  "overrides",
+                  "import",
+                  file[0],
+                  file[1],
+                  "--limits",
+                  limits.toString(),
+                  "--db",
+                  db))
+          .isEqualTo(new Cli(Exit.DONE, "", "1 added, 0 replaced\n"));
+      dump[5] = db;
+      assertThat(Cli.run(dump).out()).isEqualTo(all);
+    }
+  }
+
+  @Test
+  void add_withoutAQuota_orWithTwoForms_saysWhatIsMissing() {
+    String[] add = {"overrides", "add", "NewOrdersPerAccount", "17", "--db", db};
+    assertThat(Cli.run(add).err())
+        .contains("needs --burst N, --count N, --period PERIOD, or --quota QUOTA");
+    assertThat(add("NewOrdersPerAccount", "17", "--quota", "1 per 1s").err())
+        .contains("found --quota beside --burst");
+    String[] same = {
+      "overrides",
+      "add",
+      "NewOrdersPerAccount",
+      "17",
+      "--db",
+      db,
+      "--quota",
+      "1 per 1s",
+      "--quota",
+      "2 per 1s"
+    };
+    assertThat(Cli.run(same).err()).contains("two quotas with one period");
+    same[9] = "2 in 1m";
+    assertThat(Cli.run(same).err()).contains("found \"2 in 1m\", expected COUNT per PERIOD");
+  }
+
   private Cli dumpAll() {
     return Cli.run("overrides", "dump", "--all", "--db", db);
   }
@@ -102,11 +180,7 @@ final class OverridesTableCommandsTest {
   /** The checks of the table before limits without a number. */
   @Test
   void limitWithoutANumber_inATableOfAnOlderVersion_saysWhatToDo() throws Exception {
-    try (var connection =
-            DriverManager.getConnection("jdbc:" + db.replace("postgres@", ""), "postgres", "");
-        var statement = connection.createStatement()) {
-      statement.execute("ALTER TABLE rate_limit_overrides ADD CHECK (limit_number > 0)");
-    }
+    execute("ALTER TABLE rate_limit_overrides ADD CHECK (limit_number > 0)");
     Path limits =
         Files.writeString(
             folder.resolve("limits.yml"),
@@ -115,6 +189,9 @@ final class OverridesTableCommandsTest {
     assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
     assertThat(run.err())
         .startsWith("sluice: database error: ")
+        .endsWith("; bring the table up to date with: sluice overrides migrate --db URL\n");
+    execute("ALTER TABLE rate_limit_overrides DROP COLUMN further_quotas");
+    assertThat(add("CertificatesPerDomain", "example.com").err())
         .endsWith("; bring the table up to date with: sluice overrides migrate --db URL\n");
   }
 
@@ -263,12 +340,7 @@ final class OverridesTableCommandsTest {
   @Test
   void dump_ofABadRow_namesIt_andPrintsTheOthers() throws Exception {
     assertThat(add("NewOrdersPerAccount", "17").code()).isEqualTo(Exit.DONE);
-    try (var connection =
-            DriverManager.getConnection("jdbc:" + db.replace("postgres@", ""), "postgres", "");
-        var statement = connection.createStatement()) {
-      statement.execute(
-          "INSERT INTO rate_limit_overrides VALUES (3, '3:lol', 1, 1, 1, true, '', now())");
-    }
+    execute("INSERT INTO rate_limit_overrides VALUES (3, '3:lol', 1, 1, 1, true, '', now())");
     Cli run = dump();
     assertThat(run.code()).isEqualTo(Exit.NO);
     assertThat(run.out()).isEqualTo(HEADER + "NewOrdersPerAccount,17,600,300,3h0m0s,\n");
@@ -298,6 +370,14 @@ final class OverridesTableCommandsTest {
     Cli run = Cli.run("overrides", "migrate", "--db", "mysql://secret@h/d");
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(run.err()).contains("postgresql://").doesNotContain("secret");
+  }
+
+  private void execute(String sql) throws SQLException {
+    try (var connection =
+            DriverManager.getConnection("jdbc:" + db.replace("postgres@", ""), "postgres", "");
+        var statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
   }
 
   private Cli dump() {

@@ -55,9 +55,7 @@ class ReloadCommandTest {
 
   @AfterEach
   void stop() {
-    Thread.currentThread().interrupt(); // so that nobody waits for load balancers
-    service.close();
-    var unused = Thread.interrupted();
+    new End(service).close();
   }
 
   private Cli reload(String... options) {
@@ -129,7 +127,8 @@ class ReloadCommandTest {
                 .code())
         .isEqualTo(Exit.DONE);
     assertThat(reload("--dry-run").err())
-        .contains("of 2 ids denied last, 1 are denied now, and 1 would be");
+        .contains("of 2 ids denied last, 1 are denied now, and 1 would be; of ")
+        .contains(" ids charged most, ");
     Files.writeString(limits, SECOND);
     assertThat(reload("--dry-run").err())
         .contains("of 2 ids denied last, 1 are denied now, and 0 would be")
@@ -147,14 +146,12 @@ class ReloadCommandTest {
             FailureRule.deny(),
             Map.of(),
             true);
-    try (Service other = Service.start(config(limits, folder.resolve("other.jsonl"), away))) {
+    try (Service other = Service.start(config(limits, folder.resolve("other.jsonl"), away));
+        End end = new End(other)) {
       url = "http://" + HostPort.format(other.addresses().get(0));
       assertThat(Cli.run("spend", "CallsPerId", "ann", "--server", url).code()).isEqualTo(Exit.NO);
       assertThat(reload("--dry-run").err())
           .contains("which ids would be denied is not known: the store does not answer");
-      Thread.currentThread().interrupt(); // so that nobody waits for load balancers
-    } finally {
-      var unused = Thread.interrupted();
     }
   }
 
@@ -184,6 +181,7 @@ class ReloadCommandTest {
     assertThat(dry.err())
         .isEqualTo(
             "a reload would change nothing\nof 0 ids denied last, 0 are denied now, and 0 would be;"
+                + " of 0 ids charged most, 0 are denied now, and 0 would be;"
                 + " this store cannot list its buckets, so other ids were not looked at\n");
   }
 
@@ -297,7 +295,7 @@ class ReloadCommandTest {
     assertThat(why.out().lines())
         .containsExactly(
             "CallsPerId of ann: 20 of 20 tokens left, a request passes now",
-            "limited by the default: 20 per 1h, burst 20",
+            "limited by the default (" + limits + ":1): 20 per 1h, burst 20",
             "no denial is kept",
             "no rule matches: nothing is charged");
   }

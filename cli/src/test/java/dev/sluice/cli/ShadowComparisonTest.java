@@ -112,7 +112,8 @@ final class ShadowComparisonTest {
 
   @Test
   void logAndServer_withTheSameRequests_areEqual() throws Exception {
-    try (Service service = server()) {
+    try (Service service = server();
+        End end = new End(service)) {
       Cli same = replay(keys, "--compare", url(service));
       assertThat(same.err()).isEmpty();
       assertThat(same.out())
@@ -125,7 +126,8 @@ final class ShadowComparisonTest {
   @Test
   void difference_endsWithOne_unlessItIsTolerated() throws Exception {
     List<String> more = Stream.concat(keys.stream(), Stream.of("c")).toList();
-    try (Service service = server()) {
+    try (Service service = server();
+        End end = new End(service)) {
       Cli different = replay(more, "--compare", url(service), "--json");
       assertThat(different.out()).startsWith("{");
       assertThat(different.err())

@@ -100,8 +100,11 @@ class SharedTableTest {
   @Test
   void overrideAndPenalty_setOnOneServer_areInForceOnAnother_withinTheInterval() throws Exception {
     try (Service a = server(EVERY);
+        End ofA = new End(a);
         Service b = server(EVERY);
-        Service late = server(Duration.ofMinutes(10))) {
+        End ofB = new End(b);
+        Service late = server(Duration.ofMinutes(10));
+        End ofLate = new End(late)) {
       awaitReady(a);
       awaitReady(b);
       awaitReady(late);
@@ -141,7 +144,8 @@ class SharedTableTest {
   @Test
   void server_isReadyOnlyWhenPenaltiesWereRead_andCountsReadsThatFail() throws Exception {
     execute("ALTER TABLE rate_limit_penalties RENAME TO away");
-    try (Service service = server(Duration.ofMinutes(10))) {
+    try (Service service = server(Duration.ofMinutes(10));
+        End end = new End(service)) {
       await()
           .untilAsserted(
               () -> {
@@ -158,7 +162,8 @@ class SharedTableTest {
 
   @Test
   void readsOfTheOverridesThatFail_areCounted_andTheServerStaysReady() throws Exception {
-    try (Service service = server(EVERY)) {
+    try (Service service = server(EVERY);
+        End end = new End(service)) {
       awaitReady(service);
       assertThat(failures(service, "overrides_table")).isZero();
       assertThat(failures(service, "penalties_table")).isZero();

@@ -48,6 +48,7 @@ class ViewCommandTest {
         """
         LoginsPerIPAddress: {burst: 2, count: 2, period: 1h}
         ApiCallsPerKey: {burst: 300, count: 100, period: 7d}
+        SignUpsPerIPAddress: {quotas: [5 per 1h, "1 per 1s, burst 2"]}
         FailedLoginsPerIPAddress: {unlimited: true}
         """);
     return Service.start(
@@ -78,7 +79,8 @@ class ViewCommandTest {
 
   @Test
   void commands_showLimits_files_store_andTheLastMinute() throws IOException {
-    try (Service service = start(true, "memory")) {
+    try (Service service = start(true, "memory");
+        End end = new End(service)) {
       spendLogins(service, 5);
       var unused = Cli.run("spend", "ApiCallsPerKey", "k", "--server", url(service));
 
@@ -107,16 +109,40 @@ class ViewCommandTest {
           .startsWith("LIMIT ")
           .containsPattern("(?m)^LIMIT +QUOTA +ID +OVERRIDES$")
           .containsPattern("(?m)^ApiCallsPerKey +100 per 7d, burst 300 +string +0$")
-          .containsPattern("(?m)^LoginsPerIPAddress +2 per 1h {15}ipAddress +0$")
+          .containsPattern("(?m)^LoginsPerIPAddress +2 per 1h +ipAddress +0$")
+          .containsPattern(
+              "(?m)^SignUpsPerIPAddress +5 per 1h and 1 per 1s, burst 2 +ipAddress +0$")
           .containsPattern("(?m)^FailedLoginsPerIPAddress +unlimited +ipAddress +0$")
           .containsPattern("\nlimits [0-9a-f]{12}, in force since \\S+:\\d\\dZ, no mistakes\n$");
     }
   }
 
   @Test
+  void stats_ofALongerTime_areThoseOfTheHistory_andAnotherTimeIsRefused() throws IOException {
+    System.setProperty(TERMINAL, "true");
+    try (Service service = start(false, "memory")) {
+      spendLogins(service, 5);
+      await() // the server reads its counters once a second
+          .untilAsserted(
+              () -> {
+                Cli hour = Cli.run("stats", "--since", "90m", "--server", url(service));
+                assertThat(hour.out())
+                    .containsPattern("(?m)^LAST 1h30m +ALLOWED +DENIED")
+                    .containsPattern("(?m)^LoginsPerIPAddress +2 +3 +60\\.0 % +0$");
+              });
+      for (String time : new String[] {"1m", "25h", "0s", "soon"}) {
+        Cli wrong = Cli.run("stats", "--since", time, "--server", url(service));
+        assertThat(wrong.code()).as(wrong.err()).isEqualTo(Exit.BROKEN_INPUT);
+        assertThat(wrong.err()).contains("--since: ", time);
+      }
+    }
+  }
+
+  @Test
   void stats_ofAServerWithoutItsStore_sayWhichServerIsMarkedDown() throws IOException {
     System.setProperty(TERMINAL, "true");
-    try (Service service = start(false, "redis://127.0.0.1:1/0?timeout=100ms")) {
+    try (Service service = start(false, "redis://127.0.0.1:1/0?timeout=100ms");
+        End end = new End(service)) {
       spendLogins(service, 20);
 
       assertThat(shown(service, "stats"))
@@ -127,7 +153,8 @@ class ViewCommandTest {
   @Test
   void rollback_isShown() throws IOException {
     System.setProperty(TERMINAL, "true");
-    try (Service service = start(false, "memory")) {
+    try (Service service = start(false, "memory");
+        End end = new End(service)) {
       java.nio.file.Files.writeString(
           folder.resolve("limits.yml"), "ApiCallsPerKey: {burst: 1, count: 1, period: 1h}\n");
       service.reload();
@@ -143,7 +170,8 @@ class ViewCommandTest {
   @Test
   void newFilesWithMistakes_areShownWithTheirLines_andHowToGetTheIdsDeniedMost()
       throws IOException {
-    try (Service service = start(false, "memory")) {
+    try (Service service = start(false, "memory");
+        End end = new End(service)) {
       java.nio.file.Files.writeString(folder.resolve("limits.yml"), "LoginsPerIPAddress: ten\n");
       service.reload();
 
@@ -209,7 +237,7 @@ class ViewCommandTest {
     public void flush() {
       screens++;
       if (screens == 2) {
-        service.close();
+        new End(service).close();
       }
     }
   }

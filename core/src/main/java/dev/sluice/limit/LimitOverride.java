@@ -115,15 +115,18 @@ public record LimitOverride(
   }
 
   /**
-   * Returns whether this override allows less than another override of the same id: a quota is
-   * {@linkplain Quota#isLowerThan lower} than the other override's quota with the same period, or
-   * lower than all of its quotas.
+   * Returns what nobody may have meant if this override replaced another one of the same id:
+   * {@linkplain Quota#isLowerThan a lower} quota with the same period, a quota lower than all the
+   * others, or fewer quotas.
    *
-   * @param present the override to compare with
-   * @return true if it is lower
+   * @param present the override that would be replaced
+   * @return the change; null if it is neither lower nor has fewer quotas
    */
-  public boolean isLowerThan(LimitOverride present) {
-    return quotas.stream().anyMatch(quota -> isLower(quota, present.quotas));
+  public @Nullable Lowered lowers(LimitOverride present) {
+    return quotas.size() < present.quotas.size()
+            || quotas.stream().anyMatch(quota -> isLower(quota, present.quotas))
+        ? new Lowered(this, present)
+        : null;
   }
 
   private static boolean isLower(Quota quota, List<Quota> present) {
@@ -164,7 +167,7 @@ public record LimitOverride(
     @Override
     public String toString() {
       if (override.quotas().size() < present.quotas().size()) {
-        return "%s for %s has several quotas (%s), and the change has %s; change it in the file"
+        return "%s for %s has several quotas (%s), and the change has fewer: %s"
             .formatted(
                 override.name(), SafeText.quote(override.id()), words(present), words(override));
       }

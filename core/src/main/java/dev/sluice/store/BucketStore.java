@@ -4,6 +4,7 @@ package dev.sluice.store;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -182,6 +183,15 @@ public interface BucketStore extends AutoCloseable {
     return Optional.empty();
   }
 
+  /**
+   * Returns the list of processes that use this store.
+   *
+   * @return the list; empty if the store cannot keep one
+   */
+  default Optional<Presence> presence() {
+    return Optional.empty();
+  }
+
   /** Releases the store's resources. A second call does nothing. */
   @Override
   default void close() {}
@@ -215,6 +225,21 @@ public interface BucketStore extends AutoCloseable {
    */
   static BucketStore inMemory(TimeSource time, long maxBuckets) {
     return MemoryStore.builder().time(time).maxBuckets(maxBuckets).build();
+  }
+
+  /** The list, inside a store, of the processes that use it. Thread-safe. */
+  @FunctionalInterface
+  interface Presence {
+
+    /**
+     * Adds a process to the list, and returns the list. Blocks for a round trip.
+     *
+     * @param process the unique name of the process, without line breaks
+     * @param time how long the process stays on the list; zero removes it
+     * @return the names of all processes on the list, in no order
+     * @throws StoreException if no server of the store answers
+     */
+    List<String> announce(String process, Duration time);
   }
 
   /**

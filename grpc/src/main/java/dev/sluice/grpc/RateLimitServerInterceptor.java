@@ -15,6 +15,7 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import java.util.Locale;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  * 401. An exception of the handler counts as {@code UNKNOWN}, which is 500. If the client cancels a
  * call, the tokens stay spent.
  *
+ * <p>If a rule {@linkplain dev.sluice.web.Rule.Builder#estimate estimates} the cost, {@link #cost}
+ * sets the true one, which is charged when the call ends.
+ *
  * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store blocks. This is fine
  * on gRPC's default threads; with a {@code directExecutor}, use a store in memory.
  */
@@ -44,6 +48,8 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
 
   /** The decision that let the current call pass; absent if no rule matched it. */
   public static final Context.Key<Decision> DECISION = Context.key("dev.sluice.grpc.decision");
+
+  private static final Context.Key<LongConsumer> COST = Context.key("dev.sluice.grpc.cost");
 
   private static final String NOT_ASKED = "the rate limiter could not be asked";
 
@@ -64,6 +70,33 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     return new RateLimitServerInterceptor(limiter);
   }
 
+  /**
+   * Sets the true cost of the current call, for the rules that {@linkplain
+   * dev.sluice.web.Rule.Builder#estimate estimated} it; does nothing without such a rule. Call it
+   * in the call's {@link Context}: in a method of the handler, or in another thread through {@link
+   * Context#wrap(Runnable)}. The last call before the end of the gRPC call counts, or else the
+   * first one after it.
+   *
+   * @param tokens the tokens that the call cost
+   * @throws IllegalArgumentException below 1, which may come from a report that could not be read
+   */
+  public static void cost(long tokens) {
+    LongConsumer cost = COST.get();
+    if (cost != null) {
+      cost.accept(tokens);
+    }
+  }
+
+  /**
+   * Returns a context in which {@link #cost} reaches an admission, and those of interceptors
+   * before.
+   */
+  private static Context expectingCost(Context context, Admission admission) {
+    LongConsumer before = COST.get(context);
+    LongConsumer own = admission::cost;
+    return context.withValue(COST, before == null ? own : before.andThen(own));
+  }
+
   @Override
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata metadata, ServerCallHandler<Q, A> next) {
@@ -77,6 +110,9 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     Context context = Context.current();
     if (decision != null) {
       context = context.withValue(DECISION, decision);
+    }
+    if (admission.isEstimated()) {
+      context = expectingCost(context, admission);
     }
     ServerCall<Q, A> admitted = new Admitted<>(call, admission);
     if (!admission.isConditional()) {

@@ -78,6 +78,7 @@ final class Echo implements AutoCloseable {
   private void say(String words, StreamObserver<String> answer) {
     heard.incrementAndGet();
     decision.set(RateLimitServerInterceptor.DECISION.get());
+    setCost(words);
     for (Status.Code code : Status.Code.values()) {
       if (words.equals(code.name())) {
         answer.onError(code.toStatus().asRuntimeException());
@@ -91,11 +92,19 @@ final class Echo implements AutoCloseable {
     answer.onCompleted();
   }
 
+  /** The words "cost 7" set a cost of 7. */
+  private static void setCost(String words) {
+    if (words.startsWith("cost ")) {
+      RateLimitServerInterceptor.cost(Long.parseLong(words.substring("cost ".length())));
+    }
+  }
+
   private StreamObserver<String> chat(StreamObserver<String> answers) {
     heard.incrementAndGet();
     return new StreamObserver<>() {
       @Override
       public void onNext(String words) {
+        setCost(words);
         answers.onNext(words);
       }
 

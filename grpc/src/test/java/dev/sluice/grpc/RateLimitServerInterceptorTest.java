@@ -8,6 +8,7 @@ import com.google.rpc.RetryInfo;
 import dev.sluice.Decision;
 import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
+import dev.sluice.Reservation.Estimate;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -32,8 +33,11 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.MetadataUtils;
+import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
@@ -55,6 +59,7 @@ class RateLimitServerInterceptorTest {
   private final AtomicReference<Metadata> trailers = new AtomicReference<>();
   private Echo echo;
   private ManagedChannel channel;
+  private Limiter decider;
   private RequestLimiter limiter;
   private RefusalHook hook = (request, decision, prepared) -> prepared;
 
@@ -71,11 +76,9 @@ class RateLimitServerInterceptorTest {
         Limits.builder(Catalogue.of(LimitName.builder(1001, "CallsPerKey").build()))
             .limit("CallsPerKey", Quota.burst(2).refill(1, Duration.ofMillis(1_500)))
             .build();
-    RequestLimiter.Builder builder =
-        RequestLimiter.builder(
-            Limiter.builder(new CurrentLimits(limits), store)
-                .onFailure(FailureRule.fail())
-                .build());
+    decider =
+        Limiter.builder(new CurrentLimits(limits), store).onFailure(FailureRule.fail()).build();
+    RequestLimiter.Builder builder = RequestLimiter.builder(decider);
     for (Rule rule : rules) {
       builder.rule(rule);
     }
@@ -113,6 +116,69 @@ class RateLimitServerInterceptorTest {
     } catch (StatusRuntimeException e) {
       return e.getStatus().getCode();
     }
+  }
+
+  private static Rule estimated(long tokens) {
+    Estimate estimate = Estimate.mean(1, tokens); // its first answer is the upper bound
+    return perKey("/test.Echo/*").estimate(request -> estimate.of("all")).build();
+  }
+
+  private long left(String key) {
+    return decider.check("CallsPerKey", key, 0).remaining();
+  }
+
+  @Test
+  void trueCostOfACall_replacesItsEstimate() throws Exception {
+    start(estimated(2));
+
+    assertThat(say("hello", key("a"))).isEqualTo("hello");
+    assertThat(left("a")).as("no cost was set").isZero();
+    assertThat(say("cost 1", key("b"))).isEqualTo("cost 1");
+    assertThat(left("b")).isEqualTo(1);
+    assertThat(code(() -> say("cost 0", key("c")))).isEqualTo(Status.Code.UNKNOWN);
+    assertThat(left("c")).as("a cost of 0 is refused").isZero();
+  }
+
+  @Test
+  void lastCostOfAStream_isChargedAtItsEnd() throws Exception {
+    start(estimated(2));
+    BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+    StreamObserver<String> calls =
+        ClientCalls.asyncBidiStreamingCall(
+            ClientInterceptors.intercept(channel, key("a")).newCall(Echo.CHAT, CallOptions.DEFAULT),
+            new StreamObserver<>() {
+              @Override
+              public void onNext(String words) {
+                heard.add(words);
+              }
+
+              @Override
+              public void onError(Throwable failure) {
+                heard.add("failed");
+              }
+
+              @Override
+              public void onCompleted() {
+                heard.add("completed");
+              }
+            });
+    calls.onNext("cost 2");
+    calls.onNext("cost 1");
+    assertThat(heard.take()).isEqualTo("cost 2");
+    assertThat(heard.take()).isEqualTo("cost 1");
+    assertThat(left("a")).as("before the end").isZero();
+    calls.onCompleted();
+    assertThat(heard.take()).isEqualTo("completed");
+    assertThat(left("a")).isEqualTo(1);
+  }
+
+  @Test
+  void costWithoutAnEstimate_changesNothing() throws Exception {
+    start(perKey("/test.Echo/*").build());
+
+    assertThat(say("cost 2", key("a"))).isEqualTo("cost 2");
+
+    assertThat(left("a")).isEqualTo(1);
   }
 
   @Test

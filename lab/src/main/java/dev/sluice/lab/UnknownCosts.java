@@ -13,6 +13,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.PriorityQueue;
 import java.util.Random;
+import java.util.function.Function;
 
 /**
  * Simulated calls whose cost is known only at their end, such as those of a language model, and the
@@ -27,8 +29,12 @@ import java.util.Random;
  * in the median, 494 in the mean, and at most 4,096 (log-normal); a call generates 50 tokens a
  * second, and lasts at least 0.5 s. A denied call does not come again.
  *
- * <p>Calls are settled by their receipts, as a server of a fleet does. What is used is not counted
- * in the first quarter of a run, in which the full bucket empties. Immutable.
+ * <p>Calls are settled by their receipts, as a server of a fleet does. A process that settles its
+ * own reservations gives back less if they are much too large: it knows that what one gives back
+ * makes the tokens of the younger ones refill earlier, and a receipt does not.
+ *
+ * <p>What is used is not counted in the first quarter of a run, in which the full bucket empties.
+ * Immutable.
  *
  * @param quota the limit
  * @param demand how many times the limit the calls would use
@@ -108,8 +114,22 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
    */
   public record Result(Scheme scheme, double used, double owed, double unused) {}
 
+  /** How a call that has passed is settled. */
+  @FunctionalInterface
+  interface Settler {
+    Settlement settle(Costs costs);
+  }
+
+  /** Where calls are reserved and settled. */
+  enum Settling {
+    /** In one process. */
+    IN_PROCESS,
+    /** Each by its receipt. */
+    BY_RECEIPT
+  }
+
   /** A call that has passed. */
-  private record Call(long endNanos, long number, long cost, Receipt receipt) {}
+  private record Call(long endNanos, long number, long cost, Settler settler) {}
 
   /**
    * Simulates each scheme on the same calls.
@@ -119,13 +139,19 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   public List<Result> run() {
     List<Result> results = new ArrayList<>();
     for (Scheme scheme : Scheme.values()) {
-      results.add(new Run(scheme).result());
+      results.add(run(scheme, Settling.BY_RECEIPT, BucketStore::inMemory));
     }
     return results;
   }
 
+  /** Simulates one scheme on a store with the simulated clock. */
+  Result run(Scheme scheme, Settling settling, Function<TimeSource, BucketStore> stores) {
+    return new Run(scheme, settling, stores).result();
+  }
+
   private final class Run {
     private final Scheme scheme;
+    private final Settling settling;
     private final Random random = new Random(seed);
     private final Limiter limiter;
     private final Transaction bucket;
@@ -138,8 +164,9 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     private double unused;
     private long owed;
 
-    Run(Scheme scheme) {
+    Run(Scheme scheme, Settling settling, Function<TimeSource, BucketStore> stores) {
       this.scheme = scheme;
+      this.settling = settling;
       LimitName name = LimitName.builder(1, "Tokens").jitter(0).build();
       Limits limits =
           Limits.builder(Catalogue.of(name))
@@ -147,7 +174,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
               .debt("Tokens", Limits.DEEPEST_DEBT)
               .build();
       this.limiter =
-          Limiter.of(new CurrentLimits(limits), BucketStore.inMemory(() -> START_NANOS + nowNanos));
+          Limiter.of(new CurrentLimits(limits), stores.apply(() -> START_NANOS + nowNanos));
       this.bucket = limiter.transaction("Tokens", "all");
     }
 
@@ -177,11 +204,19 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
               || limiter.check("Tokens", "all", 0).remaining() >= (open.size() + 1) * LARGEST;
       if (mayPass) {
         Reservation reservation = limiter.reserve(reserved());
-        if (reservation.allowed()) { // as if this process handed the receipt to another process
-          open.add(new Call(nowNanos + lasts, number, cost, reservation.receipt()));
-          reservation.close();
+        if (reservation.allowed()) {
+          open.add(new Call(nowNanos + lasts, number, cost, settler(reservation)));
         }
       }
+    }
+
+    private Settler settler(Reservation reservation) {
+      if (settling == Settling.IN_PROCESS) {
+        return reservation::settle;
+      }
+      Receipt receipt = reservation.receipt();
+      reservation.close(); // as a process does that hands the receipt to another one
+      return costs -> limiter.settle(receipt, costs);
     }
 
     private Transaction reserved() {
@@ -201,8 +236,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
       while (!open.isEmpty() && open.peek().endNanos <= nanos) {
         Call call = open.remove();
         nowNanos = call.endNanos;
-        Settlement.Part part =
-            limiter.settle(call.receipt, Costs.of("Tokens", call.cost)).parts().get(0);
+        Settlement.Part part = call.settler.settle(Costs.of("Tokens", call.cost)).parts().get(0);
         owed = Math.max(owed, part.owed());
         if (nowNanos >= countedNanos) {
           used += call.cost;

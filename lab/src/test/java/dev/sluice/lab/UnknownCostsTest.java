@@ -5,16 +5,36 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Reservation;
+import dev.sluice.Reservation.Estimate;
+import dev.sluice.Reservation.Settlement;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.lab.UnknownCosts.Result;
 import dev.sluice.lab.UnknownCosts.Scheme;
+import dev.sluice.lab.UnknownCosts.Settling;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.RedisBinary;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Ways to charge calls whose cost is known afterwards, at 20,000 tokens a second. */
 class UnknownCostsTest {
@@ -51,6 +71,96 @@ class UnknownCostsTest {
     assertThat(results.get(3).used()).isCloseTo(quantile, A_FEW_PERCENT);
     assertThat(results.get(4).used()).isCloseTo(mean, A_FEW_PERCENT);
     assertThat(results.get(4).owed()).isBetween(0.001, owed);
+  }
+
+  /** What one call gives back makes the tokens of the younger ones refill earlier. */
+  @Tag("slow")
+  @Test
+  void settledInTheProcess_givesBackLessOfTheLargest_andAsMuchOfTheMean() {
+    UnknownCosts costs = at(10, 5);
+
+    assertThat(costs.run(Scheme.LARGEST, Settling.IN_PROCESS, BucketStore::inMemory).used())
+        .isCloseTo(0.24, A_FEW_PERCENT);
+    Result mean = costs.run(Scheme.MEAN, Settling.IN_PROCESS, BucketStore::inMemory);
+    assertThat(mean.used()).isGreaterThan(0.98);
+    assertThat(mean.owed()).isLessThan(0.05);
+  }
+
+  @Tag("slow")
+  @ParameterizedTest
+  @EnumSource(Settling.class)
+  void meanSettledOnRedis_usesAllOfTheLimit_andOwesLittle(Settling settling) {
+    UnknownCosts costs =
+        new UnknownCosts(
+            Quota.burst(200_000).refill(20_000, Duration.ofSeconds(1)),
+            5,
+            Duration.ofMinutes(2),
+            1);
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
+      List<RedisStore> opened = new ArrayList<>();
+      Result result =
+          costs.run(
+              Scheme.MEAN,
+              settling,
+              time -> {
+                opened.add(
+                    RedisStore.builder(redis.uri())
+                        .clock(time)
+                        .denials(Duration.ZERO)
+                        .skew(Duration.ZERO)
+                        .timeout(Duration.ofSeconds(10))
+                        .open());
+                return opened.get(0);
+              });
+      opened.forEach(RedisStore::close);
+
+      assertThat(result.used()).isGreaterThan(0.98);
+      assertThat(result.owed()).isLessThan(0.05);
+    }
+  }
+
+  /** Under other limiters, five parallel calls have used 663 of 100 tokens. */
+  @Tag("slow")
+  @Test
+  void fiveParallelCallsOnRedis_areChargedAtMostTheBurstAndItsDebt() {
+    ManualTime time = new ManualTime();
+    Limits limits =
+        Limits.builder(Catalogue.of(LimitName.builder(1, "Tokens").jitter(0).build()))
+            .limit("Tokens", Quota.per(100, Duration.ofMinutes(1)))
+            .debt("Tokens", 1)
+            .build();
+    List<Long> costs = List.of(133L, 133L, 133L, 132L, 132L);
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+        RedisStore store =
+            RedisStore.builder(redis.uri())
+                .clock(time)
+                .denials(Duration.ZERO)
+                .skew(Duration.ZERO)
+                .timeout(Duration.ofSeconds(10))
+                .open()) {
+      Limiter limiter = Limiter.builder(new CurrentLimits(limits), store).time(time).build();
+      Estimate tokens = Estimate.mean(1, 20); // its first answer is the upper bound
+      Transaction key = limiter.transaction("Tokens", "key");
+      List<Reservation> calls =
+          costs.parallelStream()
+              .map(cost -> limiter.reserve(key.withCost(tokens.of("model"))))
+              .toList();
+      assertThat(calls).allMatch(Reservation::allowed);
+
+      List<Settlement.Part> parts =
+          IntStream.range(0, costs.size())
+              .parallel()
+              .mapToObj(i -> calls.get(i).settle(Map.of("Tokens", costs.get(i))).parts().get(0))
+              .toList();
+
+      assertThat(parts.stream().mapToLong(Settlement.Part::charged).sum()).isEqualTo(200);
+      assertThat(parts.stream().mapToLong(Settlement.Part::cut).sum()).isEqualTo(463);
+      Decision next = limiter.spend("Tokens", "key");
+      assertThat(next.denied()).isTrue();
+      assertThat(next.retryIn()).as("101 tokens of 600 ms").isEqualTo(Duration.ofMillis(60_600));
+      time.advance(next.retryIn());
+      assertThat(limiter.spend("Tokens", "key").allowed()).isTrue();
+    }
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.mariadb;
 
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.remote.sql.SqlCall;
 import dev.sluice.store.BucketStore.Charge;
 import java.nio.ByteBuffer;
@@ -24,6 +25,7 @@ final class MariaDbCall extends SqlCall {
   private static final String CUT = "70100";
 
   private final String sql;
+  private final boolean changes; // else it only reads
   private final @Nullable Long nowNanos;
 
   /**
@@ -40,12 +42,15 @@ final class MariaDbCall extends SqlCall {
       @Nullable Long nowNanos) {
     super(link, keys, batches);
     this.nowNanos = nowNanos;
+    this.changes =
+        nowNanos != null
+            || batches.stream().flatMap(List::stream).anyMatch(charge -> charge.op() != Op.CHECK);
     this.sql =
-        nowNanos == null
-            ? "SET STATEMENT max_statement_time="
-                + waitMillis / MILLIS
-                + " FOR CALL sluice_charge_v1(?, ?)"
-            : "CALL sluice_decide_v1(?, ?, ?)";
+        nowNanos != null
+            ? "CALL sluice_decide_v1(?, ?, ?)"
+            : "SET STATEMENT max_statement_time=%s FOR CALL %s"
+                .formatted(
+                    waitMillis / MILLIS, changes ? "sluice_charge_v1(?, ?)" : "sluice_read_v1(?)");
   }
 
   /** The call was cut before it was committed, so it has changed nothing. */
@@ -67,13 +72,15 @@ final class MariaDbCall extends SqlCall {
 
   @Override
   protected long[] run(Connection connection, PreparedStatement statement) throws SQLException {
-    byte[][] ordered = inOrder();
+    byte[][] ordered = changes ? inOrder() : keys.toArray(new byte[0][]);
     int next = 1;
     if (nowNanos != null) {
       statement.setLong(next++, flipped(nowNanos));
     }
     statement.setBytes(next++, buckets(ordered));
-    statement.setBytes(next, charges(ordered));
+    if (changes) {
+      statement.setBytes(next, charges(ordered));
+    }
     try (ResultSet rows = statement.executeQuery()) {
       byte[] answer = rows.next() ? rows.getBytes(1) : null;
       if (answer == null) {
@@ -83,7 +90,7 @@ final class MariaDbCall extends SqlCall {
       ByteBuffer.wrap(answer).asLongBuffer().get(nanos);
       return nanos;
     } catch (SQLException e) {
-      throw CUT.equals(e.getSQLState()) && !mayBeCommitted(connection)
+      throw CUT.equals(e.getSQLState()) && !(mayBeCommitted(connection) && changes)
           ? new NotCommittedException(e)
           : e;
     }

@@ -25,15 +25,14 @@ import org.jspecify.annotations.Nullable;
 /** The procedures of {@code buckets.sql}, and what they need of a database. Thread-safe. */
 final class MariaDbDialect implements SqlDialect {
 
-  // A lock wait takes at most 1/3 of the time-out, since a call may wait twice.
-  private static final int WAITS = 3;
-  private static final int PROCEDURES = 2; // procedures that every caller needs
+  private static final int WAITS = 3; // for locks within a time-out: shared, then alone
+  private static final int PROCEDURES = 3; // that every caller needs
   private static final String CLEAN = "CALL sluice_clean_v1(?, ?)";
   private static final String LOOK =
       """
       SELECT DATABASE() IS NULL, @@global.read_only <> 0, CURRENT_USER(), (
         SELECT COUNT(*) FROM information_schema.routines
-        WHERE routine_schema = DATABASE() AND routine_name IN ('%s', 'sluice_clean_v1'))
+        WHERE routine_schema = DATABASE() AND routine_name IN ('%s', 'sluice_read_v1', 'sluice_clean_v1'))
       """;
 
   private final @Nullable ClientClock clock;
@@ -56,9 +55,10 @@ final class MariaDbDialect implements SqlDialect {
   static List<String> statements(@Nullable String user) {
     List<String> all = new ArrayList<>(List.of(source().strip().split("\n----\n", -1)));
     if (user != null) {
-      for (String procedure : List.of("sluice_charge_v1", "sluice_clean_v1")) {
+      for (String procedure : List.of("sluice_charge_v1", "sluice_read_v1", "sluice_clean_v1")) {
         all.add("GRANT EXECUTE ON PROCEDURE " + procedure + " TO " + quoted(user));
       }
+      all.add("GRANT SELECT (bucket) ON TABLE sluice_bucket TO " + quoted(user));
     }
     return all;
   }

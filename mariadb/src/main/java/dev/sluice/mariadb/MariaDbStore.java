@@ -2,10 +2,12 @@
 package dev.sluice.mariadb;
 
 import dev.sluice.remote.RemoteStore;
+import dev.sluice.remote.sql.KeyScan;
 import dev.sluice.store.BucketStore;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 import javax.sql.DataSource;
@@ -39,9 +41,11 @@ import org.jspecify.annotations.Nullable;
 public final class MariaDbStore implements BucketStore {
 
   private final RemoteStore remote;
+  private final KeyScan scan;
 
-  MariaDbStore(RemoteStore remote) {
+  MariaDbStore(RemoteStore remote, KeyScan scan) {
     this.remote = remote;
+    this.scan = scan;
   }
 
   /**
@@ -121,6 +125,12 @@ public final class MariaDbStore implements BucketStore {
   @Override
   public void ping() {
     remote.ping();
+  }
+
+  /** Reads the keys in their order, on a connection of its own. */
+  @Override
+  public Optional<List<String>> someKeys(int most) {
+    return Optional.of(scan.keys(most));
   }
 
   /**

@@ -2,6 +2,7 @@
 package dev.sluice.mariadb;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.remote.sql.KeyScan;
 import dev.sluice.remote.sql.SqlOptions;
 import dev.sluice.remote.sql.SqlUrl;
 import dev.sluice.store.BucketStore;
@@ -189,6 +190,8 @@ public final class MariaDbStoreBuilder {
    *     version that the user may call
    */
   public MariaDbStore open() {
-    return new MariaDbStore(options.open(source, "mariadb", "", MariaDbDialect::new));
+    return new MariaDbStore(
+        options.open(source, "mariadb", "", MariaDbDialect::new),
+        new KeyScan(options.name(), source, "bucket", options.key("")));
   }
 }

@@ -170,6 +170,36 @@ CREATE OR REPLACE PROCEDURE sluice_charge_v1(IN buckets LONGBLOB, IN charges LON
 MODIFIES SQL DATA SQL SECURITY DEFINER
 CALL sluice_decide_v1(NULL, buckets, charges)
 ----
+-- What checks need: the current time, and the TAT of each bucket in the order of buckets. Locks nothing.
+CREATE OR REPLACE PROCEDURE sluice_read_v1(IN buckets LONGBLOB)
+READS SQL DATA SQL SECURITY DEFINER
+BEGIN
+  DECLARE no_tat BIGINT DEFAULT -9223372036854775808;
+  DECLARE at INT DEFAULT 1;
+  DECLARE size INT;
+  DECLARE bucket_key VARBINARY(3072);
+  DECLARE tat BIGINT;
+  DECLARE tats LONGBLOB DEFAULT '';
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
+    ROLLBACK;
+    RESIGNAL;
+  END;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND SET tat = no_tat;
+  SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; -- all buckets as they were at one time
+  START TRANSACTION READ ONLY;
+  WHILE at <= LENGTH(buckets) DO
+    SET size = CONV(HEX(SUBSTR(buckets, at, 2)), 16, 10);
+    SET bucket_key = SUBSTR(buckets, at + 2, size);
+    SELECT b.tat INTO tat FROM sluice_bucket b WHERE b.bucket = bucket_key;
+    SET tats = CONCAT(tats, UNHEX(LPAD(HEX(tat), 16, '0')));
+    SET at = at + 2 + size;
+  END WHILE;
+  COMMIT;
+  SELECT CONCAT(
+    UNHEX(LPAD(HEX(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) * 1000 + no_tat), 16, '0')),
+    tats);
+END
+----
 -- Deletes full buckets among the next keys. It waits for no lock: locked rows stay for the next round.
 --
 -- The only row has the last of these keys; null at the end of the table; after, while another call

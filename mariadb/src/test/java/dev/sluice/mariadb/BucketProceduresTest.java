@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.mariadb;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
-import dev.sluice.gcra.Effect;
-import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.testkit.SqlLawContract;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -14,24 +11,14 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.SplittableRandom;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The procedures of a real MariaDB beside the law in Java. */
 @Tag("slow")
-class BucketProceduresTest {
-
-  private static final int CALLS = 3_000;
-  private static final List<String> KEYS = List.of("1:a", "1:\u00fc", "2:\ud83d\ude00", "2:\uff5e");
-  private static final Op[] OPS = Op.values();
+class BucketProceduresTest extends SqlLawContract {
 
   private Connection connection;
 
@@ -45,86 +32,8 @@ class BucketProceduresTest {
     connection.close();
   }
 
-  /** Calls of several batches, with times, increments and TATs up to the ends of their ranges. */
-  @ParameterizedTest
-  @ValueSource(longs = {1, 1_000, 50_000_000, 86_400_000_000_000L, 1L << 61, Long.MAX_VALUE})
-  void decide_anyCall_isAnsweredAsTheLawSays(long base) throws SQLException {
-    SplittableRandom random = new SplittableRandom(base);
-    Map<String, Long> model = new HashMap<>();
-    long now = TimeUnit.DAYS.toNanos(365L * 56);
-    for (int call = 0; call < CALLS; call++) {
-      long step = random.nextLong(Math.min(base, 1L << 50) + 1);
-      now += random.nextInt(10) == 0 ? -step : step;
-      List<List<Charge>> batches = batches(random, base, now, model);
-      String when = "base %s, call %s, now %s: %s".formatted(base, call, now, batches);
-      assertThat(decide(now, batches)).as(when).isEqualTo(expected(now, batches, model));
-      for (String key : KEYS) {
-        long tat = model.getOrDefault(key, Gcra.NO_TAT);
-        assertThat(stored(key)).as("%s, %s", key, when).isEqualTo(tat);
-      }
-    }
-  }
-
-  private static List<List<Charge>> batches(
-      SplittableRandom random, long base, long now, Map<String, Long> model) {
-    List<List<Charge>> batches = new ArrayList<>();
-    for (int i = 0; i <= random.nextInt(3); i++) {
-      List<Charge> batch = new ArrayList<>();
-      int first = random.nextInt(KEYS.size());
-      int size = 1 + random.nextInt(3);
-      for (int j = 0; j < size; j++) {
-        String key = KEYS.get((first + j) % KEYS.size());
-        Op op = OPS[random.nextInt(OPS.length)];
-        while ((op == Op.FORGIVE || op == Op.SPEND_UP_TO) && size > 1) {
-          op = OPS[random.nextInt(OPS.length)];
-        }
-        batch.add(charge(random, key, op, base, now, model.getOrDefault(key, Gcra.NO_TAT)));
-      }
-      batches.add(batch);
-    }
-    return batches;
-  }
-
-  private static Charge charge(
-      SplittableRandom random, String key, Op op, long base, long now, long tat) {
-    if (op == Op.RESET) {
-      return new Charge(key, Effect.RESET);
-    }
-    long offset = random.nextInt(4) == 0 ? base : 1 + random.nextLong(base);
-    if (op == Op.SPEND_UP_TO) {
-      long interval = 1 + random.nextLong(offset);
-      return new Charge(
-          key, op, interval + random.nextLong(offset - interval + 1), offset, interval);
-    }
-    long increment = random.nextInt(4) == 0 ? 0 : random.nextLong(offset) + 1;
-    if (op == Op.WITHDRAW && random.nextBoolean()) {
-      return new Charge(key, op, increment, offset, tat);
-    }
-    boolean ends = op.hasEnd() && random.nextBoolean();
-    return new Charge(
-        key, op, increment, offset, ends ? now + random.nextLong(offset) : Effect.NO_END);
-  }
-
-  private static List<Long> expected(
-      long now, List<List<Charge>> batches, Map<String, Long> model) {
-    List<Long> found = new ArrayList<>();
-    found.add(now);
-    for (List<Charge> batch : batches) {
-      boolean passes = true;
-      for (Charge charge : batch) {
-        long tat = model.getOrDefault(charge.key(), Gcra.NO_TAT);
-        found.add(tat);
-        passes &= charge.passes(now, tat);
-      }
-      for (Charge charge : batch) {
-        long tat = model.getOrDefault(charge.key(), Gcra.NO_TAT);
-        model.put(charge.key(), charge.tatAfterNanos(now, tat, passes));
-      }
-    }
-    return found;
-  }
-
-  private List<Long> decide(long now, List<List<Charge>> batches) throws SQLException {
+  @Override
+  protected List<Long> decide(long now, List<List<Charge>> batches) throws SQLException {
     List<byte[]> keys = new ArrayList<>();
     batches.forEach(batch -> batch.forEach(charge -> keys.add(utf8(charge.key()))));
     MariaDbCall call = new MariaDbCall(sent -> {}, keys, batches, 1_000, now);
@@ -135,7 +44,8 @@ class BucketProceduresTest {
     }
   }
 
-  private long stored(String key) throws SQLException {
+  @Override
+  protected long stored(String key) throws SQLException {
     try (PreparedStatement query =
         connection.prepareStatement("SELECT tat FROM sluice_bucket WHERE bucket = ?")) {
       query.setBytes(1, utf8(key));

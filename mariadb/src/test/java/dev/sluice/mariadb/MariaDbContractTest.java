@@ -52,7 +52,7 @@ final class MariaDbContractTest {
   final class Live extends LiveBucketStoreContract {
     @Override
     protected BucketStore newStore() {
-      return fresh().open();
+      return fresh().connections(4).open();
     }
   }
 }

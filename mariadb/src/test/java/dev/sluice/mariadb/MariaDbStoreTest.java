@@ -18,7 +18,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
@@ -46,6 +45,10 @@ final class MariaDbStoreTest {
     return new Charge(key, Op.SPEND, HOUR, burst * HOUR, Effect.NO_END);
   }
 
+  private static Charge check(String key, int burst) {
+    return new Charge(key, Op.CHECK, HOUR, burst * HOUR, Effect.NO_END);
+  }
+
   private static boolean granted(BucketStore store, Charge charge) {
     Reading found = store.charge(List.of(charge)).get(0);
     return charge.passes(found.nowNanos(), found.tatNanos());
@@ -57,37 +60,6 @@ final class MariaDbStoreTest {
 
   private static void await(org.awaitility.core.ThrowingRunnable event) {
     Awaitility.await().atMost(Duration.ofMinutes(1)).ignoreExceptions().untilAsserted(event);
-  }
-
-  /** Two connections insert and lock the same keys, in calls of several callers. */
-  @Test
-  void batches_byManyThreads_grantTheBurst() throws Exception {
-    AtomicInteger granted = new AtomicInteger();
-    try (BucketStore store = builder().denials(Duration.ZERO).connections(4).open()) {
-      List<Thread> threads = new ArrayList<>();
-      for (int i = 0; i < 32; i++) {
-        boolean forwards = i % 2 == 0;
-        threads.add(
-            new Thread(
-                () -> {
-                  for (int j = 0; j < 20; j++) {
-                    Charge hot = spend("1:hot", 200);
-                    Charge cold = spend("1:" + j, 9_999);
-                    List<Reading> found =
-                        store.charge(forwards ? List.of(hot, cold) : List.of(cold, hot));
-                    Reading its = found.get(forwards ? 0 : 1);
-                    if (hot.passes(its.nowNanos(), its.tatNanos())) {
-                      granted.incrementAndGet();
-                    }
-                  }
-                }));
-      }
-      threads.forEach(Thread::start);
-      for (Thread thread : threads) {
-        thread.join();
-      }
-    }
-    assertThat(granted).hasValue(200);
   }
 
   @Test
@@ -234,6 +206,8 @@ final class MariaDbStoreTest {
     try (BucketStore store = MariaDbStore.builder(database.source(user)).timeout(PATIENT).open()) {
       assertThat(granted(store, spend("1:a", 1))).isTrue();
       assertThat(granted(store, spend("1:a", 1))).isFalse();
+      assertThat(granted(store, check("1:b", 1))).isTrue();
+      assertThat(store.someKeys(9)).hasValue(List.of("1:a"));
     }
     try (Connection connection = database.source(user).getConnection();
         Statement statement = connection.createStatement()) {
@@ -246,6 +220,40 @@ final class MariaDbStoreTest {
                 MariaDbStore.builder(database.source(user)).clock(() -> 1).timeout(PATIENT).open())
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("found no procedures of this version");
+  }
+
+  /** In the order of the charges, and also while another transaction has the row. */
+  @Test
+  void checks_readWithoutALock_andLeaveNoRow() throws SQLException {
+    try (BucketStore store = builder().open();
+        Connection other = database.source().getConnection();
+        Statement statement = other.createStatement()) {
+      assertThat(granted(store, spend("1:b", 1))).isTrue();
+      other.setAutoCommit(false);
+      statement.execute("SELECT * FROM sluice_bucket WHERE bucket = '1:b' FOR UPDATE");
+      List<Charge> checks = List.of(check("1:c", 1), check("1:b", 1), check("1:a", 1));
+      assertThat(store.charge(checks))
+          .extracting(found -> checks.get(0).passes(found.nowNanos(), found.tatNanos()))
+          .containsExactly(true, false, true);
+      other.rollback();
+    }
+    assertThat(database.number("SELECT COUNT(*) FROM sluice_bucket")).isEqualTo(1);
+  }
+
+  @Test
+  void someKeys_areThoseWithThePrefix_atMostAsManyAsAsked() throws SQLException {
+    try (BucketStore store = builder().prefix("keys:").open();
+        BucketStore other = builder().prefix("keyz:").open()) {
+      assertThat(store.someKeys(10).orElseThrow()).isEmpty();
+      assertThat(granted(other, spend("1:other", 1))).isTrue();
+      database.execute(
+          "INSERT INTO sluice_bucket SELECT CONCAT('keys:1:', seq), 9223372036854775807 FROM seq_1_to_2500");
+      assertThat(store.someKeys(100_000).orElseThrow())
+          .hasSize(2500)
+          .contains("1:1", "1:2500")
+          .doesNotHaveDuplicates();
+      assertThat(store.someKeys(1700).orElseThrow()).hasSize(1700);
+    }
   }
 
   @Test

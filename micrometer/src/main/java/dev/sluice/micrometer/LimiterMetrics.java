@@ -3,6 +3,7 @@ package dev.sluice.micrometer;
 
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
@@ -45,7 +46,9 @@ import org.jspecify.annotations.Nullable;
  * ratelimits_quota_failures_total{limit}} counts requests whose quota the application could not
  * supply. Limits that callers may wait for have {@code ratelimits_waiting{limit}}, {@code
  * ratelimits_wait_duration{limit,ending}}, a histogram in seconds, and {@code
- * ratelimits_waits_refused_total{limit}}.
+ * ratelimits_waits_refused_total{limit}}. Limits whose reservations are settled have {@code
+ * ratelimits_settlements_total{limit}}, {@code ratelimits_settlement_tokens_total{limit,kind}} and
+ * the summary {@code ratelimits_settlement_debt{limit}}.
  *
  * <p>A label is a limit's name or a word of a closed set, never an id or a quota. The series of a
  * limit appear with its first use, and the series for its overrides and penalties when there are
@@ -70,6 +73,7 @@ public final class LimiterMetrics implements LimiterObserver {
   private final Set<String> timed = ConcurrentHashMap.newKeySet();
   private final Set<String> gauged = ConcurrentHashMap.newKeySet();
   private final Map<LimitName, WaitMeters> waitsByLimit = new ConcurrentHashMap<>();
+  private final Map<LimitName, SettlementMeters> settlementsByLimit = new ConcurrentHashMap<>();
   private final Map<Act, DistributionSummary> successes;
   private final Map<Act, DistributionSummary> errors;
   private final LoadMeters files;
@@ -250,6 +254,13 @@ public final class LimiterMetrics implements LimiterObserver {
   @Override
   public void settlementLost() {
     settlementsLost.increment();
+  }
+
+  @Override
+  public void settled(Settlement.Part part, long estimate, long cost) {
+    settlementsByLimit
+        .computeIfAbsent(part.transaction().name(), name -> new SettlementMeters(registry, name))
+        .settled(part, estimate, cost);
   }
 
   @Override

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -31,6 +32,7 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.logging.StreamHandler;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -272,6 +274,24 @@ class LimiterMetricsTest {
     watched.metrics.settlementLost();
 
     assertThat(value("ratelimits_reservations_settlements_lost_total")).isEqualTo("1.0");
+  }
+
+  @Test
+  void settlements_areCountedByLimit_withWhatRefilledAndWhatIsOwed() {
+    Transaction tokens =
+        Transaction.of(
+            LimitName.builder(1, "Tokens").build(), Quota.per(100, Duration.ofSeconds(1)), "x");
+    watched.metrics.settled(new Settlement.Part(tokens, 40, 20, 0, 0, 60), 60, 30);
+    assertThat(value("ratelimits_settlement_debt_count{limit=\"Tokens\"}")).isEqualTo("0");
+    watched.metrics.settled(new Settlement.Part(tokens, 250, 0, 150, 5, 0), 60, 255);
+
+    assertThat(value("ratelimits_settlements_total{limit=\"Tokens\"}")).isEqualTo("2.0");
+    assertThat(
+            Stream.of("estimated", "cost", "refilled", "cut")
+                .map("ratelimits_settlement_tokens_total{kind=\"%s\",limit=\"Tokens\"}"::formatted)
+                .map(this::value))
+        .containsExactly("120.0", "285.0", "10.0", "5.0");
+    assertThat(value("ratelimits_settlement_debt_max{limit=\"Tokens\"}")).isEqualTo("150.0");
   }
 
   @Test

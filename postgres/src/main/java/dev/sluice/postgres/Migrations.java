@@ -26,7 +26,8 @@ final class Migrations {
           "001-rate-limit-overrides.sql",
           "002-rate-limit-penalties.sql",
           "003-limits-without-a-number.sql",
-          "004-authors-and-ends.sql");
+          "004-authors-and-ends.sql",
+          "005-several-quotas.sql");
 
   /** "sluice" in ASCII: a number that nobody else takes for a lock by chance. */
   private static final long LOCK = 0x736c75696365L;

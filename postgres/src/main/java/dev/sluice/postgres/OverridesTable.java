@@ -16,7 +16,6 @@ import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Timestamp;
 import java.sql.Types;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -124,7 +123,7 @@ public final class OverridesTable {
   }
 
   /**
-   * Writes overrides: all or none. A new one is enabled; one that is there gets the new quota and
+   * Writes overrides: all or none. A new one is enabled; one that is there gets the new quotas and
    * end, and the new comment and author unless these are empty. It stays enabled or disabled as it
    * is.
    *
@@ -133,8 +132,8 @@ public final class OverridesTable {
    * @return how many were new, and how many were there
    * @throws LoweredException if some would become lower and must not
    * @throws SQLException if the database fails; then nothing is written
-   * @throws IllegalArgumentException if one has a name that is not in the catalogue, several
-   *     quotas, or a comment that PostgreSQL can't keep
+   * @throws IllegalArgumentException if one has a name that is not in the catalogue, or a comment
+   *     that PostgreSQL can't keep
    */
   @CanIgnoreReturnValue
   public PutResult put(Collection<LimitOverride> overrides, boolean mayLower) throws SQLException {
@@ -168,11 +167,6 @@ public final class OverridesTable {
       throws SQLException {
     for (LimitOverride override : overrides) {
       var unused = catalogue.get(override.name().name());
-      if (override.quotas().size() > 1) {
-        throw new IllegalArgumentException(
-            "the override of %s for %s has several quotas, and a row of the table has one: write it into a file of overrides"
-                .formatted(override.name(), SafeText.quote(override.id())));
-      }
       if ((override.comment() + override.author()).indexOf('\0') >= 0) {
         throw new IllegalArgumentException(
             "comment or author of %s: found the character U+0000, which PostgreSQL can't keep"
@@ -197,11 +191,11 @@ public final class OverridesTable {
                   """
                   INSERT INTO rate_limit_overrides AS o
                     (limit_number, bucket_key, burst, count, period_ns, comment, author, until_ns,
-                     enabled)
-                  VALUES (?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, true))
+                     further_quotas, enabled)
+                  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?::bigint[], coalesce(?, true))
                   ON CONFLICT (limit_number, bucket_key) DO UPDATE
                     SET burst = excluded.burst, count = excluded.count,
-                        period_ns = excluded.period_ns,
+                        period_ns = excluded.period_ns, further_quotas = excluded.further_quotas,
                         comment = coalesce(nullif(excluded.comment, ''), o.comment),
                         author = coalesce(nullif(excluded.author, ''), o.author),
                         until_ns = CASE WHEN ? THEN coalesce(excluded.until_ns, o.until_ns)
@@ -212,9 +206,9 @@ public final class OverridesTable {
             for (LimitOverride override : inOrder) {
               fill(upsert, override);
               Boolean on = enabled.apply(override);
-              upsert.setObject(9, on, Types.BOOLEAN);
-              upsert.setBoolean(10, mayKeepEnd && on == null);
-              upsert.setObject(11, on, Types.BOOLEAN);
+              upsert.setObject(10, on, Types.BOOLEAN);
+              upsert.setBoolean(11, mayKeepEnd && on == null);
+              upsert.setObject(12, on, Types.BOOLEAN);
               try (ResultSet row = upsert.executeQuery()) {
                 row.next();
                 added += row.getBoolean(1) ? 1 : 0;
@@ -233,18 +227,16 @@ public final class OverridesTable {
     try (PreparedStatement look =
         connection.prepareStatement(
             """
-            SELECT burst, count, period_ns FROM rate_limit_overrides
+            SELECT burst, count, period_ns, further_quotas FROM rate_limit_overrides
             WHERE limit_number = ? AND bucket_key = ? FOR UPDATE""")) {
       for (LimitOverride override : inOrder) {
         look.setInt(1, OverrideRow.numberOf(override.name()));
         look.setString(2, keyOf(override));
         try (ResultSet row = look.executeQuery()) {
-          Quota quota = row.next() ? quota(row.getLong(1), row.getLong(2), row.getLong(3)) : null;
-          if (quota != null) {
-            LimitOverride present = new LimitOverride(override.name(), override.id(), quota, "");
-            if (override.isLowerThan(present)) {
-              lowered.add(new Lowered(override, present));
-            }
+          LimitOverride present = row.next() ? present(override, row) : null;
+          Lowered change = present == null ? null : override.lowers(present);
+          if (change != null) {
+            lowered.add(change);
           }
         }
       }
@@ -254,12 +246,16 @@ public final class OverridesTable {
     }
   }
 
-  /** Returns the quota of a row, null if the row, written by others, is not a valid quota. */
-  private static @Nullable Quota quota(long burst, long count, long periodNanos) {
-    Duration period = Duration.ofNanos(periodNanos);
-    return Quota.faults(burst, count, period).isEmpty()
-        ? Quota.burst(burst).refill(count, period)
-        : null;
+  /** Returns the override of a row; null if the row, written by others, has no valid quotas. */
+  private static @Nullable LimitOverride present(LimitOverride override, ResultSet row)
+      throws SQLException {
+    try {
+      List<Quota> quotas =
+          OverrideRow.quotas(row.getLong(1), row.getLong(2), row.getLong(3), row.getString(4));
+      return new LimitOverride(override.name(), override.id(), quotas, "", "", null);
+    } catch (IllegalArgumentException e) {
+      return null;
+    }
   }
 
   private static void fill(PreparedStatement upsert, LimitOverride override) throws SQLException {
@@ -276,6 +272,7 @@ public final class OverridesTable {
         8,
         until == null ? null : until.getEpochSecond() * NANOS_PER_SECOND + until.getNano(),
         Types.BIGINT);
+    upsert.setString(9, OverrideRow.furtherOf(override));
   }
 
   private static String keyOf(LimitOverride override) {
@@ -319,13 +316,14 @@ public final class OverridesTable {
             try (ResultSet result = query.executeQuery()) {
               List<OverrideRow> rows = new ArrayList<>();
               boolean hasEnds = hasColumn("until_ns", result);
+              boolean hasFurther = hasColumn("further_quotas", result);
               while (result.next()) {
                 if (rows.size() == mostRows) {
                   throw new SQLException(
                       "rate_limit_overrides has more than %1$s rows, %1$s are allowed"
                           .formatted(mostRows));
                 }
-                rows.add(row(result, hasEnds));
+                rows.add(row(result, hasEnds, hasFurther));
               }
               return rows;
             }
@@ -347,12 +345,14 @@ public final class OverridesTable {
     return false;
   }
 
-  private static OverrideRow row(ResultSet result, boolean hasEnds) throws SQLException {
+  private static OverrideRow row(ResultSet result, boolean hasEnds, boolean hasFurther)
+      throws SQLException {
     long untilNanos = hasEnds ? result.getLong("until_ns") : 0;
     boolean ends = hasEnds && !result.wasNull();
     String author = hasEnds ? result.getString("author") : "";
     String comment = result.getString("comment");
     Timestamp updatedAt = result.getTimestamp("updated_at");
+    String further = hasFurther ? result.getString("further_quotas") : null;
     return new OverrideRow(
         result.getInt("limit_number"),
         String.valueOf(result.getString("bucket_key")),
@@ -365,6 +365,7 @@ public final class OverridesTable {
         ends
             ? Instant.ofEpochSecond(untilNanos / NANOS_PER_SECOND, untilNanos % NANOS_PER_SECOND)
             : null,
-        updatedAt == null ? Instant.EPOCH : updatedAt.toInstant());
+        updatedAt == null ? Instant.EPOCH : updatedAt.toInstant(),
+        further);
   }
 }

@@ -9,10 +9,10 @@ import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.TimeSource;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -20,9 +20,10 @@ import org.jspecify.annotations.Nullable;
 /** The functions of {@code buckets.sql}, and what they need of a database. Thread-safe. */
 final class PostgresDialect implements SqlDialect {
 
-  // A lock wait takes at most 1/3 of the time-out, since a call may wait twice.
-  private static final int WAITS = 3;
-  private static final String CLEAN = "SELECT sluice_clean_v1(?, ?)";
+  private static final int WAITS = 3; // for a lock within a time-out: shared, then alone
+
+  /** Not prepared: a pooler may give each call another session. */
+  private static final String CLEAN = "SELECT sluice_clean_v1(decode('%s', 'hex'), %s)";
 
   private static final String LOOK =
       """
@@ -125,12 +126,10 @@ final class PostgresDialect implements SqlDialect {
   @Override
   public byte @Nullable [] clean(Connection connection, byte[] after, int most)
       throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(CLEAN)) {
-      statement.setBytes(1, after);
-      statement.setInt(2, most);
-      try (ResultSet rows = statement.executeQuery()) {
-        return rows.next() ? rows.getBytes(1) : null;
-      }
+    String sql = CLEAN.formatted(HexFormat.of().formatHex(after), most);
+    try (Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery(sql)) {
+      return rows.next() ? rows.getBytes(1) : null;
     }
   }
 }

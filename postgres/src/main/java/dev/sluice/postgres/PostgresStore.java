@@ -2,6 +2,7 @@
 package dev.sluice.postgres;
 
 import dev.sluice.remote.RemoteStore;
+import dev.sluice.remote.sql.KeyScan;
 import dev.sluice.store.BucketStore;
 import java.sql.SQLException;
 import java.util.List;

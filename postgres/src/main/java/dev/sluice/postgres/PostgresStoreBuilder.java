@@ -2,6 +2,7 @@
 package dev.sluice.postgres;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.remote.sql.KeyScan;
 import dev.sluice.remote.sql.SqlOptions;
 import dev.sluice.remote.sql.SqlUrl;
 import dev.sluice.store.BucketStore;
@@ -245,6 +246,6 @@ public final class PostgresStoreBuilder {
             "postgres",
             ", with the durability " + durability,
             context -> new PostgresDialect(durability, context)),
-        new KeyScan(options.name(), source, options.key("")));
+        new KeyScan(options.name(), source, "key", options.key("")));
   }
 }

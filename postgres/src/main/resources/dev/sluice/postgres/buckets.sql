@@ -82,6 +82,7 @@ DECLARE
   no_tat CONSTANT bigint := -9223372036854775808;
   most CONSTANT bigint := 9223372036854775807;
   locked bytea[];
+  inserted int;
   tats bigint[];
   present bigint;
   answer bigint[];
@@ -98,26 +99,43 @@ DECLARE
   ahead bigint;
   back bigint;
 BEGIN
-  -- Missing keys come first, while no lock is held: so all callers take locks in one order.
-  IF (SELECT count(*) FROM ${schema}.sluice_bucket b WHERE b.key = ANY (keys)) < cardinality(keys) THEN
-    INSERT INTO ${schema}.sluice_bucket (key, tat)
-    SELECT missing, no_tat FROM unnest(keys) AS missing
-    ON CONFLICT DO NOTHING;
-  END IF;
+  -- All callers lock existing rows in the order of their keys, and then insert missing ones in that
+  -- order. A call that finds a row inserted meanwhile ends: it would lock that row out of order.
   SELECT array_agg(l.key), array_agg(l.tat) INTO locked, tats
   FROM (
     SELECT b.key, b.tat FROM ${schema}.sluice_bucket b WHERE b.key = ANY (keys) ORDER BY b.key FOR UPDATE
   ) AS l;
   IF locked IS DISTINCT FROM keys THEN
-    IF cardinality(locked) = cardinality(keys) THEN
+    IF keys IS DISTINCT FROM (SELECT array_agg(DISTINCT n ORDER BY n) FROM unnest(keys) AS n) THEN
       RAISE EXCEPTION 'the keys are not in the order of their bytes, or one stands twice';
     END IF;
-    RETURN NULL;
+    INSERT INTO ${schema}.sluice_bucket (key, tat)
+    SELECT missing, no_tat FROM unnest(keys) AS missing
+    ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS inserted = ROW_COUNT;
+    IF inserted + coalesce(cardinality(locked), 0) < cardinality(keys) THEN
+      RETURN NULL;
+    END IF;
+    SELECT array_agg(coalesce(l.tat, no_tat) ORDER BY k.place) INTO tats
+    FROM unnest(keys) WITH ORDINALITY AS k (key, place)
+    LEFT JOIN unnest(locked, tats) AS l (key, tat) ON l.key = k.key;
   END IF;
   present := coalesce(at_time, ${schema}.sluice_now_v1());
   answer := ARRAY[present];
 
   FOREACH batch IN ARRAY sizes LOOP
+    IF batch = 1 AND charges[first + 2] = is_spend AND charges[first + 3] > 0 THEN -- most batches
+      k := charges[first + 1];
+      inc := charges[first + 3];
+      tat := tats[k];
+      answer := answer || tat;
+      IF tat <= present + (charges[first + 4] - inc) THEN
+        tats[k] := greatest(tat, present) + inc;
+        wrote := true;
+      END IF;
+      first := first + 5;
+      CONTINUE;
+    END IF;
     passes := true;
     at := first;
     FOR i IN 1..batch LOOP
@@ -199,10 +217,12 @@ CREATE OR REPLACE FUNCTION ${schema}.sluice_charge_v1(
   lazy boolean, wait int, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  setting text; -- an assignment is faster than PERFORM
 BEGIN
-  PERFORM set_config('lock_timeout', greatest(wait, 1)::text, true);
+  setting := set_config('lock_timeout', greatest(wait, 1)::text, true);
   IF lazy THEN
-    PERFORM set_config('synchronous_commit', 'off', true);
+    setting := set_config('synchronous_commit', 'off', true);
   END IF;
   RETURN ${schema}.sluice_decide_v1(NULL, keys, charges, sizes);
 END
@@ -220,12 +240,13 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   no_tat CONSTANT bigint := -9223372036854775808;
+  setting text;
   found_tat bigint;
   present bigint;
 BEGIN
-  PERFORM set_config('lock_timeout', greatest(wait, 1)::text, true);
+  setting := set_config('lock_timeout', greatest(wait, 1)::text, true);
   IF lazy THEN
-    PERFORM set_config('synchronous_commit', 'off', true);
+    setting := set_config('synchronous_commit', 'off', true);
   END IF;
   INSERT INTO ${schema}.sluice_bucket AS b (key, tat) VALUES (bucket, ${schema}.sluice_now_v1() + inc)
   ON CONFLICT (key) DO UPDATE SET tat = greatest(b.tat, ${schema}.sluice_now_v1()) + inc

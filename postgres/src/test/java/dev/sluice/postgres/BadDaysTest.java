@@ -4,6 +4,7 @@ package dev.sluice.postgres;
 import static dev.sluice.postgres.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
@@ -13,6 +14,7 @@ import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -195,6 +197,59 @@ final class BadDaysTest {
         spendTwice(store);
         assertThat(granted(store)).as("more than the burst").isFalse();
       }
+    }
+  }
+
+  /** The server is on a small file system of its own, which only root can mount. */
+  @Test
+  void diskThatIsFull_failsWhatNeedsRoom_untilThereIsSome() throws Exception {
+    assumeThat(System.getProperty("user.name")).as("root, who may mount").isEqualTo("root");
+    Path disk = Files.createDirectory(folder.resolve("disk"));
+    run("mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", disk.toString());
+    try {
+      primary = in(disk.resolve("data")).start();
+      DataSource owner = PostgresUrl.dataSource(url(primary, "postgres"));
+      PostgresStore.create(owner, Durability.SYNC, null);
+      try (BucketStore store =
+          open(PostgresStore.builder(url(primary, "postgres")).durability(Durability.SYNC))) {
+        spendTwice(store);
+        Path filler = disk.resolve("filler");
+        assertThatThrownBy(() -> fill(filler)).hasMessageContaining("No space left on device");
+        assertThatThrownBy(() -> spendNewBuckets(store))
+            .isInstanceOf(StoreException.class)
+            .hasMessageContaining("could not extend file")
+            .hasMessageContaining("nothing was charged");
+        Files.delete(filler);
+        await().ignoreExceptions().until(() -> granted(store));
+        spendTwice(store);
+        assertThat(granted(store)).as("more than the burst").isFalse();
+      }
+    } finally {
+      if (primary != null) {
+        primary.close();
+        primary = null;
+      }
+      run("umount", disk.toString());
+    }
+  }
+
+  private static void run(String... command) throws Exception {
+    Process process = new ProcessBuilder(command).inheritIO().start();
+    assertThat(process.waitFor()).as(String.join(" ", command)).isZero();
+  }
+
+  private static void fill(Path file) throws IOException {
+    byte[] zeros = new byte[4_096];
+    try (OutputStream out = Files.newOutputStream(file)) {
+      while (true) {
+        out.write(zeros);
+      }
+    }
+  }
+
+  private static void spendNewBuckets(BucketStore store) {
+    for (int i = 0; i < 10_000; i++) {
+      var unused = store.charge(List.of(new Charge("2:" + i, Op.SPEND, HOUR, HOUR, Effect.NO_END)));
     }
   }
 

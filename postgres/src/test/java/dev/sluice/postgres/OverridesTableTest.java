@@ -42,6 +42,9 @@ class OverridesTableTest {
 
   private static final Catalogue CATALOGUE = AcmeLimits.bundled().catalogue();
 
+  private static final Quota AN_HOUR = Quota.per(9, Duration.ofHours(1));
+  private static final Quota A_SECOND = Quota.burst(3).refill(2, Duration.ofSeconds(1));
+
   private DataSource source;
   private OverridesTable table;
 
@@ -188,10 +191,11 @@ class OverridesTableTest {
 
   /** A server of a new version may start before the schema is updated. */
   @Test
-  void load_ofTheSchemaBeforeAuthorsAndEnds_works() throws SQLException {
+  void load_ofTheSchemaBeforeAuthorsEndsAndFurtherQuotas_works() throws SQLException {
     table.migrate();
     table.put(List.of(override("NewOrdersPerAccount", "1", "")));
-    sql("ALTER TABLE rate_limit_overrides DROP COLUMN author, DROP COLUMN until_ns");
+    sql(
+        "ALTER TABLE rate_limit_overrides DROP COLUMN author, DROP COLUMN until_ns, DROP COLUMN further_quotas");
     assertThat(table.load().overrides()).hasSize(1);
   }
 
@@ -201,23 +205,91 @@ class OverridesTableTest {
     assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", true)).isFalse();
   }
 
+  private static LimitOverride several(Quota... quotas) {
+    return new LimitOverride(
+        CATALOGUE.get("NewOrdersPerAccount"), "18", List.of(quotas), "", "", null);
+  }
+
   @Test
-  void put_ofSeveralQuotas_isRefused_andWritesNothing() throws SQLException {
+  void put_ofSeveralQuotas_isLoadedAgain_andReplacedAsAWhole() throws SQLException {
     table.migrate();
-    LimitOverride one = override("NewOrdersPerAccount", "17", "");
-    LimitOverride several =
-        new LimitOverride(
-            one.name(),
-            "18",
-            List.of(Quota.per(9, Duration.ofHours(1)), Quota.per(2, Duration.ofSeconds(1))),
-            "",
-            "",
-            null);
-    assertThatThrownBy(() -> table.put(List.of(one, several)))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage(
-            "the override of NewOrdersPerAccount for \"18\" has several quotas, and a row of the table has one: write it into a file of overrides");
-    assertThat(table.load().overrides()).isEmpty();
+    LimitOverride two = several(A_SECOND, AN_HOUR);
+    assertThat(table.put(List.of(two))).isEqualTo(new PutResult(1, 0, 0));
+    assertThat(table.load().overrides()).containsExactly(two);
+    assertThat(table.rows())
+        .singleElement()
+        .returns(3_600_000_000_000L, OverrideRow::periodNanos)
+        .returns("{{3,2,1000000000}}", OverrideRow::furtherQuotas);
+    LimitOverride four =
+        several(
+            Quota.per(99, Duration.ofDays(1)),
+            AN_HOUR,
+            Quota.per(8, Duration.ofMinutes(1)),
+            A_SECOND);
+    table.put(List.of(four), true);
+    assertThat(table.load().overrides()).containsExactly(four);
+    table.put(List.of(several(AN_HOUR)), true);
+    assertThat(table.load().overrides()).containsExactly(several(AN_HOUR));
+  }
+
+  @Test
+  void put_ofALowerQuotaAmongSeveral_orOfFewer_isRefused() throws SQLException {
+    table.migrate();
+    table.put(List.of(several(AN_HOUR, A_SECOND)));
+    Quota lower = Quota.burst(2).refill(2, Duration.ofSeconds(1));
+    assertThatThrownBy(() -> table.put(List.of(several(AN_HOUR, lower)), false))
+        .isInstanceOf(LoweredException.class)
+        .hasMessageContaining("burst 2, 2 per 1s");
+    assertThatThrownBy(() -> table.put(List.of(several(AN_HOUR)), false))
+        .isInstanceOf(LoweredException.class)
+        .hasMessageEndingWith(
+            "has several quotas (burst 9, 9 per 1h and burst 3, 2 per 1s), and the change has fewer: burst 9, 9 per 1h");
+    assertThat(table.put(List.of(several(AN_HOUR, A_SECOND)), false))
+        .isEqualTo(new PutResult(0, 1, 0));
+  }
+
+  @Test
+  void schema_refusesFurtherQuotasThatCannotBe() throws SQLException {
+    table.migrate();
+    table.put(List.of(several(AN_HOUR)));
+    for (String further :
+        List.of(
+            "{3,2,1000000000}",
+            "{{3,2}}",
+            "{{3,2,0}}",
+            "{{3,2,NULL}}",
+            "{{1,1,1},{1,1,2},{1,1,3},{1,1,4}}")) {
+      assertThatThrownBy(
+              () -> sql("UPDATE rate_limit_overrides SET further_quotas = '%s'".formatted(further)))
+          .as(further)
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("further_quotas");
+    }
+    sql("UPDATE rate_limit_overrides SET further_quotas = '{{3,2,1000000000}}'");
+    assertThat(table.load().overrides()).containsExactly(several(AN_HOUR, A_SECOND));
+  }
+
+  /** In a table whose checks were lost, such quotas leave out their row, not all rows. */
+  @Test
+  void furtherQuotasThatCannotBe_areABadRow() throws SQLException {
+    table.migrate();
+    sql("CREATE TABLE unchecked AS TABLE rate_limit_overrides");
+    sql("DROP TABLE rate_limit_overrides");
+    sql("ALTER TABLE unchecked RENAME TO rate_limit_overrides");
+    for (String further :
+        List.of(
+            "'{3,2}'",
+            "'{{3,2,NULL}}'",
+            "'{{-3,2,1}}'",
+            "'{{0,2,1}}'",
+            "'{{9,9,3600000000000}}'",
+            "'[0:0][0:2]={{3,2,1}}'")) {
+      sql("DELETE FROM rate_limit_overrides");
+      sql(
+          "INSERT INTO rate_limit_overrides (limit_number, bucket_key, burst, count, period_ns, enabled, comment, updated_at, further_quotas) VALUES (3, '3:18', 9, 9, 3600000000000, true, '', now(), %s)"
+              .formatted(further));
+      assertThat(table.load().bad()).as(further).singleElement().returns("3:18", BadRow::bucketKey);
+    }
   }
 
   @Test
@@ -370,7 +442,7 @@ class OverridesTableTest {
     for (CompletableFuture<Integer> one : all) {
       applied += one.get();
     }
-    assertThat(applied).isEqualTo(4);
+    assertThat(applied).isEqualTo(5);
     assertThat(table.migrate()).isZero();
   }
 

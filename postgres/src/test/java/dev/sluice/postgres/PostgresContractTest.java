@@ -55,7 +55,7 @@ final class PostgresContractTest {
   final class Live extends LiveBucketStoreContract {
     @Override
     protected BucketStore newStore() {
-      return fresh().open();
+      return fresh().connections(4).open();
     }
   }
 }

@@ -263,6 +263,7 @@ final class Callers {
     String key = transaction.bucketKey();
     SimulatedServer server = reference.serverOf(key);
     if (server == null
+        || transaction.quotas().size() > 1
         || calls.conditions.clientClocks()
         || decision.retryIn().toMillis() > LONGEST_WAIT_MILLIS
         || fleet.clocksWereStepped()

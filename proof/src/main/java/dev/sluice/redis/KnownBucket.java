@@ -44,6 +44,7 @@ final class KnownBucket {
   private final Deque<Given> givenBack = new ArrayDeque<>(); // the latest refunds
   private long forgottenUntil = Long.MIN_VALUE; // by the bucket's clock
   int lowerings;
+  long cancelledDriftNanos; // the sum, over all cancelled spends, of the drift until then
   @Nullable Lowered lowered; // the latest reduction
   private final World world;
   private final long timeoutNanos;

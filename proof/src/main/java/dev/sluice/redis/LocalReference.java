@@ -2,11 +2,12 @@
 package dev.sluice.redis;
 
 import dev.sluice.Decision;
+import dev.sluice.Insides;
+import dev.sluice.Insides.Part;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import java.time.Instant;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -56,9 +57,9 @@ final class LocalReference {
    */
   @Nullable String wrong(
       Decision decision, boolean spends, Function<String, @Nullable Quota> quotas) {
-    List<Decision> parts = decision.parts();
-    for (Decision part : parts) {
-      Transaction transaction = part.transaction();
+    for (Part one : Insides.parts(decision)) {
+      Decision part = one.decision();
+      Transaction transaction = one.transaction();
       Quota quota = transaction == null ? null : quotas.apply(transaction.bucketKey());
       if (transaction == null
           || quota == null

@@ -2,6 +2,8 @@
 package dev.sluice.redis;
 
 import dev.sluice.Decision;
+import dev.sluice.Insides;
+import dev.sluice.Insides.Part;
 import dev.sluice.Transaction;
 import dev.sluice.Transaction.Kind;
 import dev.sluice.gcra.Quota;
@@ -60,7 +62,8 @@ final class Operation {
   private final Conditions conditions;
   private final int number;
   private final String verb;
-  private final List<Transaction> transactions;
+  private final List<Transaction> transactions; // one for each bucket
+  private final boolean isOfOneLimit;
   private final long waitNanos;
   private final long start;
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
@@ -88,6 +91,21 @@ final class Operation {
    * @param waitNanos how long its caller waits for tokens at most
    */
   Operation(Calls calls, String verb, List<Transaction> transactions, long waitNanos) {
+    this(
+        calls,
+        verb,
+        transactions.stream().flatMap(one -> Insides.parts(one).stream()).toList(),
+        waitNanos,
+        transactions.size() == 1);
+  }
+
+  private Operation(
+      Calls calls,
+      String verb,
+      List<Transaction> transactions,
+      long waitNanos,
+      boolean isOfOneLimit) {
+    this.isOfOneLimit = isOfOneLimit;
     this.waitNanos = waitNanos;
     this.calls = calls;
     this.world = calls.world;
@@ -121,7 +139,7 @@ final class Operation {
     calls.began(this);
     this.begun = calls.begunGivingBack();
     if (spendsAlone()) {
-      reference.beginsAlone(calls.process, transactions.get(0).bucketKey());
+      transactions.forEach(one -> reference.beginsAlone(calls.process, one.bucketKey()));
     }
     world.log(this::toString);
     if (!givesUp()) { // a caller that gives up ends when the store answers earlier calls
@@ -164,9 +182,9 @@ final class Operation {
     return verb.equals("refund") || verb.equals("reset") || verb.equals("receipt");
   }
 
-  /** Returns whether the call spends from one bucket only, and so may forgive its debt. */
+  /** Returns whether the call spends from one limit only, and so may forgive its debt. */
   boolean spendsAlone() {
-    return transactions.size() == 1 && !GIVING_BACK.contains(verb) && !LOOKING.contains(verb);
+    return isOfOneLimit && !GIVING_BACK.contains(verb) && !LOOKING.contains(verb);
   }
 
   /** Returns whether this process made no other call for the one bucket meanwhile. */
@@ -220,7 +238,7 @@ final class Operation {
       world.violated(() -> this + " asked, though one of its servers was marked down");
     }
     if (spendsAlone()) {
-      reference.endsAlone(calls.process, transactions.get(0).bucketKey());
+      transactions.forEach(one -> reference.endsAlone(calls.process, one.bucketKey()));
     }
     calls.ended(this);
     if (overServers) { // tokens of a denied batch are on their way back
@@ -320,9 +338,18 @@ final class Operation {
     forgivesApart = true;
     decided(decision, true);
     Quota quota = quotaOf(transactions.get(0).bucketKey());
-    if (quota != null && !decision.degraded() && decision.penalty() == null) {
-      requireStatement(Statements.wrongTaken(decision, quota, most), decision);
+    if (quota == null || decision.degraded() || decision.penalty() != null) {
+      return;
     }
+    if (transactions.size() == 1) {
+      requireStatement(Statements.wrongTaken(decision, quota, most), decision);
+      return;
+    }
+    boolean isRight =
+        decision.taken() <= most
+            && decision.allowed() == decision.taken() > 0
+            && decision.quotas().stream().allMatch(one -> one.taken() == decision.taken());
+    requireStatement(isRight ? null : "took more, or not the same of each bucket", decision);
   }
 
   void decided(Decision decision, boolean spends) {
@@ -333,8 +360,9 @@ final class Operation {
     }
     requireStatement(Statements.wrong(decision, countingParts(decision)), decision);
     requireLimitsInForce(decision);
-    for (Decision part : decision.parts()) {
-      Transaction transaction = part.transaction();
+    for (Part one : Insides.parts(decision)) {
+      Decision part = one.decision();
+      Transaction transaction = one.transaction();
       Quota quota = transaction == null ? null : transaction.quota();
       if (transaction == null || quota == null) {
         continue;
@@ -356,7 +384,7 @@ final class Operation {
 
   /** The decision must use the limits that were in force when the call began. */
   private void requireLimitsInForce(Decision decision) {
-    List<Decision> parts = decision.parts();
+    List<Part> parts = Insides.parts(decision);
     for (int i = 0; i < parts.size() && parts.size() == transactions.size(); i++) {
       Transaction of = parts.get(i).transaction();
       boolean same = of == null || Objects.equals(of.quota(), transactions.get(i).quota());
@@ -365,12 +393,13 @@ final class Operation {
   }
 
   private List<Decision> countingParts(Decision decision) {
-    return decision.parts().stream()
+    return Insides.parts(decision).stream()
         .filter(
             part -> {
               Transaction of = part.transaction();
               return of == null || (of.kind() != Kind.SPEND_ONLY && of.kind() != Kind.ALLOW_ONLY);
             })
+        .map(Part::decision)
         .toList();
   }
 
@@ -420,7 +449,7 @@ final class Operation {
   /** Whether a check may decide as if the debt were forgiven, as a spend would forgive it. */
   private boolean mayBeAsForgiven(Decision part, Transaction transaction, Quota quota) {
     return conditions.debtsAppear()
-        && transactions.size() == 1
+        && isOfOneLimit
         && part.resetInNanos() == depthNanos(transaction, quota);
   }
 
@@ -444,8 +473,9 @@ final class Operation {
    */
   void refunded(Decision decision) {
     end(decision);
-    for (Decision part : decision.parts()) {
-      Transaction transaction = part.transaction();
+    for (Part one : Insides.parts(decision)) {
+      Decision part = one.decision();
+      Transaction transaction = one.transaction();
       Quota quota = transaction == null ? null : transaction.quota();
       if (transaction == null || quota == null || part.degraded()) {
         continue;

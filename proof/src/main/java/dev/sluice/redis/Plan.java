@@ -28,6 +28,22 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   private static final int PARTNERS = 4; // buckets that stay empty
   private static final int EMPTY_FOR_LONG = 2; // a limit whose denials are remembered for long
   private static final int MAY_WAIT = 3; // a limit whose callers may wait
+  private static final int SEVERAL = 4; // a limit with several quotas
+
+  /** The calls of one limit, which may be that with several quotas. */
+  private static final Set<Kind> OF_ANY_LIMIT =
+      EnumSet.of(
+          Kind.SPEND,
+          Kind.SPEND_UP_TO,
+          Kind.SPEND_GIVEN_UP,
+          Kind.SPEND_BLOCKING,
+          Kind.CHECK,
+          Kind.REFUND,
+          Kind.RESET,
+          Kind.RESERVE,
+          Kind.RESERVE_TOGETHER,
+          Kind.RESERVE_BLOCKING,
+          Kind.PENALTY);
 
   /**
    * Makes a plan from a seed. Some worlds have no faults, or one kind: a violation there is easier
@@ -83,9 +99,12 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       kinds.add(Kind.ACQUIRE);
       kinds.addAll(some(dice, WAITING, 40));
     }
+    boolean several = sameLimits && !byClients && dice.chance(40);
     for (int i = 0; i < calls; i++) {
       Kind kind = dice.one(kinds.toArray(Kind[]::new));
-      steps.add(call(dice, kind, processes, waiting, leases, traffic));
+      Step step = call(dice, kind, processes, waiting, leases, traffic);
+      boolean isOfSeveral = several && OF_ANY_LIMIT.contains(kind) && dice.chance(60);
+      steps.add(isOfSeveral ? step.with(0, SEVERAL) : step);
     }
     if (topology == Topology.RING && dice.chance(30)) {
       observed(dice, steps, processes, millis * MILLI);

@@ -257,6 +257,7 @@ final class Reference {
 
   private static void add(KnownBucket bucket, Entry entry) {
     entry.lowerings = bucket.lowerings;
+    entry.cancelledDriftNanos = bucket.cancelledDriftNanos;
     entry.wasQuiet = bucket.isQuiet();
     bucket.add(entry);
   }
@@ -587,8 +588,10 @@ final class Reference {
         && last.moment() >= begun
         && last.process() == by) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos());
-      // The process knows the refill only within the drift of the clocks.
-      long driftNanos = driftNanos(entry.moment);
+      // The process knows the refill only within the drift of the clocks since this spend, and since
+      // older spends: a give-back of theirs that asks for what has just refilled moves this end.
+      long driftNanos =
+          driftNanos(entry.moment) + bucket.cancelledDriftNanos - entry.cancelledDriftNanos;
       if (last.nanos() > dueNanos || last.nanos() < dueNanos - driftNanos) {
         world.violated(
             () ->
@@ -615,7 +618,9 @@ final class Reference {
    */
   void cancelled(Granted granted) {
     Entry last = lastLike(granted);
-    bucket(granted.key).givenBackOnce.left(last.counts ? last.nanos : 0);
+    KnownBucket bucket = bucket(granted.key);
+    bucket.givenBackOnce.left(last.counts ? last.nanos : 0);
+    bucket.cancelledDriftNanos += driftNanos(last.moment);
     last.counts = false;
     last.cancelled = true;
   }
@@ -639,6 +644,7 @@ final class Reference {
       part.counts = true;
       part.outdated = whole.outdated;
       part.lowerings = whole.lowerings;
+      part.cancelledDriftNanos = whole.cancelledDriftNanos;
       part.wasQuiet = whole.wasQuiet;
       bucket.givenBackOnce.held(nanos);
       bucket.entries.add(at + 1, part);

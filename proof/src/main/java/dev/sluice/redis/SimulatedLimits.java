@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The limits of a world: A and B in several sizes, Z with one token an hour, and W, for whose
- * tokens callers may wait.
+ * The limits of a world: A and B in several sizes, Z with one token an hour, W, for whose tokens
+ * callers may wait, and S with several quotas.
  */
 final class SimulatedLimits {
 
@@ -24,7 +24,8 @@ final class SimulatedLimits {
   private static final LimitName Z = name(3, "Z");
   static final LimitName W =
       LimitName.builder(4, "W").id(IdFormat.string()).longestWait(Duration.ofMillis(600)).build();
-  private static final Catalogue CATALOGUE = Catalogue.of(A, B, Z, W);
+  private static final LimitName S = name(5, "S");
+  private static final Catalogue CATALOGUE = Catalogue.of(A, B, Z, W, S);
   private static final List<Limits> ALL =
       List.of(
           limits(10, 10, 3, 100),
@@ -32,7 +33,7 @@ final class SimulatedLimits {
           limits(5, 10, 4, 200),
           limits(20, 5, 3, 30));
 
-  private static final List<String> NAMES = List.of("A", "B", "Z", "W");
+  private static final List<String> NAMES = List.of("A", "B", "Z", "W", "S");
 
   private SimulatedLimits() {}
 
@@ -46,6 +47,11 @@ final class SimulatedLimits {
         .limit("B", Quota.burst(burstOfB).refill(1, Duration.ofMillis(millisOfB)))
         .limit("Z", Quota.per(1, Duration.ofHours(1)))
         .limit("W", Quota.burst(3).refill(1, Duration.ofMillis(40)))
+        .limit(
+            "S",
+            List.of(
+                Quota.burst(9).refill(8, Duration.ofMillis(400)),
+                Quota.burst(3).refill(3, Duration.ofMillis(30))))
         .build();
   }
 
@@ -66,7 +72,7 @@ final class SimulatedLimits {
   static Limits penalized(Limits now, String limit, String id, Instant until) {
     LimitName name = CATALOGUE.get(limit);
     List<Penalty> penalties = new ArrayList<>();
-    for (LimitName one : List.of(A, B, W)) {
+    for (LimitName one : List.of(A, B, W, S)) {
       now.penaltiesOf(one).stream()
           .filter(penalty -> !(one.equals(name) && penalty.id().equals(id)))
           .forEach(penalties::add);

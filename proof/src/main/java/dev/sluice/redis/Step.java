@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -140,6 +141,13 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     boolean isFault() {
       return compareTo(BLOCK) >= 0;
     }
+  }
+
+  /** Returns this step with another number in one place. */
+  Step with(int index, int number) {
+    List<Integer> changed = new ArrayList<>(numbers);
+    changed.set(index, number);
+    return new Step(at, kind, process, List.copyOf(changed));
   }
 
   static Step of(long at, Kind kind, int process, Integer... numbers) {

@@ -7,9 +7,9 @@ import dev.sluice.remote.Breaker;
 import dev.sluice.remote.Endpoint;
 import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreContext;
-import dev.sluice.remote.Topology;
 import dev.sluice.store.BucketStore.Charge;
 import io.lettuce.core.cluster.SlotHash;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * A Cluster: one queue for each slot, since a script may only touch keys of one; one breaker for
  * each master, since that is what fails. Redirections are followed by the client. Thread-safe.
  */
-final class ClusterSlots implements Topology {
+final class ClusterSlots implements Roll.Servers {
 
   private static final int MOST_PROBE_KEYS = 10_000;
 
@@ -134,6 +134,12 @@ final class ClusterSlots implements Topology {
   @Override
   public CompletionStage<Void> ping() {
     return ServerFault.named(name, within(link.connection().thenCompose(this::pingMasters)));
+  }
+
+  /** Uses the server of the key's slot. */
+  @Override
+  public CompletionStage<List<String>> announce(byte[] key, String process, Duration time) {
+    return within(link.connection().thenCompose(to -> to.announce(key, process, time)));
   }
 
   private CompletionStage<Void> pingMasters(ClusterConnection connection) {

@@ -2,6 +2,9 @@
 package dev.sluice.redis;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -23,6 +26,11 @@ interface Connection {
 
   /** Pings the server. */
   CompletionStage<String> ping();
+
+  /** Runs the script of {@link Roll}. A simulated server has no such list. */
+  default CompletionStage<List<String>> announce(byte[] key, String process, Duration time) {
+    return CompletableFuture.failedFuture(new UnsupportedOperationException());
+  }
 
   /** Closes the connection; its outstanding calls fail. */
   @CanIgnoreReturnValue

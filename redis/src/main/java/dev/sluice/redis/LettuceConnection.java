@@ -6,12 +6,15 @@ import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.output.NestedMultiOutput;
 import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.output.ValueListOutput;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 
@@ -47,6 +50,23 @@ class LettuceConnection implements Connection {
             new Command<>(CommandType.PING, new StatusOutput<>(ByteArrayCodec.INSTANCE)));
     dispatch(wire, ping);
     return ping;
+  }
+
+  @Override
+  public final CompletionStage<List<String>> announce(byte[] key, String process, Duration time) {
+    CommandArgs<byte[], byte[]> args =
+        new CommandArgs<>(ByteArrayCodec.INSTANCE)
+            .add(Roll.SOURCE)
+            .add(1)
+            .addKey(key)
+            .add(process.getBytes(StandardCharsets.UTF_8))
+            .add(time.toMillis());
+    AsyncCommand<byte[], byte[], List<byte[]>> names =
+        new AsyncCommand<>(
+            new Command<>(CommandType.EVAL, new ValueListOutput<>(ByteArrayCodec.INSTANCE), args));
+    dispatch(wire, names);
+    return names.thenApply(
+        all -> all.stream().map(name -> new String(name, StandardCharsets.UTF_8)).toList());
   }
 
   @Override

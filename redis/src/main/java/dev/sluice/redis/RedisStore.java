@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A store for several processes that keeps buckets in Redis or Valkey. A script decides inside the
@@ -37,15 +38,19 @@ public final class RedisStore implements BucketStore {
 
   private final RemoteStore remote;
   private final IntFunction<Optional<List<String>>> scan;
+  private final @Nullable Presence presence;
 
   /**
    * Makes a store.
    *
    * @param scan returns up to a number of keys, if it can
+   * @param presence the list of processes, null for none
    */
-  RedisStore(RemoteStore remote, IntFunction<Optional<List<String>>> scan) {
+  RedisStore(
+      RemoteStore remote, IntFunction<Optional<List<String>>> scan, @Nullable Presence presence) {
     this.remote = remote;
     this.scan = scan;
+    this.presence = presence;
   }
 
   /**
@@ -140,6 +145,12 @@ public final class RedisStore implements BucketStore {
   @Override
   public Optional<List<String>> someKeys(int most) {
     return scan.apply(most);
+  }
+
+  /** Empty if clients' clocks decide: such a Redis is often shared with Boulder. */
+  @Override
+  public Optional<Presence> presence() {
+    return Optional.ofNullable(presence);
   }
 
   /**

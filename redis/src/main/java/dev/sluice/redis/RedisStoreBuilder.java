@@ -5,7 +5,6 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.remote.RemoteStore;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.Timing;
-import dev.sluice.remote.Topology;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import java.nio.file.Path;
@@ -328,34 +327,43 @@ public final class RedisStoreBuilder {
     options.check();
     Timing timing = RedisThread.timing();
     Clients clients = new Clients(uri, options);
-    RemoteStore store = store(timing, new LettuceConnector(uri, clients, timing), clients::close);
+    StoreContext context = context(timing);
+    Roll.Servers servers = servers(new LettuceConnector(uri, clients, timing), context);
+    RemoteStore store = store(servers, context, clients::close);
     if (store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos())) {
       store.rehearse();
     }
-    store.rehearseTimeOuts(); // needed even without a server, since the first call may time out
-    return new RedisStore(store, most -> Optional.of(KeyScan.keys(uri, options, most)));
+    store.rehearseTimeOuts(); // also where no server is there: the first call may time out then
+    return new RedisStore(
+        store,
+        most -> Optional.of(KeyScan.keys(uri, options, most)),
+        context.clock() == null ? new Roll(uri.toString(), servers, context) : null);
   }
 
   /** Opens a store with given connections and timing, for simulators and tests. */
   RedisStore open(Timing timing, Connector connector, Runnable release) {
-    RemoteStore store = store(timing, connector, release);
+    StoreContext context = context(timing);
+    RemoteStore store = store(servers(connector, context), context, release);
     store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos());
-    return new RedisStore(store, most -> Optional.empty());
+    return new RedisStore(store, most -> Optional.empty(), null);
   }
 
-  private RemoteStore store(Timing timing, Connector connector, Runnable release) {
-    StoreContext context = new StoreContext(options.settings(), timing, observer);
+  private StoreContext context(Timing timing) {
+    return new StoreContext(options.settings(), timing, observer);
+  }
+
+  private RemoteStore store(Roll.Servers servers, StoreContext context, Runnable release) {
     return new RemoteStore(
         uri.toString(),
-        topology(connector, context),
+        servers,
         context,
         () -> {
           release.run();
-          timing.close();
+          context.timing().close();
         });
   }
 
-  private Topology topology(Connector connector, StoreContext context) {
+  private Roll.Servers servers(Connector connector, StoreContext context) {
     return switch (uri.kind()) {
       case CLUSTER -> new ClusterSlots(uri.toString(), connector, context);
       case SENTINEL -> sentinel(connector, context);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.RequestQueue;
-import dev.sluice.remote.Topology;
+import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Independent servers, each with its share of the keys; a single server is a ring of one.
@@ -14,7 +18,7 @@ import java.util.concurrent.CompletionStage;
  * keys were moved to another server, their buckets would be full there, and full once more when the
  * server returns. Thread-safe.
  */
-final class ServerRing implements Topology {
+final class ServerRing implements Roll.Servers {
 
   private final Connector connector;
   private final List<SingleServer> servers;
@@ -59,6 +63,28 @@ final class ServerRing implements Topology {
         servers.stream()
             .map(server -> server.probe().toCompletableFuture())
             .toArray(CompletableFuture[]::new));
+  }
+
+  /** Uses every server, since any of them may be down. */
+  @Override
+  public CompletionStage<List<String>> announce(byte[] key, String process, Duration time) {
+    Set<String> names = ConcurrentHashMap.newKeySet();
+    List<CompletableFuture<List<String>>> asked =
+        servers.stream()
+            .map(server -> server.announce(key, process, time).toCompletableFuture())
+            .toList();
+    return CompletableFuture.allOf(
+            asked.stream()
+                .map(one -> one.thenAccept(names::addAll))
+                .toArray(CompletableFuture[]::new))
+        .handle(
+            (all, failure) -> {
+              if (failure != null
+                  && asked.stream().allMatch(CompletableFuture::isCompletedExceptionally)) {
+                throw new CompletionException(Stages.cause(failure));
+              }
+              return List.copyOf(names);
+            });
   }
 
   @Override

@@ -7,6 +7,7 @@ import dev.sluice.remote.Endpoint;
 import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.store.BucketStore.Charge;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -54,6 +55,14 @@ final class SingleServer implements Endpoint {
     return context
         .timing()
         .within(link.connection().thenCompose(Connection::ping), context.timeoutNanos());
+  }
+
+  CompletionStage<List<String>> announce(byte[] key, String process, Duration time) {
+    return context
+        .timing()
+        .within(
+            link.connection().thenCompose(to -> to.announce(key, process, time)),
+            context.timeoutNanos());
   }
 
   /** Looks the master up again when the next call is sent. */

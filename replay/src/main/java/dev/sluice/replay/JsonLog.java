@@ -75,6 +75,7 @@ final class JsonLog extends LogFormat {
   private final Map<String, Integer> columns = new HashMap<>();
   private final Map<String, Integer> ofHeaders = new HashMap<>(); // by the key within all headers
   private final List<Plain> plain = new ArrayList<>();
+  private boolean isSealed;
 
   /** A header that a line may also have under a key of its own, which is another column. */
   private record Plain(int header, int column) {}
@@ -101,7 +102,7 @@ final class JsonLog extends LogFormat {
   int column(String wanted) {
     int column = super.column(wanted);
     boolean isHeader = wanted.startsWith(HEADER);
-    if (column >= 0 || !(isHeader || wanted.startsWith(FIELD))) {
+    if (column >= 0 || isSealed || !(isHeader || wanted.startsWith(FIELD))) {
       return column;
     }
     // The log has no list of its columns, so a later line may contain this one.
@@ -115,6 +116,11 @@ final class JsonLog extends LogFormat {
     HEADERS.forEach(before -> ofHeaders.put(before + key, added));
     plain.add(new Plain(added, column(FIELD + key)));
     return added;
+  }
+
+  @Override
+  void seal() {
+    isSealed = true;
   }
 
   @Override

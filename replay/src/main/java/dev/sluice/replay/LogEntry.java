@@ -12,11 +12,12 @@ import org.jspecify.annotations.Nullable;
 final class LogEntry {
 
   private static final int ABSENT = -1;
+  private static final int PADDING = Long.BYTES; // so that hashes read whole words
 
   private final LogFormat format;
   private int[] from;
   private int[] to;
-  private byte[] bytes = new byte[512];
+  private byte[] bytes = new byte[512]; // at least PADDING longer than the line
   private int length;
   private long atNanos;
 
@@ -28,8 +29,8 @@ final class LogEntry {
 
   /** Takes another line, of which no column is known yet. */
   void take(byte[] line, int start, int newLength) {
-    if (bytes.length < newLength) {
-      bytes = new byte[Math.max(newLength, 2 * bytes.length)];
+    if (bytes.length < newLength + PADDING) {
+      bytes = new byte[Math.max(newLength + PADDING, 2 * bytes.length)];
     }
     System.arraycopy(line, start, bytes, 0, newLength);
     length = newLength;
@@ -56,8 +57,9 @@ final class LogEntry {
   /** Sets a column whose value is not a part of the line, such as an unescaped one. */
   void set(int column, String value) {
     byte[] text = value.getBytes(StandardCharsets.UTF_8);
-    if (bytes.length < length + text.length) {
-      bytes = Arrays.copyOf(bytes, Math.max(length + text.length, 2 * bytes.length));
+    int needed = length + text.length + PADDING;
+    if (bytes.length < needed) {
+      bytes = Arrays.copyOf(bytes, Math.max(needed, 2 * bytes.length));
     }
     System.arraycopy(text, 0, bytes, length, text.length);
     set(column, length, length + text.length);

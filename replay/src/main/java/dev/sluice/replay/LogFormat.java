@@ -192,6 +192,14 @@ abstract class LogFormat {
     int unused = column(wanted);
   }
 
+  /** Says that no more columns will be declared. */
+  void seal() {}
+
+  /** Whether lines add columns, so that requests cannot be viewed while others are read. */
+  boolean addsColumns() {
+    return false;
+  }
+
   /** Goes on with a file, whose headings hold for its lines only. */
   final void enter(Headings ofFile) {
     this.headings = ofFile;
@@ -323,8 +331,8 @@ abstract class LogFormat {
       int end = entry.length();
       int at = behindSyslog ? behindSyslog(line, end) : 0;
       for (int column = 0; column < columns(); column++) {
-        if (column == last) { // captured headers may precede the last column
-          at = Math.max(at, indexOf(line, at, end, '"'));
+        if (column == last) { // captured headers may stand before it
+          at = Math.max(at, ByteSearch.indexOf(line, at, end, '"'));
         }
         if (at >= end) {
           return column > column("status") && column("status") > 0;
@@ -332,7 +340,10 @@ abstract class LogFormat {
         int open = line[at];
         int close = open == '[' ? ']' : open == '"' ? '"' : ' ';
         int start = close == ' ' ? at : at + 1;
-        int stop = close == '"' ? closingQuote(line, start, end) : indexOf(line, start, end, close);
+        int stop =
+            close == '"'
+                ? closingQuote(line, start, end)
+                : ByteSearch.indexOf(line, start, end, close);
         if (stop == end && close != ' ') {
           return false;
         }
@@ -372,18 +383,10 @@ abstract class LogFormat {
       return end;
     }
 
-    private static int indexOf(byte[] line, int from, int end, int wanted) {
-      int at = from;
-      while (at < end && line[at] != wanted) {
-        at++;
-      }
-      return at;
-    }
-
     private static int closingQuote(byte[] line, int from, int end) {
-      int at = from;
-      while (at < end && line[at] != '"') {
-        at += line[at] == '\\' ? 2 : 1;
+      int at = ByteSearch.indexOf(line, from, end, '"', '\\');
+      while (at < end && line[at] == '\\') {
+        at = ByteSearch.indexOf(line, at + 2, end, '"', '\\');
       }
       return Math.min(at, end);
     }
@@ -435,6 +438,11 @@ abstract class LogFormat {
       super(name, zone);
       this.separator = separator;
       this.shared = separator == '\t' ? CLOUDFRONT : columns;
+    }
+
+    @Override
+    boolean addsColumns() {
+      return true;
     }
 
     @Override

@@ -43,7 +43,6 @@ final class LogReader implements AutoCloseable {
   private final List<LogEntry> spare = new ArrayList<>();
   private long newestNanos = Long.MIN_VALUE;
   private long givenNanos = Long.MIN_VALUE;
-  private @Nullable LogEntry given;
   private long lines;
   private long unread;
   private @Nullable String firstUnread;
@@ -100,18 +99,14 @@ final class LogReader implements AutoCloseable {
   /**
    * Returns the next request, by time.
    *
-   * @return the request, until the next call; null at the end
+   * @return the request, until it is {@linkplain #release released}; null at the end
    * @throws IOException if a file cannot be read
    */
   @Nullable LogEntry next() throws IOException {
-    if (given != null) {
-      spare.add(given);
-    }
     while (!isReady() && readOne()) {
       // Reads until the oldest held request is older than the window.
     }
     if (count == 0) {
-      given = null;
       return null;
     }
     LogEntry oldest = held[first];
@@ -122,8 +117,12 @@ final class LogReader implements AutoCloseable {
       oldest.at(givenNanos);
     }
     givenNanos = oldest.atNanos();
-    given = oldest;
     return oldest;
+  }
+
+  /** Takes back a request, whose object is used for another line. */
+  void release(LogEntry entry) {
+    spare.add(entry);
   }
 
   private boolean isReady() {
@@ -329,13 +328,12 @@ final class LogReader implements AutoCloseable {
     private int line() throws IOException {
       int scanned = start;
       while (true) {
-        for (; scanned < filled; scanned++) {
-          if (buffer[scanned] == '\n') {
-            int length = scanned - start;
-            start = scanned + 1;
-            number++;
-            return length;
-          }
+        scanned = ByteSearch.indexOf(buffer, scanned, filled, '\n');
+        if (scanned < filled) {
+          int length = scanned - start;
+          start = scanned + 1;
+          number++;
+          return length;
         }
         if (start > 0) {
           System.arraycopy(buffer, start, buffer, 0, filled - start);

@@ -194,53 +194,78 @@ final class LogRequest implements WebRequest {
     return type.cast(this);
   }
 
-  /** The values of the columns that anything has read, for a comparison with other lines. */
+  /** The values of some columns of a line, for a comparison with other lines. */
   static final class Key {
 
-    private static final VarHandle INTS =
+    private static final VarHandle SIZE =
         MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
-    private byte[] bytes = new byte[64];
-    private int length;
-    private int hash;
+    private Key() {}
 
-    /** Takes the values of a line. */
-    void take(LogEntry entry, int[] columns) {
-      length = 0;
-      hash = 1;
+    /** A hash of the values. */
+    static long hash(LogEntry entry, int[] columns) {
+      byte[] line = entry.bytes();
+      long hash = 0;
       for (int column : columns) {
         int start = entry.has(column) ? entry.start(column) : 0;
-        int size = entry.has(column) ? entry.end(column) - start : 0;
-        if (bytes.length < length + Integer.BYTES + size) {
-          bytes = Arrays.copyOf(bytes, 2 * (length + Integer.BYTES + size));
+        int end = entry.has(column) ? entry.end(column) : -1;
+        hash = mixed(hash, end - start);
+        for (int at = start; at < end; at += Long.BYTES) { // the line goes on for a whole word
+          int unwanted = Math.max(0, Long.BYTES - (end - at));
+          hash = mixed(hash, ByteSearch.word(line, at) & (-1L >>> (Byte.SIZE * unwanted)));
         }
-        INTS.set(bytes, length, entry.has(column) ? size : -1);
-        length += Integer.BYTES;
-        System.arraycopy(entry.bytes(), start, bytes, length, size);
-        length += size;
       }
-      for (int i = 0; i < length; i++) {
-        hash = 31 * hash + bytes[i];
+      return mixed(hash, hash >>> 29);
+    }
+
+    private static long mixed(long hash, long word) {
+      long product = (hash ^ word) * 0x9e3779b97f4a7c15L;
+      return product ^ (product >>> 32);
+    }
+
+    /** A copy of the values, each with its size before it. */
+    static byte[] of(LogEntry entry, int[] columns) {
+      int length = 0;
+      for (int column : columns) {
+        length += Integer.BYTES + Math.max(0, size(entry, column));
       }
-      hash ^= hash >>> 15;
-      hash *= 0x2c1b3c6d;
-      hash ^= hash >>> 13;
+      byte[] key = new byte[length];
+      int at = 0;
+      for (int column : columns) {
+        int size = size(entry, column);
+        SIZE.set(key, at, size);
+        at += Integer.BYTES;
+        if (size > 0) {
+          System.arraycopy(entry.bytes(), entry.start(column), key, at, size);
+          at += size;
+        }
+      }
+      return key;
     }
 
-    int length() {
-      return length;
+    /** Whether a line has the values of a key. */
+    static boolean is(byte[] key, LogEntry entry, int[] columns) {
+      int at = 0;
+      for (int column : columns) {
+        int size = size(entry, column);
+        if ((int) SIZE.get(key, at) != size) {
+          return false;
+        }
+        at += Integer.BYTES;
+        if (size > 0) {
+          int start = entry.start(column);
+          if (!Arrays.equals(key, at, at + size, entry.bytes(), start, start + size)) {
+            return false;
+          }
+          at += size;
+        }
+      }
+      return true;
     }
 
-    int hash() {
-      return hash;
-    }
-
-    byte[] copy() {
-      return Arrays.copyOf(bytes, length);
-    }
-
-    boolean is(byte[] other) {
-      return Arrays.equals(bytes, 0, length, other, 0, other.length);
+    /** The size of a value; -1 if the line has none. */
+    private static int size(LogEntry entry, int column) {
+      return entry.has(column) ? entry.end(column) - entry.start(column) : -1;
     }
   }
 }

@@ -47,6 +47,7 @@ public final class Replay {
   Demands demands = (atNanos, id, cost) -> {};
   Consumer<Step> steps = step -> {};
   int mostClients = MOST_CLIENTS; // fewer for tests
+  int processors = Runtime.getRuntime().availableProcessors(); // another number for tests
 
   private Replay(Limits limits, List<? extends LogSource> sources) {
     this.limits = limits;
@@ -350,9 +351,11 @@ public final class Replay {
    * @param client who sent it
    * @param request the method and the target; empty if the log has none
    * @param status what the log says was answered; -1 if it does not say
-   * @param before the tokens in the bucket before the request
-   * @param after the tokens in the bucket after it
-   * @param deniedBy the limit that denied it, which may be another one; empty if it was allowed
+   * @param before the tokens in the bucket before the request; if the limit has several quotas, the
+   *     fewest in any of their buckets
+   * @param after the same after it
+   * @param deniedBy the limit that denied it, which may be another one, and which of its quotas if
+   *     it has several; empty if it was allowed
    * @param retryInNanos how long the client would have had to wait
    */
   public record Step(

@@ -66,6 +66,7 @@ public final class ReplayJson {
     json.writeNumberField("noRule", uncharged.noRule());
     json.writeNumberField("free", uncharged.free());
     json.writeNumberField("unusable", uncharged.unusable());
+    json.writeNumberField("tooCostly", uncharged.tooCostly());
     json.writeNumberField("lackingCost", uncharged.lackingCost());
     json.writeArrayFieldStart("lacking");
     for (var lacking : uncharged.lacking()) {

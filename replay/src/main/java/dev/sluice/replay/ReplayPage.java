@@ -356,9 +356,13 @@ public final class ReplayPage {
     out.append("</table></div>\n");
   }
 
-  private static String shortened(long count) {
-    return count < 1_000
-        ? String.valueOf(count)
-        : count < 1_000_000 ? count / 1_000 + "k" : count / 1_000_000 + "M";
+  /** A count in at most five characters, marked where it is rounded. */
+  static String shortened(long count) {
+    if (count < 1_000) {
+      return String.valueOf(count);
+    }
+    long unit = count < 999_500 ? 1_000 : 1_000_000;
+    long rounded = (count + unit / 2) / unit;
+    return (rounded * unit == count ? "" : "≈") + rounded + (unit == 1_000 ? "k" : "M");
   }
 }

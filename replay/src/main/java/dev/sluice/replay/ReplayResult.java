@@ -123,11 +123,17 @@ public record ReplayResult(
    * @param noRule no rule matches
    * @param free the rule charges nothing, or the request has no value for the id
    * @param unusable the request cannot be charged: a server would answer 400
+   * @param tooCostly the cost is above the burst, so that the request never passes; also denied
    * @param lackingCost the field of the cost has no whole number: the request is taken to cost 1
    * @param lacking what rules or counts use and the log does not have
    */
   public record Uncharged(
-      long noRule, long free, long unusable, long lackingCost, List<Lacking> lacking) {
+      long noRule,
+      long free,
+      long unusable,
+      long tooCostly,
+      long lackingCost,
+      List<Lacking> lacking) {
 
     /**
      * Makes the counts.
@@ -135,6 +141,7 @@ public record ReplayResult(
      * @param noRule no rule matches
      * @param free nothing is charged
      * @param unusable cannot be charged
+     * @param tooCostly cost more than the burst
      * @param lackingCost without a cost
      * @param lacking copied
      */

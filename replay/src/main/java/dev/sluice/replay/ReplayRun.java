@@ -3,10 +3,13 @@ package dev.sluice.replay;
 
 import dev.sluice.Decision;
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Limits;
+import dev.sluice.replay.ReadAhead.Batch;
 import dev.sluice.replay.ReplayResult.Log;
 import dev.sluice.replay.ReplayResult.Row;
 import dev.sluice.replay.ReplayResult.Totals;
@@ -20,6 +23,7 @@ import dev.sluice.web.ProxyHeader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -32,14 +36,17 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A line costs: reading it; finding what it is charged, which a table remembers for lines with the same values; the
- * limiter; and the tallies. Sets of clients grow only when the table misses, since they do not count how often.
+ * limiter; and the tallies. Sets of clients grow only when the table misses, since they do not count how often. With
+ * many clients, a line costs what the processor waits for memory. So a group of lines goes through each step together,
+ * and reads what the next step needs: the processor then fetches many places at a time.
  */
 /** The one run of a {@link Replay}. Not thread-safe; blocks as the streams do. */
 final class ReplayRun {
 
+  private static final int GROUP = 32;
   private static final int REMEMBERED = 1 << 17;
-  // A bound per key, so that the table is bounded in bytes.
-  private static final int LONGEST_REMEMBERED = 1 << 10;
+  private static final int WAYS = 4; // lines with the same place that do not displace each other
+  private static final int LONGEST_REMEMBERED = 1 << 10; // so that the table is bounded in bytes
   private static final int SHOWN = 80;
   private static final int LINES_PER_REPORT = 1 << 14;
   private static final int FAILED_FROM = 400;
@@ -49,9 +56,8 @@ final class ReplayRun {
   /** What lines with the same values come to. */
   private static final class Known {
 
-    private final int[] columns;
+    private final long hash;
     private final byte[] key;
-    private final int hash;
     private final String name;
     private final Charges base;
     private final @Nullable Charges other;
@@ -61,10 +67,9 @@ final class ReplayRun {
     private Map<String, Long> demands = Map.of();
     private boolean isElsewhere; // whether another shard decides the request
 
-    Known(int[] columns, LogRequest.Key key, String name, Charges base, @Nullable Charges other) {
-      this.columns = columns;
-      this.key = key.copy();
-      this.hash = key.hash();
+    Known(long hash, byte[] key, String name, Charges base, @Nullable Charges other) {
+      this.hash = hash;
+      this.key = key;
       this.name = name;
       this.base = base;
       this.other = other;
@@ -78,9 +83,13 @@ final class ReplayRun {
   private final Side base;
   private final @Nullable Side other;
   private final @Nullable Transaction watched;
-  private final LogRequest.Key key = new LogRequest.Key();
-  private final Known[] known = new Known[REMEMBERED];
-  private int[] columns = new int[0];
+  private final LogEntry[] entries = new LogEntry[GROUP];
+  private final long[] answers = new long[GROUP];
+  private final long[] hashes = new long[GROUP];
+  private final Known[] found = new Known[GROUP];
+  private long unusedSum; // so that the reads before it are not left out
+  private final @Nullable Known[] known = new @Nullable Known[REMEMBERED];
+  private int[] columns = new int[0]; // whose values are the keys
 
   private final ClientCounts clients;
   private final TimeLine time;
@@ -92,6 +101,7 @@ final class ReplayRun {
   private long noRule;
   private long free;
   private long unusable;
+  private long tooCostly;
   private long lackedCost;
   private long deniedRequests;
   private long otherDeniedRequests;
@@ -144,6 +154,7 @@ final class ReplayRun {
     if (options.costField != null) {
       reader.format().declare(FIELD + options.costField);
     }
+    reader.format().seal();
   }
 
   private List<Side> sides() {
@@ -174,19 +185,16 @@ final class ReplayRun {
 
   /** Reads the logs and decides each request. */
   ReplayResult result() throws IOException {
-    try (reader) {
-      int status = reader.format().column("status");
-      long sinceReport = 0;
-      for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
-        if (++sinceReport == LINES_PER_REPORT) {
-          options.progress.accept(reader.found().lines());
-          sinceReport = 0;
+    boolean onOwnThread = options.processors > 1 && !reader.format().addsColumns();
+    try (ReadAhead requests = new ReadAhead(reader, onOwnThread)) {
+      long reported = 0;
+      for (Batch batch = requests.next(); batch != null; batch = requests.next()) {
+        if (batch.lines - reported >= LINES_PER_REPORT) {
+          options.progress.accept(batch.lines);
+          reported = batch.lines;
         }
-        long answered = entry.number(status);
-        if (options.skipped.contains((int) answered)) {
-          skipped++;
-        } else {
-          decide(entry, answered);
+        for (int from = 0; from < batch.size; from += GROUP) {
+          decide(batch.entries, from, Math.min(from + GROUP, batch.size));
         }
       }
       reader.requireUnderstood();
@@ -221,8 +229,36 @@ final class ReplayRun {
     }
   }
 
-  private void decide(LogEntry entry, long answered) {
-    Known line = known(entry);
+  /** Decides a group of requests in order. */
+  private void decide(LogEntry[] batch, int from, int to) {
+    int status = reader.format().column("status"); // a heading may have added it
+    int kept = 0;
+    for (int i = from; i < to; i++) {
+      long answered = batch[i].number(status);
+      if (!options.skipped.isEmpty() && options.skipped.contains((int) answered)) {
+        skipped++;
+      } else {
+        answers[kept] = answered;
+        hashes[kept] = LogRequest.Key.hash(batch[i], columns);
+        entries[kept++] = batch[i];
+      }
+    }
+    for (int i = 0; i < kept; i++) {
+      Known likely = known[place(hashes[i])];
+      unusedSum += likely == null ? 0 : likely.key.length;
+    }
+    int[] hashed = columns;
+    for (int i = 0; i < kept; i++) {
+      boolean isHashed = Arrays.equals(hashed, columns);
+      found[i] = known(entries[i], isHashed ? hashes[i] : LogRequest.Key.hash(entries[i], columns));
+      unusedSum += found[i].base.touch();
+    }
+    for (int i = 0; i < kept; i++) {
+      decide(entries[i], answers[i], found[i]);
+    }
+  }
+
+  private void decide(LogEntry entry, long answered, Known line) {
     long at = entry.atNanos();
     read++;
     Outcome outcome = line.base.outcome();
@@ -237,6 +273,7 @@ final class ReplayRun {
     firstNanos = firstNanos == Long.MIN_VALUE ? at : firstNanos;
     lastNanos = at;
     count(outcome);
+    tooCostly += outcome == Outcome.DENIED && !line.base.together().isEmpty() ? 1 : 0;
     lackedCost += line.lacksCost ? 1 : 0;
     if (options.demandedLimit != null) {
       line.demands.forEach((id, asked) -> options.demands.take(at, id, asked));
@@ -303,18 +340,18 @@ final class ReplayRun {
   }
 
   /** What the line is charged; the same object for lines with the same values. */
-  private Known known(LogEntry entry) {
-    key.take(entry, columns);
-    int slot = key.hash() & (REMEMBERED - 1);
-    for (int i = 0; i < 2; i++) { // two slots, so that two frequent lines can both stay
-      Known found = known[slot ^ i];
-      if (found != null
-          && found.hash == key.hash()
-          && found.columns == columns
-          && key.is(found.key)) {
-        return found;
+  private Known known(LogEntry entry, long hash) {
+    int place = place(hash);
+    for (int i = place; i < place + WAYS; i++) {
+      Known one = known[i];
+      if (one != null && one.hash == hash && LogRequest.Key.is(one.key, entry, columns)) {
+        return one;
       }
     }
+    return made(entry);
+  }
+
+  private Known made(LogEntry entry) {
     request.show(entry);
     IpAddress address = options.client.find(request);
     String peer = address == null ? request.peer() : null;
@@ -327,9 +364,10 @@ final class ReplayRun {
     long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
     if (request.used().cardinality() != columns.length) {
       columns = request.used().stream().toArray();
+      Arrays.fill(known, null); // their keys have fewer columns
     }
-    key.take(entry, columns);
-    Known made = new Known(columns, key, name, ofBase, ofOther);
+    byte[] key = LogRequest.Key.of(entry, columns);
+    Known made = new Known(LogRequest.Key.hash(entry, columns), key, name, ofBase, ofOther);
     made.isElsewhere =
         options.shards > 0 && Sketch.shard(hash, options.shards) != options.shard - 1;
     made.lacksCost = cost < 0;
@@ -347,13 +385,17 @@ final class ReplayRun {
         other.see(ofOther, made.client, hash);
       }
     }
-    if (key.length() > LONGEST_REMEMBERED) {
-      return made;
+    if (key.length <= LONGEST_REMEMBERED) {
+      int place = place(made.hash);
+      System.arraycopy(known, place, known, place + 1, WAYS - 1); // the oldest one falls out
+      known[place] = made;
     }
-    int place = key.hash() & (REMEMBERED - 1);
-    known[place ^ 1] = known[place] == null ? known[place ^ 1] : known[place];
-    known[place] = made;
     return made;
+  }
+
+  /** The first of the places that lines with a hash may have. */
+  private static int place(long hash) {
+    return (int) hash & (REMEMBERED - WAYS);
   }
 
   /** The only id that a request is charged to; its sender if there is none. */
@@ -411,9 +453,10 @@ final class ReplayRun {
     return line.client;
   }
 
-  /** The tokens in the watched bucket. */
+  /** The tokens in the watched bucket; for several quotas, the fewest in any of their buckets. */
   private long level() {
-    return base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0)).remaining();
+    Decision now = base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0));
+    return now.quotas().stream().mapToLong(Decision::remaining).min().orElse(now.remaining());
   }
 
   private void watch(LogEntry entry, Known line, @Nullable Decision decision, long levelBefore) {
@@ -428,9 +471,18 @@ final class ReplayRun {
             levelBefore,
             level(),
             denial != null
-                ? Side.decisive(line.base, denial).limit
+                ? Side.decisive(line.base, denial).limit + quota(denial)
                 : isDenied(line.base, null) ? line.base.tallies().get(0).limit : "",
             denial == null ? 0 : denial.retryInNanos()));
+  }
+
+  /** Which quota denied, if the limit has several. */
+  private static String quota(Decision denial) {
+    Transaction transaction = denial.transaction();
+    Quota quota = transaction == null ? null : transaction.quota();
+    return transaction == null || quota == null || transaction.quotas().size() == 1
+        ? ""
+        : " (%s per %s)".formatted(quota.count(), GoDuration.shortened(quota.period()));
   }
 
   private Replay.Denial denial(
@@ -470,7 +522,7 @@ final class ReplayRun {
         log,
         totals,
         rows(base),
-        new ReplayResult.Uncharged(noRule, free, unusable, lackedCost, lacking()),
+        new ReplayResult.Uncharged(noRule, free, unusable, tooCostly, lackedCost, lacking()),
         clients.mostDenied(),
         TimeLine.worst(minutes),
         other == null ? null : change(other, totals),

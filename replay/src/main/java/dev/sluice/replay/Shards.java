@@ -116,6 +116,7 @@ public final class Shards {
             sum(result -> result.uncharged().noRule()),
             sum(result -> result.uncharged().free()),
             sum(result -> result.uncharged().unusable()),
+            sum(result -> result.uncharged().tooCostly()),
             sum(result -> result.uncharged().lackingCost()),
             results.get(0).uncharged().lacking()),
         ClientCounts.most(
@@ -239,6 +240,7 @@ public final class Shards {
             uncharged.number("noRule"),
             uncharged.number("free"),
             uncharged.number("unusable"),
+            uncharged.number("tooCostly"),
             uncharged.number("lackingCost"),
             uncharged.list("lacking", one -> new Lacking(one.text("rule"), one.text("word")))),
         json.list(

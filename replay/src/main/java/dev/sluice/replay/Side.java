@@ -74,6 +74,11 @@ final class Side {
       int trials,
       @Nullable Single single) {
 
+    /** Reads what a decision reads, so that the processor fetches it; the result means nothing. */
+    int touch() {
+      return single == null ? trials : single.utf8Id.length;
+    }
+
     private static Charges of(Outcome outcome, List<Tally> tallies) {
       return new Charges(outcome, List.of(), tallies, 0, null);
     }

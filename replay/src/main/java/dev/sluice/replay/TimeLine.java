@@ -25,7 +25,8 @@ final class TimeLine {
   private final boolean keepsMinutes;
   private long binNanos = MINUTE;
   private final TreeMap<Long, long[]> bins = new TreeMap<>();
-  private long binKey = Long.MIN_VALUE;
+  private long binFrom; // of the bin of the last request
+  private long binTo;
   private long[] bin = new long[3];
   private final Map<Integer, long[]> ofMinute = new HashMap<>();
   private long minute = Long.MIN_VALUE;
@@ -45,13 +46,14 @@ final class TimeLine {
 
   /** Adds a request; they come in the order of time. */
   void add(long at, boolean isDenied, boolean otherDenies, int client) {
-    long number = Math.floorDiv(at, binNanos);
-    if (number != binKey) {
+    if (at < binFrom || at >= binTo) {
       while (bins.size() >= MOST_BINS) {
         coarsen();
       }
-      binKey = Math.floorDiv(at, binNanos);
-      bin = bins.computeIfAbsent(binKey, unused -> new long[3]);
+      long number = Math.floorDiv(at, binNanos);
+      binFrom = number * binNanos;
+      binTo = binFrom + binNanos;
+      bin = bins.computeIfAbsent(number, unused -> new long[3]);
     }
     bin[0]++;
     bin[1] += isDenied ? 1 : 0;

@@ -277,10 +277,8 @@ final class LogReaderTest {
           reader("json", "{\"time\":\"2026-11-26T00:00:03Z\",\"host\":" + values + "}");
       LogEntry entry = reader.next();
       assertNotNull(entry);
-      LogRequest.Key key = new LogRequest.Key();
       int[] columns = {reader.format().column("host"), reader.format().column("method")};
-      key.take(entry, columns);
-      keys.add(key.copy());
+      keys.add(LogRequest.Key.of(entry, columns));
     }
     assertTrue(!Arrays.equals(keys.get(0), keys.get(1)));
   }

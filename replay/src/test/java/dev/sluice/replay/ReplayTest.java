@@ -255,6 +255,18 @@ final class ReplayTest {
             .costField("tokens")
             .run();
     assertEquals(0, counted.totals().denied());
+    assertEquals(0, counted.uncharged().tooCostly());
+    ReplayResult tooCostly =
+        Replay.of(
+                limits(LIMITS, ""), sources(free.repeat(2) + free.replace(":0}", ":21}").repeat(3)))
+            .counts(List.of("Calls={ip}"))
+            .costField("tokens")
+            .run();
+    assertEquals(3, tooCostly.totals().denied());
+    assertEquals(3, tooCostly.uncharged().tooCostly());
+    assertTrue(
+        ReplayText.lines(tooCostly, "", ClientNames.SHOW).stream()
+            .anyMatch(one -> one.matches("cost above the burst, never passes +3")));
   }
 
   private static String denied(Row row) {
@@ -673,6 +685,55 @@ final class ReplayTest {
         Replay.of(limits(LIMITS, RULES), sources(log)).skipStatus(Set.of(429)).run();
     assertEquals(2, some.totals().denied());
     assertEquals(1, some.log().skipped());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "999, 999",
+    "1000, 1k",
+    "1499, ≈1k",
+    "1999, ≈2k",
+    "999499, ≈999k",
+    "999500, ≈1M",
+    "2000000, 2M"
+  })
+  void heatMap_marksRoundedCounts(long count, String label) {
+    assertEquals(label, ReplayPage.shortened(count));
+  }
+
+  @Test
+  void status_ofAHeadingsColumn_leavesLinesOut() throws IOException {
+    String log =
+        "time,client,status\n2026-11-26T00:00:00Z,203.0.113.1,429\n2026-11-26T00:00:01Z,203.0.113.1,200\n";
+    ReplayResult result =
+        Replay.of(limits(LIMITS, ""), sources(log))
+            .format("csv")
+            .counts(List.of("Calls={ip}"))
+            .skipStatus(Set.of(429))
+            .run();
+    assertEquals(1, result.log().skipped());
+    assertEquals(1, result.totals().requests());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void result_isTheSame_withAThreadThatReads(int processors) throws IOException {
+    List<Request> traffic = traffic(7, 5000);
+    String last = new Request(80_000, 1, "/login").line() + "\nwhat?\n";
+    List<Denial> denials = new ArrayList<>();
+    Replay replay =
+        Replay.of(limits(LIMITS, RULES), sources(text(traffic) + last)).denials(denials::add);
+    replay.processors = processors;
+    ReplayResult result = replay.run();
+    List<Denial> expected = new ArrayList<>();
+    Replay other = Replay.of(limits(LIMITS, RULES), sources(text(traffic) + last));
+    other.processors = 3 - processors;
+    ReplayResult same = other.denials(expected::add).run();
+    assertEquals(ReplayJson.of(same, ClientNames.SHOW), ReplayJson.of(result, ClientNames.SHOW));
+    assertTrue(denials.size() > 10, "found " + denials.size());
+    assertEquals(expected, denials);
+    LogException fault = assertThrows(LogException.class, replay.strict(true)::run);
+    assertTrue(String.valueOf(fault.getMessage()).contains("what?"), fault.getMessage());
   }
 
   @Test

@@ -71,6 +71,11 @@ record RequestRule(
     return segments;
   }
 
+  /** Returns what the rule matches: its methods, unless it has all of them, and its paths. */
+  String words() {
+    return (methods.isEmpty() ? "" : String.join(",", methods) + " ") + listed(paths);
+  }
+
   /** Returns a summary of the rule: its paths, and the parts of a request that it uses. */
   RequestForm form() {
     Set<String> words = new LinkedHashSet<>();

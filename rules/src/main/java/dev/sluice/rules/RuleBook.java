@@ -188,7 +188,7 @@ public final class RuleBook implements RequestRules {
             rule ->
                 rule instanceof DescriptorRule descriptor
                     ? new RuleForm(rule.line(), false, descriptor.words())
-                    : new RuleForm(rule.line(), true, ((RequestRule) rule).form().paths()))
+                    : new RuleForm(rule.line(), true, ((RequestRule) rule).words()))
         .toList();
   }
 
@@ -424,7 +424,7 @@ public final class RuleBook implements RequestRules {
    *
    * @param line where the rule starts in the file, from 1
    * @param forRequests whether it is for requests; otherwise for descriptors
-   * @param matches its paths, or its domain and entries
+   * @param matches its methods, if not all, and its paths; or its domain and entries
    */
   public record RuleForm(int line, boolean forRequests, String matches) {}
 

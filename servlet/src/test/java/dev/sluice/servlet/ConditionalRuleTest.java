@@ -17,19 +17,16 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rules that count some outcomes only: 30 failed logins an hour, and any number of good ones. */
 @Tag("slow")
-@Execution(ExecutionMode.CONCURRENT) // each test has a container of its own
 @ParameterizedClass
-@EnumSource(Container.class)
+@MethodSource("dev.sluice.servlet.Container#tested")
 class ConditionalRuleTest {
 
   private static final String LOCAL = "127.0.0.1";

@@ -20,12 +20,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A request is charged once, however the container sends it around; filters that stack agree. */
 @ParameterizedClass
-@EnumSource(Container.class)
+@MethodSource("dev.sluice.servlet.Container#tested")
 class DispatchTest {
 
   private final Limiter limiter = Limiters.on(new ManualTime());

@@ -8,8 +8,6 @@ import dev.sluice.testkit.web.FilteredSite;
 import dev.sluice.web.Rule;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -18,7 +16,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** The contract of endings in each container, and the endings that only servlets know. */
 @Tag("slow")
-@Execution(ExecutionMode.CONCURRENT) // each test has a container of its own
 @ParameterizedClass
 @MethodSource("containersAndProtocols")
 class EndingsTest extends EndingContract {
@@ -31,7 +28,7 @@ class EndingsTest extends EndingContract {
   }
 
   static Stream<Arguments> containersAndProtocols() {
-    return Stream.of(Container.values())
+    return Container.tested()
         .flatMap(
             container ->
                 Stream.of(FilterProtocol.values())

@@ -20,12 +20,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** A rule that estimates 10 of 30 tokens, and servlets that set a true cost. */
 @Tag("slow")
 @ParameterizedClass
-@EnumSource(Container.class)
+@MethodSource("dev.sluice.servlet.Container#tested")
 class EstimateTest {
 
   private final Limiter limiter = Limiters.on(new ManualTime());

@@ -9,11 +9,11 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
 import java.security.Principal;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** The contract of filters, in each container. */
 @ParameterizedClass
-@EnumSource(Container.class)
+@MethodSource("dev.sluice.servlet.Container#tested")
 class FilterContractTest extends FilterContract {
 
   private final Container container;

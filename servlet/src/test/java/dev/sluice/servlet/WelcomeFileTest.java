@@ -10,12 +10,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Who asks for a folder gets its welcome file, under the rules of the folder. */
 @ParameterizedClass
-@EnumSource(Container.class)
+@MethodSource("dev.sluice.servlet.Container#tested")
 class WelcomeFileTest {
 
   private final WebServer web;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
+import dev.sluice.Reservation.Estimate;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.web.ClientAddress;
@@ -95,6 +96,14 @@ final class FilterRules {
             .cost(properties.cost());
     if (Objects.requireNonNullElse(properties.ignoreCase(), filter.ignoreCase())) {
       rule.ignoreCase();
+    }
+    Long most = properties.estimate();
+    if (most != null) {
+      if (properties.cost() != 1) {
+        throw new IllegalArgumentException("found cost beside estimate, expected one or the other");
+      }
+      Estimate tokens = Estimate.mean(1, most);
+      rule.estimate(request -> tokens.of(limit));
     }
     long conditions =
         Stream.of(

@@ -63,9 +63,9 @@ public @interface RateLimited {
 
   /**
    * The quota of the id, as an expression, for plans of the application's: {@code
-   * "@plans.of(#key)"}. It gives a {@link dev.sluice.gcra.Quota}, or a {@link
-   * java.util.concurrent.CompletionStage} of one; null means the limit's own quota. For a method
-   * that returns a publisher or a stage, it must not block.
+   * "@plans.of(#key)"}. It gives a {@link dev.sluice.gcra.Quota} or a list of several with
+   * different periods, or a {@link java.util.concurrent.CompletionStage} of either; null means the
+   * limit's own. For a method that returns a publisher or a stage, it must not block.
    *
    * <p>If the expression or its stage fails, the call fails with a {@link
    * dev.sluice.web.QuotaFailedException}, spends nothing, and is counted in {@code

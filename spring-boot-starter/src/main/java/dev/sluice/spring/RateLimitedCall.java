@@ -26,6 +26,7 @@ import java.lang.System.Logger.Level;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
@@ -119,7 +120,7 @@ final class RateLimitedCall {
       Spend spend,
       String id,
       UnaryOperator<Transaction> cost,
-      CompletableFuture<@Nullable Quota> quota) {}
+      CompletableFuture<@Nullable List<Quota>> quota) {}
 
   /** Evaluates the expressions; completes when the quotas are known that they give. */
   private CompletableFuture<Batch<Outcome>> batch(Limiter limiter) {
@@ -180,9 +181,9 @@ final class RateLimitedCall {
   }
 
   /**
-   * The quota that the application supplies; null in it, and for no expression, the limit's own.
+   * The quotas that the application supplies; null in it, and for no expression, the limit's own.
    */
-  private static CompletableFuture<@Nullable Quota> quota(
+  private static CompletableFuture<@Nullable List<Quota>> quota(
       Spend spend, MethodBasedEvaluationContext context) {
     Object found;
     try {
@@ -191,24 +192,34 @@ final class RateLimitedCall {
       return CompletableFuture.failedFuture(e);
     }
     return found instanceof CompletionStage<?> stage
-        ? stage.thenApply(RateLimitedCall::asQuota).toCompletableFuture()
-        : CompletableFuture.completedFuture(found).thenApply(RateLimitedCall::asQuota);
+        ? stage.thenApply(RateLimitedCall::asQuotas).toCompletableFuture()
+        : CompletableFuture.completedFuture(found).thenApply(RateLimitedCall::asQuotas);
   }
 
-  private static @Nullable Quota asQuota(@Nullable Object found) {
-    if (found != null && !(found instanceof Quota)) {
-      throw new IllegalStateException(
-          "found %s, expected a Quota, or a CompletionStage of one"
-              .formatted(found.getClass().getName()));
+  private static @Nullable List<Quota> asQuotas(@Nullable Object found) {
+    if (found == null) {
+      return null;
     }
-    return (Quota) found;
+    if (found instanceof Quota only) {
+      return List.of(only);
+    }
+    List<Quota> quotas = new ArrayList<>();
+    for (Object one : found instanceof Collection<?> several ? several : List.of(found)) {
+      if (!(one instanceof Quota quota)) {
+        throw new IllegalStateException(
+            "found %s, expected a Quota or a list of them, or a CompletionStage of either"
+                .formatted(one == null ? null : one.getClass().getName()));
+      }
+      quotas.add(quota);
+    }
+    return Quota.ofOneLimit(quotas);
   }
 
   private Transaction transaction(Spent spent, Limits limits, Limiter limiter) {
     Spend spend = spent.spend;
     try {
       LimitName name = limits.catalogue().get(spend.limit());
-      Quota supplied = supplied(spent, name, limiter);
+      List<Quota> supplied = supplied(spent, name, limiter);
       Transaction one =
           supplied == null
               ? Transaction.of(limits, spend.limit(), spent.id)
@@ -226,7 +237,7 @@ final class RateLimitedCall {
     }
   }
 
-  private @Nullable Quota supplied(Spent spent, LimitName name, Limiter limiter) {
+  private @Nullable List<Quota> supplied(Spent spent, LimitName name, Limiter limiter) {
     try {
       return spent.quota.join();
     } catch (CompletionException | CancellationException e) {

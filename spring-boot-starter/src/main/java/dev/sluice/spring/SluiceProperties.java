@@ -159,6 +159,7 @@ record SluiceProperties(
       @Nullable String limit,
       @DefaultValue List<String> id,
       @DefaultValue("1") long cost,
+      @Nullable Long estimate,
       @DefaultValue List<Integer> countOnly,
       @DefaultValue List<Integer> countAllBut,
       @DefaultValue("false") boolean countAllButSuccess,

@@ -314,6 +314,30 @@ class SluiceAutoConfigurationTest {
   }
 
   @Test
+  void estimateOfARule_isReplacedByTheCostThatTheHandlerSets() {
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(RULE)
+        .withPropertyValues("sluice.filter.rules[0].estimate=2")
+        .run(
+            context -> {
+              RateLimitFilter filter =
+                  (RateLimitFilter) context.getBean(FilterRegistrationBean.class).getFilter();
+              filter.doFilter(
+                  new MockHttpServletRequest("POST", "/login"),
+                  new MockHttpServletResponse(),
+                  (request, response) -> RateLimitFilter.cost(request, 1));
+              assertThat(
+                      context
+                          .getBean(Limiter.class)
+                          .check("LoginsPerIPAddress", "127.0.0.1", 0)
+                          .remaining())
+                  .isEqualTo(1);
+            });
+  }
+
+  @Test
   void ruleBook_makesAFilter_andIsFollowed() throws IOException {
     withBook("rules: [{path: /login, limit: LoginsPerIPAddress, id: \"{ip}\"}]\n")
         .run(
@@ -468,7 +492,7 @@ class SluiceAutoConfigurationTest {
       value = {
         "sluice.filter.ruls[0].path     | sluice.filter.ruls           | one of client-address, enabled, headers, ignore-case, method-override, order, rules",
         "sluice.filter.rules.path       | sluice.filter.rules.path     | a list, sluice.filter.rules[0] and so on",
-        "sluice.filter.rules[0].methds  | sluice.filter.rules[0].methds | one of cost, count-all-but, count-all-but-success, count-only, id, ignore-case, limit, method-override, methods, path, shadow",
+        "sluice.filter.rules[0].methds  | sluice.filter.rules[0].methds | one of cost, count-all-but, count-all-but-success, count-only, estimate, id, ignore-case, limit, method-override, methods, path, shadow",
         "sluice.store.address           | sluice.store.address         | nothing below sluice.store",
         "sluice.enabeld                 | sluice.enabeld               | one of annotation, enabled, endpoint,",
       })
@@ -850,6 +874,7 @@ class SluiceAutoConfigurationTest {
         "sluice.filter.rules[0].id=heder:X   | sluice.filter.rules[0]: found \"heder:X\"",
         "sluice.filter.rules[0].limit=Logins | rule /login: ",
         "sluice.filter.rules[0].cost=3       | rule /login: found the cost 3",
+        "sluice.filter.rules[0].estimate=0   | sluice.filter.rules[0]: found estimates from 1 to 0",
         "sluice.filter.rules[0].path=login   | sluice.filter.rules[0]: path: found \"login\"",
         "sluice.filter.client-address.header=forwarded | sluice.filter.client-address: found one of",
       })

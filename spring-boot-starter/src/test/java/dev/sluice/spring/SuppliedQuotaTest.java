@@ -10,6 +10,7 @@ import dev.sluice.web.QuotaFailedException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +47,10 @@ class SuppliedQuotaTest {
         case "large" -> Quota.per(100, Duration.ofHours(1));
         case "small" -> Quota.per(1, Duration.ofHours(1));
         case "broken" -> throw new IllegalStateException("the database is away");
+        case "several" ->
+            List.of(Quota.per(3, Duration.ofDays(1)), Quota.per(100, Duration.ofHours(1)));
+        case "none" -> List.of();
+        case "mixed" -> List.of(Quota.per(3, Duration.ofDays(1)), "10 per hour");
         case "wrong" -> "10 per hour";
         default -> null;
       };
@@ -170,13 +175,31 @@ class SuppliedQuotaTest {
   }
 
   @Test
+  void severalSuppliedQuotas_decideTogether() {
+    for (Way way : Way.values()) {
+      with(
+          (service, limiter, plans, registry) -> {
+            for (int i = 0; i < 3; i++) {
+              assertThat(way.call(service, "several")).isEqualTo("several");
+            }
+            assertThatThrownBy(() -> way.call(service, "several"))
+                .hasStackTraceContaining("RateLimitedException: denied: at most 3 per 24h");
+            assertThatThrownBy(() -> way.call(service, "none"))
+                .hasStackTraceContaining("found 0 quotas, expected 1 to 4");
+            assertThatThrownBy(() -> way.call(service, "mixed"))
+                .hasStackTraceContaining("found java.lang.String, expected a Quota");
+          });
+    }
+  }
+
+  @Test
   void resultThatIsNoQuota_saysWhatIsExpected() {
     with(
         (service, limiter, plans, registry) ->
             assertThatThrownBy(() -> service.blocking("wrong"))
                 .isInstanceOf(QuotaFailedException.class)
                 .hasMessageContaining(
-                    "found java.lang.String, expected a Quota, or a CompletionStage of one"));
+                    "found java.lang.String, expected a Quota or a list of them, or a CompletionStage of either"));
   }
 
   @Test

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.store.BucketStore;
 import java.time.Duration;
@@ -145,6 +146,29 @@ public abstract class LiveBucketStoreContract {
           thread -> {
             for (int i = 0; i < 20; i++) {
               granted.addAndGet(limiter.spend(Bench.A, Bench.ID).allowed() ? 1 : 0);
+            }
+          });
+      assertThat(granted).hasValue(500);
+    }
+  }
+
+  /**
+   * Callers create and charge the same buckets in both orders, so a store may not wait for itself.
+   */
+  @Test
+  final void spendBatch_32ThreadsInBothOrdersOnItsOwnClock_grantsExactlyTheBurst() {
+    try (BucketStore store = newStore()) {
+      Limiter limiter = limiter(store, Quota.per(500, Duration.ofDays(500)));
+      AtomicInteger granted = new AtomicInteger();
+      Crowd.run(
+          32,
+          thread -> {
+            for (int i = 0; i < 20; i++) {
+              Transaction shared = limiter.transaction(Bench.A, Bench.ID);
+              Transaction fresh = limiter.transaction(Bench.B, "fresh" + i);
+              Decision decision =
+                  limiter.spend(thread % 2 == 0 ? List.of(shared, fresh) : List.of(fresh, shared));
+              granted.addAndGet(decision.allowed() ? 1 : 0);
             }
           });
       assertThat(granted).hasValue(500);

@@ -87,6 +87,35 @@ interface SeveralQuotasRules extends DrivenStores {
         });
   }
 
+  @Test
+  default void severalQuotas_spentUpTo_takeWhatFitsEach() {
+    Seeds.run(
+        histories(),
+        random -> {
+          RandomHistory history = new RandomHistory(random);
+          List<Quota> quotas = quotas(history);
+          long least = quotas.stream().mapToLong(Quota::burst).min().orElseThrow();
+          try (Bench bench = Bench.tenPerSecond(this)) {
+            for (int step = 0; step < 20; step++) {
+              Quota some = quotas.get(history.oneOutOf(quotas.size()));
+              bench.time.advanceNanos(history.stepNanos(some));
+              long most = 1L + history.oneOutOf((int) Math.min(least + 2, 1000));
+              List<Long> before = left(bench, quotas);
+              long fits = Math.min(most, before.stream().min(Long::compare).orElseThrow());
+              Decision decision = bench.limiter.spendUpTo(on(quotas, 0), most);
+              assertThat(decision.taken()).isEqualTo(fits);
+              assertThat(decision.allowed()).isEqualTo(fits > 0);
+              assertThat(left(bench, quotas))
+                  .isEqualTo(before.stream().map(one -> one - fits).toList());
+            }
+          }
+        });
+  }
+
+  private static List<Long> left(Bench bench, List<Quota> quotas) {
+    return bench.limiter.check(on(quotas, 0)).quotas().stream().map(Decision::remaining).toList();
+  }
+
   private static void actOnBoth(
       Bench bench,
       ReferenceBuckets reference,
@@ -125,7 +154,7 @@ interface SeveralQuotasRules extends DrivenStores {
   }
 
   private static List<Long> remaining(Bench bench) {
-    return bench.limiter.check(call(0)).quotas().stream().map(Decision::remaining).toList();
+    return left(bench, call(0).quotas());
   }
 
   private static Transaction call(long cost) {

@@ -20,6 +20,8 @@ import java.util.List;
  * <ul>
  *   <li>{@code gcra/}: limits, a trace on them, and its decisions, exact to the nanosecond; {@code
  *       up-to.jsonl} has spends of up to some tokens with their decisions;
+ *   <li>{@code settle/}: limits, and a trace of reservations that are settled or cancelled, with
+ *       what each settlement charges;
  *   <li>{@code ids.json}, {@code covering.json}: ids with their bucket keys and covering domains;
  *   <li>{@code limits/}: limit files, some valid and some that must be rejected;
  *   <li>{@code peers/}: assertions from the tests of other rate limiters.

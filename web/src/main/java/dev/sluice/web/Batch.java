@@ -131,14 +131,23 @@ public final class Batch<O> {
   }
 
   private static boolean decidesBefore(Transaction challenger, Transaction holder) {
-    Quota quota = challenger.quota();
-    Quota held = holder.quota();
-    if (quota == null || held == null) {
-      return quota != null;
+    if (challenger.quota() == null || holder.quota() == null) {
+      return challenger.quota() != null;
     }
     return challenger.supplied() == holder.supplied()
-        ? quota.isLowerThan(held)
+        ? areLower(challenger.quotas(), holder.quotas())
         : challenger.supplied();
+  }
+
+  /** Whether the first quota that differs is lower; of lists that begin equally, the longer one. */
+  private static boolean areLower(List<Quota> quotas, List<Quota> others) {
+    for (int i = 0; i < Math.min(quotas.size(), others.size()); i++) {
+      boolean isLower = quotas.get(i).isLowerThan(others.get(i));
+      if (isLower || others.get(i).isLowerThan(quotas.get(i))) {
+        return isLower;
+      }
+    }
+    return quotas.size() > others.size();
   }
 
   /**

@@ -2,6 +2,7 @@
 package dev.sluice.web;
 
 import dev.sluice.gcra.Quota;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -9,30 +10,55 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The application's function that supplies the quota of a request.
+ * The application's function that supplies the quotas of a request.
  *
- * @param mayBlock whether the function returns the quota itself, and may have waited for it
- * @param function returns the quota; its stage has null where the limit's own quota applies
+ * @param mayBlock whether the function returns the quotas itself, and may have waited for them
+ * @param function returns the quotas; its stage has null where the limit's own quotas apply
  */
 record QuotaSource(
-    boolean mayBlock, Function<WebRequest, CompletionStage<@Nullable Quota>> function) {
+    boolean mayBlock, Function<WebRequest, CompletionStage<@Nullable List<Quota>>> function) {
 
   static QuotaSource blocking(Function<WebRequest, @Nullable Quota> function) {
     Objects.requireNonNull(function, "quota");
     return new QuotaSource(
-        true, request -> CompletableFuture.completedFuture(function.apply(request)));
+        true, request -> CompletableFuture.completedFuture(list(function.apply(request))));
   }
 
   static QuotaSource async(Function<WebRequest, CompletionStage<@Nullable Quota>> function) {
-    return new QuotaSource(false, Objects.requireNonNull(function, "quota"));
+    Objects.requireNonNull(function, "quota");
+    return new QuotaSource(
+        false, request -> stage(function.apply(request)).thenApply(QuotaSource::list));
+  }
+
+  static QuotaSource severalBlocking(Function<WebRequest, @Nullable List<Quota>> function) {
+    Objects.requireNonNull(function, "quotas");
+    return new QuotaSource(
+        true, request -> CompletableFuture.completedFuture(sorted(function.apply(request))));
+  }
+
+  static QuotaSource severalAsync(
+      Function<WebRequest, CompletionStage<@Nullable List<Quota>>> function) {
+    Objects.requireNonNull(function, "quotas");
+    return new QuotaSource(
+        false, request -> stage(function.apply(request)).thenApply(QuotaSource::sorted));
+  }
+
+  private static <T> CompletionStage<T> stage(@Nullable CompletionStage<T> returned) {
+    return Objects.requireNonNull(returned, "the function returned null, expected a stage");
+  }
+
+  private static @Nullable List<Quota> list(@Nullable Quota quota) {
+    return quota == null ? null : List.of(quota);
+  }
+
+  private static @Nullable List<Quota> sorted(@Nullable List<Quota> quotas) {
+    return quotas == null ? null : Quota.ofOneLimit(quotas);
   }
 
   /** Calls the function; its exception is the stage's. */
-  CompletableFuture<@Nullable Quota> ask(WebRequest request) {
+  CompletableFuture<@Nullable List<Quota>> ask(WebRequest request) {
     try {
-      return Objects.requireNonNull(
-              function.apply(request), "the function returned null, expected a stage")
-          .toCompletableFuture();
+      return function.apply(request).toCompletableFuture();
     } catch (Exception e) { // a function in Kotlin may throw a checked exception
       return CompletableFuture.failedFuture(e);
     }

@@ -138,7 +138,8 @@ public final class Rule {
       return CompletableFuture.completedFuture(List.of());
     }
     UnaryOperator<Transaction> charge = cost.of(request);
-    IdentityHashMap<Spend, CompletableFuture<@Nullable Quota>> quotas = new IdentityHashMap<>();
+    IdentityHashMap<Spend, CompletableFuture<@Nullable List<Quota>>> quotas =
+        new IdentityHashMap<>();
     for (Spent one : spent) {
       QuotaSource source = one.spend.quota();
       if (source != null) {
@@ -155,7 +156,7 @@ public final class Rule {
       Limits limits,
       List<Spent> spent,
       UnaryOperator<Transaction> charge,
-      IdentityHashMap<Spend, CompletableFuture<@Nullable Quota>> quotas) {
+      IdentityHashMap<Spend, CompletableFuture<@Nullable List<Quota>>> quotas) {
     return spent.stream()
         .map(one -> charge.apply(one.spend.transaction(limits, one.id, quotas.get(one.spend))))
         .toList();
@@ -429,6 +430,84 @@ public final class Rule {
         Function<WebRequest, CompletionStage<@Nullable Quota>> quota,
         VaryBy... id) {
       return spend(Objects.requireNonNull(name, "name").name(), name, QuotaSource.async(quota), id);
+    }
+
+    /**
+     * Adds a limit for which the application supplies one or several quotas for each request. As
+     * {@link #limit(String, Function, VaryBy...)}, whose quota is the only one.
+     *
+     * @param name the limit's name
+     * @param quotas returns 1 to 4 quotas, each with another period, or null where the limit's own
+     *     apply; must be thread-safe, and must not read the body
+     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
+     * @return this
+     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     */
+    @CanIgnoreReturnValue
+    public Builder limitQuotas(
+        String name, Function<WebRequest, @Nullable List<Quota>> quotas, VaryBy... id) {
+      return spend(name, null, QuotaSource.severalBlocking(quotas), id);
+    }
+
+    /**
+     * Adds a limit that the application declares, and for which it supplies one or several quotas;
+     * see {@link #limitQuotas(String, Function, VaryBy...)} and {@link #limit(LimitName, Function,
+     * VaryBy...)}.
+     *
+     * @param name the limit
+     * @param quotas as in {@link #limitQuotas(String, Function, VaryBy...)}
+     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
+     * @return this
+     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     */
+    @CanIgnoreReturnValue
+    public Builder limitQuotas(
+        LimitName name, Function<WebRequest, @Nullable List<Quota>> quotas, VaryBy... id) {
+      return spend(
+          Objects.requireNonNull(name, "name").name(),
+          name,
+          QuotaSource.severalBlocking(quotas),
+          id);
+    }
+
+    /**
+     * Adds a limit for which the application supplies one or several quotas for each request
+     * without blocking. As {@link #limitAsync(String, Function, VaryBy...)}, whose quota is the
+     * only one.
+     *
+     * @param name the limit's name
+     * @param quotas returns a stage of 1 to 4 quotas, each with another period, or of null where
+     *     the limit's own apply; must be thread-safe, and must not read the body
+     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
+     * @return this
+     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     */
+    @CanIgnoreReturnValue
+    public Builder limitQuotasAsync(
+        String name,
+        Function<WebRequest, CompletionStage<@Nullable List<Quota>>> quotas,
+        VaryBy... id) {
+      return spend(name, null, QuotaSource.severalAsync(quotas), id);
+    }
+
+    /**
+     * Adds a limit that the application declares, and for which it supplies one or several quotas
+     * without blocking; see {@link #limitQuotasAsync(String, Function, VaryBy...)} and {@link
+     * #limit(LimitName, Function, VaryBy...)}.
+     *
+     * @param name the limit
+     * @param quotas as in {@link #limitQuotasAsync(String, Function, VaryBy...)}
+     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
+     * @return this
+     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     */
+    @CanIgnoreReturnValue
+    public Builder limitQuotasAsync(
+        LimitName name,
+        Function<WebRequest, CompletionStage<@Nullable List<Quota>>> quotas,
+        VaryBy... id) {
+      return spend(
+          Objects.requireNonNull(name, "name").name(), name, QuotaSource.severalAsync(quotas), id);
     }
 
     @CanIgnoreReturnValue

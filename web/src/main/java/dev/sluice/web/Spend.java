@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * @param limit the limit's name
  * @param declared the limit, if the application declares it
  * @param id where each part of the id comes from
- * @param quota the application's function for the quota; null where the limits have the quota
+ * @param quota the application's function for the quotas; null where the limits have them
  */
 record Spend(
     String limit, @Nullable LimitName declared, List<VaryBy> id, @Nullable QuotaSource quota) {
@@ -95,12 +95,15 @@ record Spend(
   /**
    * Returns the transaction for an id.
    *
-   * @param supplied the application's quota, which is known by now; null where the limits have it
+   * @param supplied the application's quotas, which are known by now; null where the limits have
+   *     them
    */
   Transaction transaction(
-      Limits limits, String canonicalId, @Nullable CompletableFuture<@Nullable Quota> supplied) {
+      Limits limits,
+      String canonicalId,
+      @Nullable CompletableFuture<@Nullable List<Quota>> supplied) {
     LimitName name = name(limits.catalogue());
-    Quota own = supplied == null ? null : supplied(name, supplied);
+    List<Quota> own = supplied == null ? null : supplied(name, supplied);
     if (own != null) {
       return Transaction.of(name, own, canonicalId);
     }
@@ -113,8 +116,8 @@ record Spend(
     return ofLimits;
   }
 
-  private static @Nullable Quota supplied(
-      LimitName name, CompletableFuture<@Nullable Quota> supplied) {
+  private static @Nullable List<Quota> supplied(
+      LimitName name, CompletableFuture<@Nullable List<Quota>> supplied) {
     try {
       return supplied.join();
     } catch (CompletionException | CancellationException e) {

@@ -68,6 +68,24 @@ class SuppliedQuotaTest {
           : rule.limitAsync(limit, request -> stage(quota, request), VaryBy.header("X-Key"));
     }
 
+    Rule.Builder several(String limit) {
+      Rule.Builder rule = Rule.on("/api/**");
+      return this == QUOTA
+          ? rule.limitQuotas(limit, SuppliedQuotaTest::plans, VaryBy.header("X-Key"))
+          : rule.limitQuotasAsync(limit, Form::plans, VaryBy.header("X-Key"));
+    }
+
+    Rule.Builder several(LimitName limit) {
+      Rule.Builder rule = Rule.on("/api/**");
+      return this == QUOTA
+          ? rule.limitQuotas(limit, SuppliedQuotaTest::plans, VaryBy.header("X-Key"))
+          : rule.limitQuotasAsync(limit, Form::plans, VaryBy.header("X-Key"));
+    }
+
+    private static CompletionStage<@Nullable List<Quota>> plans(WebRequest request) {
+      return CompletableFuture.completedFuture(SuppliedQuotaTest.plans(request));
+    }
+
     private static CompletionStage<@Nullable Quota> stage(
         Function<WebRequest, @Nullable Quota> quota, WebRequest request) {
       CompletableFuture<@Nullable Quota> stage = new CompletableFuture<>();
@@ -120,6 +138,82 @@ class SuppliedQuotaTest {
         .containsEntry("Retry-After", "60");
     assertThat(requests.headers(way.admit(requests, call("other")).decision()))
         .containsEntry("RateLimit-Policy", "\"PerKey\";q=2;w=60");
+  }
+
+  private static @Nullable List<Quota> plans(WebRequest request) {
+    Quota aSecond = Quota.per(2, Duration.ofSeconds(1));
+    return switch (request.headers("X-Key").get(0)) {
+      case "several" -> List.of(aSecond, LARGE);
+      case "one" -> List.of(SMALL);
+      case "none" -> List.of();
+      case "twice" -> List.of(SMALL, LARGE);
+      default -> null;
+    };
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "QUOTA, SYNC",
+    "QUOTA, ASYNC",
+    "STAGE, SYNC",
+    "STAGE, ASYNC",
+  })
+  void severalSuppliedQuotas_decideTogether(Form form, Way way) {
+    RequestLimiter requests = requests(form.several("PerKey").build());
+
+    assertThat(requests.headers(way.admit(requests, call("several")).decision()))
+        .containsEntry("RateLimit-Policy", "\"PerKey\";q=100;w=60, \"PerKey/1s\";q=2;w=1")
+        .containsEntry("RateLimit", "\"PerKey\";r=99, \"PerKey/1s\";r=1");
+    assertThat(way.admit(requests, call("several")).refusal()).isNull();
+    assertThat(way.admit(requests, call("several")).refusal().headers())
+        .containsEntry("Retry-After", "1");
+    assertThat(requests.headers(way.admit(requests, call("one")).decision()))
+        .containsEntry("RateLimit-Policy", "\"PerKey\";q=1;w=60");
+    assertThat(requests.headers(way.admit(requests, call("other")).decision()))
+        .containsEntry("RateLimit-Policy", "\"PerKey\";q=2;w=60");
+    assertThat(failed).isEmpty();
+    for (String key : List.of("none", "twice")) {
+      assertThat(way.admit(requests, call(key)).refusal().status()).isEqualTo(500);
+    }
+    assertThat(failed)
+        .satisfiesExactly(
+            one -> assertThat(one).contains("found 0 quotas, expected 1 to 4"),
+            one -> assertThat(one).contains("two quotas with one period"));
+  }
+
+  @Test
+  void severalQuotasOfALimitOfTheApplication_needNoDefault() {
+    for (Form form : Form.values()) {
+      RequestLimiter requests = requests(form.several(OWN).build());
+      assertThat(requests.admit(call("several")).decision().quotas()).hasSize(2);
+      assertThat(requests.admit(call("other")).refusal().status()).isEqualTo(500);
+    }
+  }
+
+  /** Two rules on one bucket: the longest quotas decide first, then the number of quotas. */
+  @Test
+  void twoRulesOnOneBucket_theLowerListDecides() {
+    Quota aSecond = Quota.per(2, Duration.ofSeconds(1));
+    List<Quota> lower = List.of(SMALL, aSecond);
+    for (List<Quota> higher :
+        List.of(List.of(SMALL), List.of(LARGE, Quota.per(1, Duration.ofSeconds(1))))) {
+      for (List<List<Quota>> order : List.of(List.of(lower, higher), List.of(higher, lower))) {
+        List<Rule> rules =
+            order.stream()
+                .map(
+                    quotas ->
+                        Rule.on("/**")
+                            .limitQuotas("PerKey", any -> quotas, VaryBy.constant("a"))
+                            .build())
+                .toList();
+        assertThat(
+                Rules.of(rules, ClientAddress.direct())
+                    .match(call("x"), Limiters.limits())
+                    .transactions())
+            .extracting(Transaction::quotas)
+            .containsExactly(lower);
+      }
+    }
   }
 
   @ParameterizedTest

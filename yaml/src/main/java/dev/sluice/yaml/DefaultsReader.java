@@ -2,6 +2,7 @@
 package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import java.time.Duration;
@@ -99,6 +100,13 @@ final class DefaultsReader {
     return new LapsingReservations(lapsing);
   }
 
+  /** Returns where the defaults stand. */
+  LimitPlaces places() {
+    Map<String, String> places = new HashMap<>();
+    keys.forEach((name, key) -> places.put(name.name(), problems.place(key)));
+    return new LimitPlaces(places);
+  }
+
   /** Returns the names that the file declares as unlimited. */
   Set<LimitName> unlimited() {
     return unlimited;
@@ -148,11 +156,13 @@ final class DefaultsReader {
           entry.key(), "found a default for " + name + ", which has overrides only: it is ignored");
     } else if (isUnlimited) {
       unlimited.add(name);
+      keys.put(name, entry.key());
     } else if (read != null) {
       quotas.put(name, read);
       keys.put(name, entry.key());
       if (longest != null) {
         longestReservations.put(name.name(), longest);
+        warnOfShortBucket(name, read, longest, Objects.requireNonNull(fields));
       }
       if (lapses) {
         lapsing.add(name.name());
@@ -194,6 +204,19 @@ final class DefaultsReader {
       return null;
     }
     return longest;
+  }
+
+  /** Warns of calls that may last longer than their tokens take to refill. */
+  private void warnOfShortBucket(
+      LimitName name, List<Quota> read, Duration longest, Fields fields) {
+    Duration full =
+        Duration.ofNanos(read.stream().mapToLong(Quota::offsetNanos).max().orElseThrow());
+    if (longest.compareTo(full) > 0) {
+      problems.warning(
+          fields.at(LONGEST_RESERVATION),
+          "found %s, but a bucket of %s is full again after %s: a call that lasts longer gets nothing back; raise the burst, or let clients reserve the mean cost"
+              .formatted(GoDuration.shortened(longest), name, GoDuration.shortened(full)));
+    }
   }
 
   private boolean lapses(Fields fields) {

@@ -43,6 +43,7 @@ public final class LimitFiles {
   final @Nullable Catalogue samples;
   final IdFormat.Registry idFormats;
   final Strictness strictness;
+  final boolean places;
   final List<Requirement> required;
   final FileAccess access;
   private final @Nullable Path copy;
@@ -57,6 +58,7 @@ public final class LimitFiles {
     this.samples = builder.samples;
     this.idFormats = builder.idFormats;
     this.strictness = builder.strictness;
+    this.places = builder.places;
     this.required = List.copyOf(builder.required);
     this.access = new FileAccess(builder.readTimeout);
     this.copy = builder.copy;
@@ -257,6 +259,7 @@ public final class LimitFiles {
     private @Nullable Catalogue samples;
     private IdFormat.Registry idFormats = IdFormat.Registry.builtIn();
     private Strictness strictness = Strictness.LENIENT;
+    private boolean places;
     private List<Requirement> required = List.of();
     private Duration readTimeout = READ_TIMEOUT;
     private @Nullable Path copy;
@@ -430,6 +433,17 @@ public final class LimitFiles {
     @CanIgnoreReturnValue
     public Builder copy(Path file) {
       this.copy = file;
+      return this;
+    }
+
+    /**
+     * Adds the companion {@link LimitPlaces} to the limits.
+     *
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder places() {
+      this.places = true;
       return this;
     }
 

@@ -65,7 +65,7 @@ public final class LimitsYaml {
     if (quotas.size() > 1) {
       target.append(indent).append(Quotas.LIST).append(":\n");
       for (Quota quota : quotas) {
-        target.append(indent).append("  - ").append(Quotas.text(quota)).append('\n');
+        target.append(indent).append("  - ").append(QuotaText.of(quota)).append('\n');
       }
       return;
     }

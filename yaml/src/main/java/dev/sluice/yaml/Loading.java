@@ -132,8 +132,7 @@ final class Loading {
     boolean areKnown = sources.values().stream().noneMatch(one -> one.problems.mistaken());
     Limits whole =
         withAttached(
-            withCompanions(withReservations(limits.build(), quotas), companions, areKnown),
-            snapshot);
+            withCompanions(withDeclared(limits.build(), quotas), companions, areKnown), snapshot);
     sources.values().forEach(this::collect);
     companions.stream()
         .filter(one -> one != null && !sources.containsValue(one))
@@ -237,12 +236,14 @@ final class Loading {
     return found;
   }
 
-  private static Limits withReservations(Limits limits, DefaultsReader defaults) {
+  private Limits withDeclared(Limits limits, DefaultsReader defaults) {
     LongestReservations declared = defaults.longestReservations();
     LapsingReservations lapsing = defaults.lapsingReservations();
     Limits with =
         declared.byLimit().isEmpty() ? limits : limits.with(LongestReservations.class, declared);
-    return lapsing.limits().isEmpty() ? with : with.with(LapsingReservations.class, lapsing);
+    Limits whole =
+        lapsing.limits().isEmpty() ? with : with.with(LapsingReservations.class, lapsing);
+    return files.places ? whole.with(LimitPlaces.class, defaults.places()) : whole;
   }
 
   /** Reads the companion files, collects their mistakes, and returns the limits with them. */

@@ -75,6 +75,11 @@ public final class Problems {
     return (message == this ? "line " : file + ":") + node.line();
   }
 
+  /** Returns file and line of a node of this file. */
+  String place(Node node) {
+    return file + ":" + node.line();
+  }
+
   /**
    * Allows messages to quote text of the file. To be called when the file is recognized as one of
    * Sluice's, or when only the person who named the file sees the messages.

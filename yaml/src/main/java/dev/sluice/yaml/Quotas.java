@@ -9,8 +9,6 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the quota of an entry, which is burst, count and period, or the list of its quotas. */
@@ -18,11 +16,6 @@ final class Quotas {
 
   static final List<String> FIELDS = List.of("burst", "count", "period");
   static final String LIST = "quotas";
-
-  private static final String EXPECTED =
-      "COUNT per PERIOD, such as 10 per 1s, or 10 per 1s, burst 20, or {burst, count, period}";
-  private static final Pattern TEXT =
-      Pattern.compile("(\\d{1,64}) per (\\S{1,64}?)(?:, burst (\\d{1,64}))?");
 
   /** Rounding that raises a rate by more than one part in this number gets a warning. */
   private static final long NOTICEABLE = 1000;
@@ -145,46 +138,28 @@ final class Quotas {
     if (item instanceof Node.Mapping map) {
       return read(Fields.of(map, item, FIELDS, problems), problems);
     }
-    String text = Values.text(item, EXPECTED, problems);
+    String text = Values.text(item, QuotaText.EXPECTED, problems);
     if (text == null) {
       return null;
     }
-    Matcher matcher = TEXT.matcher(text);
-    if (!matcher.matches()) {
-      problems.wrong(
+    Quota quota = null;
+    try {
+      List<Quota.Fault> faults = QuotaText.faults(text);
+      faults.forEach(fault -> problems.mistake(item, fault.field() + ": " + fault.message()));
+      quota = faults.isEmpty() ? QuotaText.parse(text) : null;
+    } catch (IllegalArgumentException e) {
+      problems.mistake(
           item,
-          EXPECTED
+          e.getMessage()
               + (text.startsWith("burst ")
                   ? "; in a list in brackets, put a text with a comma in quotes"
                   : ""));
-      return null;
     }
-    try {
-      long count = Long.parseLong(matcher.group(1));
-      long burst = matcher.group(3) == null ? count : Long.parseLong(matcher.group(3));
-      Duration period = GoDuration.parse(matcher.group(2));
-      List<Quota.Fault> faults = Quota.faults(burst, count, period);
-      if (faults.isEmpty()) {
-        Quota quota = Quota.burst(burst).refill(count, period);
-        String rounding = rounding(quota);
-        if (rounding != null) {
-          problems.warning(item, rounding);
-        }
-        return quota;
-      }
-      faults.forEach(fault -> problems.mistake(item, fault.field() + ": " + fault.message()));
-    } catch (NumberFormatException e) {
-      problems.wrong(item, "numbers of at most 9223372036854775807 (64 bits)");
-    } catch (IllegalArgumentException e) {
-      problems.mistake(item, "period: " + e.getMessage());
+    String rounding = quota == null ? null : rounding(quota);
+    if (rounding != null) {
+      problems.warning(item, rounding);
     }
-    return null;
-  }
-
-  /** Returns a quota as an item of the list, such as {@code 10 per 1s, burst 20}. */
-  static String text(Quota quota) {
-    String rate = "%s per %s".formatted(quota.count(), GoDuration.shortened(quota.period()));
-    return quota.burst() == quota.count() ? rate : rate + ", burst " + quota.burst();
+    return quota;
   }
 
   private static void report(List<Quota.Fault> faults, Fields fields, Problems problems) {

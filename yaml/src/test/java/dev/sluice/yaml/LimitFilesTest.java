@@ -26,6 +26,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LimitFilesTest {
@@ -166,6 +167,39 @@ class LimitFilesTest {
     LimitName logins = limits.catalogue().get("LoginsPerIPAddress");
     assertThat(limits.debtOf(logins)).isEqualTo(10);
     assertThat(limits.debtOf(limits.catalogue().get("ApiCallsPerKey"))).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'burst: 60000, count: 1000, period: 1s', 1m",
+    "'quotas: [100 per 1s, 6000 per 30m]', 30m",
+  })
+  void longestReservation_thatOutlastsTheBucket_isAWarning(String quota, String full) {
+    LimitFiles files =
+        reservedFor("LoginsPerIPAddress: {%s, longestReservation: 1h}\n".formatted(quota));
+    assertThat(files.lint())
+        .singleElement()
+        .satisfies(
+            warning ->
+                assertThat(warning.message())
+                    .isEqualTo(
+                        "found 1h, but a bucket of LoginsPerIPAddress is full again after %s: a call that lasts longer gets nothing back; raise the burst, or let clients reserve the mean cost"
+                            .formatted(full)));
+  }
+
+  private LimitFiles reservedFor(String limits) {
+    return LimitFiles.builder()
+        .defaults(TestFiles.write(folder.resolve("limits.yml"), limits))
+        .build();
+  }
+
+  @Test
+  void longestReservation_thatTheBucketOutlasts_isNoWarning() {
+    assertThat(
+            reservedFor(
+                    "LoginsPerIPAddress: {burst: 9, count: 9, period: 1h, longestReservation: 1h}\n")
+                .lint())
+        .isEmpty();
   }
 
   @Test

@@ -212,8 +212,9 @@ public final class SqlDatabase implements Endpoint, Topology {
     private @Nullable Connection open; // this thread's connection
     private int brokenBefore; // value of `broken` when this connection last worked
     private boolean keepsStatements = true;
-    private boolean committed; // auto-commit mode that the pool had set
-    private int lentMillis; // network time-out that the pool had set
+    private long unprepared; // statements sent as text
+    private boolean committed; // automatically, when it came from its pool
+    private int lentMillis; // its network time-out then
     private @Nullable SqlCall current; // guarded by this
     private @Nullable PreparedStatement running; // guarded by this
 
@@ -316,7 +317,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     private long[] run(SqlCall call, Connection on) throws SQLException {
       PreparedStatement statement = statements.get(call.sql());
       if (statement == null) {
-        statement = on.prepareStatement(call.sql());
+        statement = on.prepareStatement(keepsStatements ? call.sql() : asNew(call.sql()));
         statements.put(call.sql(), statement);
       }
       synchronized (this) {
@@ -335,6 +336,11 @@ public final class SqlDatabase implements Endpoint, Topology {
           discard(statement);
         }
       }
+    }
+
+    /** Returns an equal statement that the driver has not seen: it prepares what it sees often. */
+    private String asNew(String sql) {
+      return sql + " /* " + unprepared++ + " */";
     }
 
     /**

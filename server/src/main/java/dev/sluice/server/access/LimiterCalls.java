@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 
 /**
  * Sends the acts that a client requests to the limiter, and notes resets and refunds in the audit
@@ -79,6 +80,20 @@ public final class LimiterCalls {
    * @throws dev.sluice.server.base.RefusedException if the caller may not do the act
    */
   public CompletionStage<Optional<Decision>> send(Act act, WireRequest wire, Caller caller) {
+    return send(act, wire, caller, () -> DeniedRequest.at(door));
+  }
+
+  /**
+   * Does one act.
+   *
+   * @param act the act
+   * @param wire the client's request
+   * @param caller the caller
+   * @param asked supplies the request for which the client spends; called only for a denial
+   * @return as above
+   */
+  public CompletionStage<Optional<Decision>> send(
+      Act act, WireRequest wire, Caller caller, Supplier<DeniedRequest> asked) {
     List<Transaction> transactions = lookedUp(act, wire, caller);
     CompletionStage<Optional<Decision>> done =
         switch (act) {
@@ -87,7 +102,7 @@ public final class LimiterCalls {
               (wire.isUpTo()
                       ? async.spendUpTo(transactions.get(0), wire.most())
                       : async.spend(transactions))
-                  .thenApply(decision -> Optional.of(reported(decision)));
+                  .thenApply(decision -> Optional.of(reported(decision, asked)));
           case REFUND -> async.refund(transactions).thenApply(Optional::of);
           case RESET -> async.reset(transactions).thenApply(nothing -> Optional.empty());
         };
@@ -104,7 +119,19 @@ public final class LimiterCalls {
    */
   @CanIgnoreReturnValue
   public Decision reported(Decision decision) {
-    denials.report(decision, () -> DeniedRequest.at(door));
+    return reported(decision, () -> DeniedRequest.at(door));
+  }
+
+  /**
+   * Reports a denial.
+   *
+   * @param decision the decision on a spend
+   * @param asked supplies the request for which the client spends; called only for a denial
+   * @return the decision
+   */
+  @CanIgnoreReturnValue
+  public Decision reported(Decision decision, Supplier<DeniedRequest> asked) {
+    denials.report(decision, asked);
     return decision;
   }
 

@@ -478,10 +478,9 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     LimitOverride override = asked;
     synchronized (place) {
       LimitOverride present = override(asked.name(), asked.id());
-      if (present != null
-          && !mayLower
-          && (asked.isLowerThan(present) || asked.quotas().size() < present.quotas().size())) {
-        throw new LoweredException(List.of(new Lowered(asked, present)));
+      Lowered lowered = present == null || mayLower ? null : asked.lowers(present);
+      if (lowered != null) {
+        throw new LoweredException(List.of(lowered));
       }
       if (present != null) {
         override =

@@ -15,6 +15,7 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.EndTime;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
@@ -31,9 +32,11 @@ import dev.sluice.server.http.HttpFailures.Bodies;
 import dev.sluice.server.net.Requests;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
+import dev.sluice.yaml.QuotaText;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -57,6 +60,9 @@ abstract class AdminResource implements HttpService {
   private static final String ALLOWED = "GET, HEAD, PUT, DELETE, OPTIONS";
   private static final String ID = "id";
   private static final String FORCE = "force";
+
+  /** The field of a list of quotas, the only list. */
+  static final String QUOTAS = "quotas";
 
   final RuntimeLimits limits;
   private final AuditLog audit;
@@ -317,45 +323,42 @@ abstract class AdminResource implements HttpService {
   }
 
   /**
-   * A flat JSON object of strings and whole numbers, parsed as strictly as all bodies. Its mistakes
-   * are collected, and thrown together by {@link #requireSound}. For one thread.
+   * A JSON object of strings, whole numbers and lists, parsed as strictly as all bodies. A list has
+   * strings, and objects of strings and whole numbers. Its mistakes are collected, and thrown
+   * together by {@link #requireSound}. For one thread.
    */
   static final class AdminBody {
 
     private static final JsonFactory JSON =
         JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
+    private static final List<String> QUOTA = List.of("burst", "count", "period");
+    private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
     private static final int LONGEST_COMMENT = 1000;
     private static final int LONGEST_AUTHOR = 200;
 
-    /** Stands for a value that is neither a string nor a 64-bit integer. */
+    private static final Unusable ANOTHER_KIND =
+        new Unusable("found another kind of value, expected a string or a whole number");
+
+    /** Stands for a value that is neither a string nor a 64-bit integer nor a list. */
     private record Unusable(String why) {}
 
+    private final String path; // before the names of the fields
     private final Map<String, Object> fields;
-    private final Mistakes mistakes = new Mistakes();
+    private final Mistakes mistakes;
 
-    private AdminBody(Map<String, Object> fields) {
+    private AdminBody(String path, Map<String, Object> fields, Mistakes mistakes) {
+      this.path = path;
       this.fields = fields;
+      this.mistakes = mistakes;
     }
 
     static AdminBody read(byte[] json) {
-      Map<String, Object> fields = new LinkedHashMap<>();
+      AdminBody body;
       try (JsonParser parser = JSON.createParser(json)) {
         if (parser.nextToken() != JsonToken.START_OBJECT) {
           throw new WireException(null, "the body must be a JSON object");
         }
-        while (parser.nextToken() == JsonToken.FIELD_NAME) {
-          String name = parser.currentName();
-          switch (parser.nextToken()) {
-            case VALUE_STRING -> fields.put(name, parser.getText());
-            case VALUE_NUMBER_INT -> fields.put(name, wholeNumber(parser));
-            default -> {
-              fields.put(
-                  name,
-                  new Unusable("found another kind of value, expected a string or a whole number"));
-              parser.skipChildren();
-            }
-          }
-        }
+        body = readObject(parser, "", new Mistakes());
         if (parser.nextToken() != null) {
           throw new WireException(null, "there is more text after the JSON object");
         }
@@ -363,7 +366,42 @@ abstract class AdminResource implements HttpService {
         throw new WireException(
             null, "the body must be a JSON object of strings and whole numbers");
       }
-      return new AdminBody(fields);
+      return body;
+    }
+
+    /** Reads the object that the parser is at; an object in a list has no lists. */
+    private static AdminBody readObject(JsonParser parser, String path, Mistakes mistakes)
+        throws IOException {
+      Map<String, Object> fields = new LinkedHashMap<>();
+      while (parser.nextToken() == JsonToken.FIELD_NAME) {
+        String name = parser.currentName();
+        boolean isList = parser.nextToken() == JsonToken.START_ARRAY && path.isEmpty();
+        fields.put(name, isList ? readList(parser, name, mistakes) : scalar(parser));
+      }
+      return new AdminBody(path, fields, mistakes);
+    }
+
+    private static List<Object> readList(JsonParser parser, String name, Mistakes mistakes)
+        throws IOException {
+      List<Object> items = new ArrayList<>();
+      while (parser.nextToken() != JsonToken.END_ARRAY) {
+        items.add(
+            parser.currentToken() == JsonToken.START_OBJECT
+                ? readObject(parser, "%s[%s].".formatted(name, items.size()), mistakes)
+                : scalar(parser));
+      }
+      return items;
+    }
+
+    private static Object scalar(JsonParser parser) throws IOException {
+      return switch (parser.currentToken()) {
+        case VALUE_STRING -> parser.getText();
+        case VALUE_NUMBER_INT -> wholeNumber(parser);
+        default -> {
+          parser.skipChildren();
+          yield ANOTHER_KIND;
+        }
+      };
     }
 
     private static Object wholeNumber(JsonParser parser) throws IOException {
@@ -379,19 +417,21 @@ abstract class AdminResource implements HttpService {
       fields.forEach(
           (name, value) -> {
             if (!known.contains(name)) {
-              mistakes.add(
+              mistake(
                   name,
                   "found an unknown field, expected one of %s%s"
                       .formatted(String.join(", ", known), Suggestion.didYouMean(name, known)));
             } else if (value instanceof Unusable unusable) {
-              mistakes.add(name, unusable.why);
+              mistake(name, unusable.why);
+            } else if (value instanceof List && !name.equals(QUOTAS)) {
+              mistake(name, ANOTHER_KIND.why);
             }
           });
     }
 
     /** Adds a mistake; only the first mistake of a field is reported. */
     void mistake(@Nullable String field, String message) {
-      mistakes.add(field, message);
+      mistakes.add(field == null ? null : path + field, message);
     }
 
     /**
@@ -409,13 +449,86 @@ abstract class AdminResource implements HttpService {
       return fields.containsKey(field);
     }
 
+    /** Returns the quotas, one of its own or a list; throws all mistakes that were found. */
+    List<Quota> quotas() {
+      List<Quota> quotas = new ArrayList<>();
+      if (!has(QUOTAS)) {
+        addTo(quotas, quota());
+      } else if (fields.get(QUOTAS) instanceof List<?> items) {
+        QUOTA.stream()
+            .filter(this::has)
+            .forEach(field -> mistake(field, "found it beside quotas, expected one or the other"));
+        if (items.size() > Quota.MOST_OF_A_LIMIT) {
+          mistake(
+              QUOTAS,
+              "found %s quotas, expected 1 to %s".formatted(items.size(), Quota.MOST_OF_A_LIMIT));
+        }
+        for (int i = 0; i < Math.min(items.size(), Quota.MOST_OF_A_LIMIT); i++) {
+          addTo(quotas, quota(items.get(i), "%s[%s]".formatted(QUOTAS, i)));
+        }
+      } else {
+        mistake(QUOTAS, "found no list, expected a list of quotas");
+      }
+      requireSound();
+      try {
+        return Quota.ofOneLimit(quotas);
+      } catch (IllegalArgumentException e) {
+        throw new WireException(QUOTAS, String.valueOf(e.getMessage()));
+      }
+    }
+
+    private static void addTo(List<Quota> quotas, @Nullable Quota quota) {
+      if (quota != null) {
+        quotas.add(quota);
+      }
+    }
+
+    private @Nullable Quota quota(Object item, String field) {
+      if (item instanceof AdminBody own) {
+        own.require(QUOTA);
+        return own.quota();
+      }
+      try {
+        return item instanceof String text ? QuotaText.parse(text) : noQuota(field);
+      } catch (IllegalArgumentException e) {
+        mistake(field, String.valueOf(e.getMessage()));
+        return null;
+      }
+    }
+
+    /** Reads one quota as limit files do: if a value is missing, the others are still checked. */
+    private @Nullable Quota quota() {
+      Long burst = number("burst");
+      Long count = number("count");
+      Duration period = duration("period");
+      if (burst == null || count == null || period == null) {
+        tell(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)));
+        tell(Quota.faults(1, count == null ? 1 : count, period == null ? LONGEST : period));
+        return null;
+      }
+      List<Quota.Fault> faults = Quota.faults(burst, count, period);
+      tell(faults);
+      return faults.isEmpty() ? Quota.burst(burst).refill(count, period) : null;
+    }
+
+    private @Nullable Quota noQuota(String field) {
+      mistake(
+          field,
+          "found another kind of value, expected a text such as 10 per 1s, or an object with burst, count and period");
+      return null;
+    }
+
+    private void tell(List<Quota.Fault> faults) {
+      faults.forEach(fault -> mistake(fault.field(), fault.message()));
+    }
+
     /** Returns a whole number; null after a mistake. */
     @Nullable Long number(String field) {
       Object value = fields.get(field);
       if (value instanceof Long number) {
         return number;
       }
-      mistakes.add(
+      mistake(
           field,
           value == null
               ? "the field is missing, expected a whole number"
@@ -429,7 +542,7 @@ abstract class AdminResource implements HttpService {
       if (value == null || value instanceof String) {
         return (String) value;
       }
-      mistakes.add(field, "found a number, expected a string");
+      mistake(field, "found a number, expected a string");
       return null;
     }
 
@@ -437,7 +550,7 @@ abstract class AdminResource implements HttpService {
     @Nullable Duration duration(String field) {
       String text = text(field);
       if (text == null) {
-        mistakes.add(field, "the field is missing, expected a duration such as 1s, 180m or 7d");
+        mistake(field, "the field is missing, expected a duration such as 1s, 180m or 7d");
         return null;
       }
       try {
@@ -445,9 +558,9 @@ abstract class AdminResource implements HttpService {
         if (!duration.isZero()) {
           return duration;
         }
-        mistakes.add(field, "found zero, expected a duration > 0");
+        mistake(field, "found zero, expected a duration > 0");
       } catch (IllegalArgumentException e) {
-        mistakes.add(field, String.valueOf(e.getMessage()));
+        mistake(field, String.valueOf(e.getMessage()));
       }
       return null;
     }
@@ -464,7 +577,7 @@ abstract class AdminResource implements HttpService {
         return "";
       }
       if (text.length() > longest || text.indexOf('\0') >= 0) {
-        mistakes.add(field, "expected at most %s characters, and no U+0000".formatted(longest));
+        mistake(field, "expected at most %s characters, and no U+0000".formatted(longest));
       }
       return text;
     }
@@ -478,7 +591,7 @@ abstract class AdminResource implements HttpService {
       try {
         return EndTime.parse(text);
       } catch (IllegalArgumentException e) {
-        mistakes.add("until", String.valueOf(e.getMessage()));
+        mistake("until", String.valueOf(e.getMessage()));
         return null;
       }
     }

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 /** A request that a proxy asks about. For one request; not thread-safe. */
 final class AskedRequest implements WebRequest {
 
-  private static final String METHOD = "X-Forwarded-Method";
-  private static final String URI = "X-Forwarded-Uri";
+  static final String METHOD = "X-Forwarded-Method";
+  static final String URI = "X-Forwarded-Uri";
   private static final String HOST = "X-Forwarded-Host";
   private static final String BEHIND = ForwardAuthResource.PATH + "/";
 

@@ -30,15 +30,18 @@ import dev.sluice.web.PlainRequest;
 import dev.sluice.web.WebRequest;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
+import dev.sluice.yaml.LimitPlaces;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -133,6 +136,10 @@ final class ExplainResource extends JsonResource {
     Limits limits = limiter.limits().get();
     LimitOverride override = limits.overrideFor(bucket.transaction.name(), bucket.transaction.id());
     json.writeStringField("limitedBy", limitedBy(bucket, override));
+    String place = place(bucket, override);
+    if (place != null) {
+      json.writeStringField("place", place);
+    }
     Penalty penalty = limits.penaltyFor(bucket.transaction.name(), bucket.transaction.id());
     if (penalty != null) {
       json.writeObjectFieldStart("penalty");
@@ -161,6 +168,11 @@ final class ExplainResource extends JsonResource {
             : "override deployed with the limits";
   }
 
+  /** Returns file and line of the limit in force; null unless it is a default of a file. */
+  private @Nullable String place(ExplainedBucket bucket, @Nullable LimitOverride override) {
+    return override == null ? LimitPlaces.of(limiter.limits().get(), bucket.limit()) : null;
+  }
+
   private List<String> lines(ExplainedBucket bucket) {
     List<String> lines = new ArrayList<>();
     Limits limits = limiter.limits().get();
@@ -168,8 +180,12 @@ final class ExplainResource extends JsonResource {
     Transaction strictest = bucket.state.quotas().isEmpty() ? null : bucket.state.transaction();
     Quota quota = (strictest == null ? bucket.transaction : strictest).quota();
     LimitOverride override = limits.overrideFor(bucket.transaction.name(), bucket.transaction.id());
+    String place = place(bucket, override);
     if (quota == null) {
-      lines.add("%s does not limit %s".formatted(bucket.limit(), id));
+      lines.add(
+          "%s does not limit %s%s"
+              .formatted(
+                  bucket.limit(), id, place == null ? "" : " (" + SafeText.printable(place) + ")"));
     } else {
       lines.add(
           "%s of %s: %s of %s tokens left, %s"
@@ -182,9 +198,10 @@ final class ExplainResource extends JsonResource {
                       ? "a request passes now"
                       : "a request passes in " + time(bucket.next.retryInNanos())));
       lines.add(
-          "limited by the %s: %s"
+          "limited by the %s%s: %s"
               .formatted(
                   limitedBy(bucket, override),
+                  place == null ? "" : " (" + SafeText.printable(place) + ")",
                   bucket.transaction.quotas().stream()
                       .map(ExplainResource::text)
                       .collect(Collectors.joining(" and "))));
@@ -226,13 +243,16 @@ final class ExplainResource extends JsonResource {
   }
 
   private static String line(Denial denial) {
-    String method = denial.asked().method();
+    String request =
+        Stream.of(denial.asked().method(), denial.asked().path())
+            .filter(Objects::nonNull)
+            .collect(Collectors.joining(" "));
     String rule = denial.asked().rule();
     return "denied at %s, door %s%s%s: cost %s, retry in %s, decided by %s%s"
         .formatted(
             denial.at(),
             denial.asked().door(),
-            method == null ? "" : ", %s %s".formatted(method, denial.asked().path()),
+            request.isEmpty() ? "" : ", " + request,
             rule == null ? "" : ", rule " + rule,
             denial.cost(),
             time(denial.retryInNanos()),

@@ -367,6 +367,7 @@ public final class HttpPart implements Part {
    * @param runtime the limits in force
    * @param certificateEnd returns when the certificate in use ends; null without TLS
    * @param failureRule returns the failure rule of a limit, in words
+   * @param servers returns the servers that share the store; empty if they are unknown
    */
   public record ServerState(
       RateHistory history,
@@ -379,7 +380,8 @@ public final class HttpPart implements Part {
       String host,
       RuntimeLimits runtime,
       Supplier<@Nullable Instant> certificateEnd,
-      Function<String, String> failureRule) {
+      Function<String, String> failureRule,
+      Supplier<List<String>> servers) {
 
     /**
      * A door that is open.

@@ -6,6 +6,7 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Reservation.Costs;
@@ -17,6 +18,7 @@ import dev.sluice.server.http.HttpFailures.Bodies;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.stats.Denials.DeniedRequest;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
@@ -64,6 +66,13 @@ abstract class JsonResource extends Resource {
     return CompletableFuture.completedFuture(Answers.fault(unreadable));
   }
 
+  /** Returns the request for which a client spends, if the client describes it as a proxy does. */
+  private static DeniedRequest asked(ServiceRequestContext context) {
+    RequestHeaders headers = context.request().headers();
+    return DeniedRequest.of(
+        "http", headers.get(AskedRequest.METHOD), headers.get(AskedRequest.URI), null);
+  }
+
   /** {@code POST /v1/check}, {@code spend}, {@code refund} and {@code reset}: one act, as JSON. */
   static final class ActResource extends JsonResource {
 
@@ -93,7 +102,7 @@ abstract class JsonResource extends Resource {
         unreadable(context, String.valueOf(e.getMessage()));
         throw e;
       }
-      return acts.send(act, wire, AccessPart.caller(context))
+      return acts.send(act, wire, AccessPart.caller(context), () -> asked(context))
           .thenApply(
               decision ->
                   act == Act.RESET
@@ -127,7 +136,7 @@ abstract class JsonResource extends Resource {
           .reserve(acts.transactions(wire, AccessPart.caller(context)), life)
           .thenApply(
               held -> {
-                acts.reported(held.decision());
+                acts.reported(held.decision(), () -> asked(context));
                 return Answers.held(held, wire.isBatch(), form);
               });
     }

@@ -16,7 +16,6 @@ import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
 import java.io.IOException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -30,9 +29,8 @@ final class OverrideResource extends AdminResource {
 
   static final String UNDER = "/v1/admin/overrides/";
 
-  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
   private static final List<String> FIELDS =
-      List.of("burst", "count", "period", "until", "comment", "author");
+      List.of("burst", "count", "period", QUOTAS, "until", "comment", "author");
 
   /** The value of {@code until} that removes an end. */
   private static final String NEVER = "never";
@@ -69,8 +67,8 @@ final class OverrideResource extends AdminResource {
     Note note = body.note(caller);
     LimitOverride before = limits.override(name, id);
     Instant until = until(body, before);
-    Quota quota = quota(body);
-    LimitOverride asked = new LimitOverride(name, id, quota, note.comment(), note.author(), until);
+    List<Quota> quotas = body.quotas();
+    LimitOverride asked = new LimitOverride(name, id, quotas, note.comment(), note.author(), until);
     List<String> warnings = limits.put(asked, force);
     LimitOverride set = limits.override(name, id);
     return new Done(
@@ -103,26 +101,6 @@ final class OverrideResource extends AdminResource {
   private static String described(Quota quota) {
     return "burst %s, %s in %s"
         .formatted(quota.burst(), quota.count(), GoDuration.shortened(quota.period()));
-  }
-
-  /** Reads the quota as limit files do: if a value is missing, the others are still checked. */
-  private static Quota quota(AdminBody body) {
-    Long burst = body.number("burst");
-    Long count = body.number("count");
-    Duration period = body.duration("period");
-    if (burst == null || count == null || period == null) {
-      tell(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)), body);
-      tell(Quota.faults(1, count == null ? 1 : count, period == null ? LONGEST : period), body);
-      body.requireSound();
-      throw new IllegalStateException("a value is missing without a mistake");
-    }
-    tell(Quota.faults(burst, count, period), body);
-    body.requireSound();
-    return Quota.burst(burst).refill(count, period);
-  }
-
-  private static void tell(List<Quota.Fault> faults, AdminBody body) {
-    faults.forEach(fault -> body.mistake(fault.field(), fault.message()));
   }
 
   @Override

@@ -49,7 +49,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -198,24 +200,30 @@ class ReloadResource extends Resource {
     private static final int MOST_NAMED = 10;
     private static final long LONGEST_NANOS = 4_000_000_000L;
 
-    /** Returns sentences about the ids that were denied last, and about the store's buckets. */
+    /**
+     * Returns sentences about the ids that were denied last or charged most, and about the store's
+     * buckets.
+     */
     String of(Limits deployed, Limits next) {
       Limits with = next.withOverrides(setAtRunTime(deployed, next));
-      return ofLastDenied(with) + "; " + ofStored(with);
+      String kept =
+          denials.keepsLast()
+              ? ofKept(denials::forEachLast, "denied last", with)
+                  + "; "
+                  + ofKept(denials::forEachCharged, "charged most", with)
+              : "ids denied last and charged most are not kept; start the server with --top-denied";
+      return kept + "; " + ofStored(with);
     }
 
-    private String ofLastDenied(Limits with) {
-      if (!denials.keepsLast()) {
-        return "ids denied last are not kept; start the server with --top-denied";
-      }
-      Map<String, Compared> last = new LinkedHashMap<>();
-      denials.forEachLast(
+    private String ofKept(Consumer<BiConsumer<String, String>> forEach, String which, Limits with) {
+      Map<String, Compared> kept = new LinkedHashMap<>();
+      forEach.accept(
           (limit, id) ->
-              last.put(limit + ' ' + id, Compared.of(limiter.limits().get(), with, limit, id)));
+              kept.put(limit + ' ' + id, Compared.of(limiter.limits().get(), with, limit, id)));
       try {
-        Counts counts = count(List.copyOf(last.values()));
-        return "of %s ids denied last, %s are denied now, and %s would be"
-            .formatted(counts.looked, counts.now, counts.then);
+        Counts counts = count(List.copyOf(kept.values()));
+        return "of %s ids %s, %s are denied now, and %s would be"
+            .formatted(counts.looked, which, counts.now, counts.then);
       } catch (CompletionException e) {
         return "which ids would be denied is not known: the store does not answer";
       }

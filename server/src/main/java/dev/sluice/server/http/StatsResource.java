@@ -7,6 +7,8 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
@@ -42,11 +44,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, its circuit
  * breakers and the doors. With {@code series=A,B}, second by second only for these limits. The
- * answer has no ids.
+ * answer has no ids. With {@code since=1h}, the totals are those of a longer time.
  */
 final class StatsResource extends Resource {
 
   private static final String SERIES = "series";
+  private static final String SINCE = "since";
 
   private final ServerState state;
   private final boolean keepsDenied;
@@ -66,15 +69,38 @@ final class StatsResource extends Resource {
   @Override
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
-    Queries.require(context, List.of(SERIES));
+    Queries.require(context, List.of(SERIES, SINCE));
     // A ping of the store must not block an event loop.
     Caller caller = AccessPart.caller(context);
     String series = context.queryParams().get(SERIES);
     Set<String> only = series == null ? null : new HashSet<>(List.of(series.split(",", -1)));
-    return CompletableFuture.supplyAsync(() -> stats(caller, only), context.blockingTaskExecutor());
+    int steps = steps(context.queryParams().get(SINCE));
+    return CompletableFuture.supplyAsync(
+        () -> stats(caller, only, steps), context.blockingTaskExecutor());
   }
 
-  private AggregatedHttpResponse stats(Caller caller, @Nullable Set<String> only) {
+  /** Returns how many steps of the day are asked for; 0 for the last minute. */
+  private static int steps(@Nullable String since) {
+    if (since == null) {
+      return 0;
+    }
+    long seconds;
+    try {
+      seconds = GoDuration.parse(since).toSeconds();
+    } catch (IllegalArgumentException e) {
+      seconds = 0;
+    }
+    if (seconds < RateHistory.DAY_STEP_SECONDS
+        || seconds > (long) RateHistory.DAY_STEPS * RateHistory.DAY_STEP_SECONDS) {
+      throw new WireException(
+          SINCE, "found %s, expected 5m to 24h, such as 1h".formatted(SafeText.quote(since)));
+    }
+    // The newest step has begun a moment ago, so one more is needed to cover the time.
+    long steps = (seconds - 1) / RateHistory.DAY_STEP_SECONDS + 2;
+    return (int) Math.min(steps, RateHistory.DAY_STEPS);
+  }
+
+  private AggregatedHttpResponse stats(Caller caller, @Nullable Set<String> only, int steps) {
     String problem = problem();
     return Answers.json(
         HttpStatus.OK,
@@ -90,7 +116,7 @@ final class StatsResource extends Resource {
           writeBreakers(json);
           writeDegraded(caller, json);
           writeEnds(caller, json);
-          writeRates(caller, only, json);
+          writeRates(caller, only, steps, json);
           json.writeBooleanField("topDenied", keepsDenied);
           json.writeEndObject();
         });
@@ -133,6 +159,14 @@ final class StatsResource extends Resource {
     OptionalLong most = state.store().maxLiveBuckets();
     if (most.isPresent()) {
       json.writeNumberField("maxLiveBuckets", most.getAsLong());
+    }
+    List<String> servers = state.servers().get();
+    if (!servers.isEmpty()) {
+      json.writeArrayFieldStart("servers");
+      for (String server : servers) {
+        json.writeString(server);
+      }
+      json.writeEndArray();
     }
     json.writeEndObject();
   }
@@ -180,7 +214,7 @@ final class StatsResource extends Resource {
     }
   }
 
-  private void writeRates(Caller caller, @Nullable Set<String> only, JsonGenerator json)
+  private void writeRates(Caller caller, @Nullable Set<String> only, int steps, JsonGenerator json)
       throws IOException {
     json.writeObjectFieldStart("rates");
     json.writeNumberField("seconds", RateHistory.SECONDS);
@@ -196,7 +230,8 @@ final class StatsResource extends Resource {
     json.writeEndArray();
     json.writeArrayFieldStart("totals");
     for (Map.Entry<String, Map<SpendOutcome, Long>> one :
-        history.totals(caller::mayUse).entrySet()) {
+        (steps == 0 ? history.totals(caller::mayUse) : history.totals(caller::mayUse, steps))
+            .entrySet()) {
       json.writeStartObject();
       json.writeStringField("limit", one.getKey());
       for (Map.Entry<SpendOutcome, Long> total : one.getValue().entrySet()) {

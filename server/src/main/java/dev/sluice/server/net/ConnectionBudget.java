@@ -186,6 +186,15 @@ public final class ConnectionBudget {
   }
 
   /**
+   * Returns the bound of {@link #connections}, above which an idle connection is closed.
+   *
+   * @return at least 1
+   */
+  public int maxConnections() {
+    return maxConnections;
+  }
+
+  /**
    * Returns whether the server is shutting down, so that it reports that it is not ready.
    *
    * @return false until {@link #unready} is called

@@ -7,7 +7,9 @@ import dev.sluice.Decision;
 import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Transaction;
 import dev.sluice.envoy.HeaderValue;
+import dev.sluice.envoy.RateLimitDescriptor.Entry;
 import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
+import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitResponse.Code;
 import dev.sluice.envoy.RateLimitResponse.DescriptorStatus;
@@ -137,15 +139,19 @@ final class EnvoyAnswers {
    * Reports the charges that deny a request, unless it passes because of shadow mode.
    *
    * @param rules the file of the rules, empty for none
+   * @param request the request, whose entries may have a method and a path
    */
-  void report(Denials denials, String door, String rules) {
+  void report(Denials denials, String door, String rules, RateLimitRequest request) {
     if (denials.isOff() || settings.shadow()) {
       return;
     }
     for (DescriptorCharge charge : refusals) {
       DeniedRequest asked =
-          new DeniedRequest(
-              door, null, null, charge.line() == 0 ? null : rules + ":" + charge.line());
+          DeniedRequest.of(
+              door,
+              entry(request, "method"),
+              entry(request, "path"),
+              charge.line() == 0 ? null : rules + ":" + charge.line());
       Decision decision = charge.decision();
       Transaction transaction = decision == null ? null : decision.transaction();
       if (decision == null || transaction == null) {
@@ -156,6 +162,16 @@ final class EnvoyAnswers {
         denials.report(decision, () -> asked);
       }
     }
+  }
+
+  /** Returns the first value of an entry with this key, which may begin with a colon. */
+  private static @Nullable String entry(RateLimitRequest request, String key) {
+    return request.getDescriptorsList().stream()
+        .flatMap(descriptor -> descriptor.getEntriesList().stream())
+        .filter(one -> one.getKey().equalsIgnoreCase(key) || one.getKey().equals(":" + key))
+        .map(Entry::getValue)
+        .findFirst()
+        .orElse(null);
   }
 
   private static DescriptorStatus status(Found found) {

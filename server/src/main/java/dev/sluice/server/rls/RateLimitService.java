@@ -215,7 +215,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
           nothing -> {
             RateLimitResponse response = answer.response();
             answer.count(meters);
-            answer.report(denials, door, charges.file());
+            answer.report(denials, door, charges.file(), request);
             return response;
           });
     }

@@ -151,7 +151,7 @@ final class LoadedFiles {
     if (files.isEmpty()) {
       return null;
     }
-    LimitFiles.Builder builder = BundledNames.files().strictness(Strictness.LENIENT);
+    LimitFiles.Builder builder = BundledNames.files().strictness(Strictness.LENIENT).places();
     if (files.limits() != null) {
       builder.defaults(files.limits());
     }

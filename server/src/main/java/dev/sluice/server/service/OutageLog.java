@@ -39,7 +39,8 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
   private static final Logger log = LoggerFactory.getLogger(OutageLog.class);
 
   private final BucketStore.Observer next;
-  private final String rules;
+  private final Storage storage;
+  private final Fleet fleet;
   private final LongSupplier nanoTime;
   private final Map<DecidedBy, LongAdder> allowed = counters();
   private final Map<DecidedBy, LongAdder> denied = counters();
@@ -67,16 +68,18 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
    * Makes a log.
    *
    * @param storage has the failure rules
+   * @param fleet knows the number of servers
    * @param next receives the events of the store too
    */
-  OutageLog(Storage storage, BucketStore.Observer next) {
-    this(storage, next, System::nanoTime);
+  OutageLog(Storage storage, Fleet fleet, BucketStore.Observer next) {
+    this(storage, fleet, next, System::nanoTime);
   }
 
-  OutageLog(Storage storage, BucketStore.Observer next, LongSupplier nanoTime) {
+  OutageLog(Storage storage, Fleet fleet, BucketStore.Observer next, LongSupplier nanoTime) {
+    this.storage = storage;
+    this.fleet = fleet;
     this.next = next;
     this.nanoTime = nanoTime;
-    this.rules = rules(storage);
   }
 
   private static Map<DecidedBy, LongAdder> counters() {
@@ -88,7 +91,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
   }
 
   /** Returns for each limit with a failure rule of its own, and for all others, what decides. */
-  private static String rules(Storage storage) {
+  private String rules() {
     StringJoiner rules = new StringJoiner("; ");
     new TreeMap<>(storage.onFailureByLimit())
         .forEach((limit, rule) -> rules.add("%s: %s".formatted(limit, words(rule))));
@@ -96,14 +99,16 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     return rules.add("%s: %s".formatted(others, words(storage.onFailure()))).toString();
   }
 
-  private static String words(FailureRule rule) {
-    return rule.equals(FailureRule.fail())
-        ? "fail, requests get an error"
-        : rule.equals(FailureRule.allow())
-            ? "allow, requests pass"
-            : rule.equals(FailureRule.deny())
-                ? "deny, requests are denied"
-                : rule + " in the memory of this server";
+  private String words(FailureRule rule) {
+    FailureRule now = rule.during(fleet.size());
+    return fleet.words(rule)
+        + (now.equals(FailureRule.fail())
+            ? ", requests get an error"
+            : now.equals(FailureRule.allow())
+                ? ", requests pass"
+                : now.equals(FailureRule.deny())
+                    ? ", requests are denied"
+                    : " in the memory of this server");
   }
 
   @Override
@@ -130,7 +135,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     allowed.values().forEach(LongAdder::reset);
     denied.values().forEach(LongAdder::reset);
     isOut = true;
-    log.warn("the store {} is marked down ({}); until it answers: {}", server, reason, rules);
+    log.warn("the store {} is marked down ({}); until it answers: {}", server, reason, rules());
     if (!clock.isShutdown()) {
       Runnable report = Periodic.task(log, "reporting the outage of the store", this::minute);
       everyMinute = clock.scheduleAtFixedRate(report, 1, 1, TimeUnit.MINUTES);

@@ -361,6 +361,8 @@ public record ServerConfig(
    * @param onFailure the failure rule of limits without a rule of their own, used while the store
    *     cannot decide
    * @param onFailureByLimit the failure rules of single limits, by limit name
+   * @param localAtLeast the smallest number of servers by which {@link FailureRule#localAuto}
+   *     divides, at least 1
    * @param readyWithoutStore whether a server that decides without its store is ready before the
    *     store has answered once
    */
@@ -370,6 +372,7 @@ public record ServerConfig(
       TokenKey tokenKey,
       FailureRule onFailure,
       Map<String, FailureRule> onFailureByLimit,
+      int localAtLeast,
       boolean readyWithoutStore) {
 
     /**
@@ -380,6 +383,8 @@ public record ServerConfig(
      * @param tokenKey the key of the tokens of reservations
      * @param onFailure the failure rule of limits without a rule of their own
      * @param onFailureByLimit the failure rules of single limits, by limit name; the map is copied
+     * @param localAtLeast the smallest number of servers by which {@link FailureRule#localAuto}
+     *     divides
      * @param readyWithoutStore whether a server that decides without its store is ready before the
      *     store has answered once
      * @throws IllegalArgumentException if there is a snapshot and the store is not memory
@@ -391,6 +396,32 @@ public record ServerConfig(
             "a snapshot works with the memory store only; %s persists its own buckets"
                 .formatted(store));
       }
+    }
+
+    /**
+     * Makes the settings, with 1 as the smallest number of servers.
+     *
+     * @param store the store's address and passwords
+     * @param snapshot the file that keeps the buckets of the memory store, null for none
+     * @param tokenKey the key of the tokens of reservations
+     * @param onFailure the failure rule of limits without a rule of their own
+     * @param onFailureByLimit the failure rules of single limits, by limit name
+     * @param readyWithoutStore whether a server that decides without its store is ready before the
+     *     store has answered once
+     */
+    public Storage(
+        StoreAccess store,
+        @Nullable Snapshot snapshot,
+        TokenKey tokenKey,
+        FailureRule onFailure,
+        Map<String, FailureRule> onFailureByLimit,
+        boolean readyWithoutStore) {
+      this(store, snapshot, tokenKey, onFailure, onFailureByLimit, 1, readyWithoutStore);
+    }
+
+    /** Returns the failure rule of a limit. */
+    FailureRule ruleOf(String limit) {
+      return onFailureByLimit.getOrDefault(limit, onFailure);
     }
 
     /**

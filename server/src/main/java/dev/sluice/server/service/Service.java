@@ -138,10 +138,14 @@ public final class Service implements AutoCloseable {
     boolean isOpen = config.control().tokens() == null;
     String storeKind = config.storage().store().kind();
     BucketStore.Observer watch = new StoreMetrics(meters, storeKind);
+    Fleet fleet = new Fleet(config.storage().localAtLeast());
     OutageLog outages =
-        new OutageLog(config.storage(), isOpen ? new NumberedServers(watch, storeKind) : watch);
+        new OutageLog(
+            config.storage(), fleet, isOpen ? new NumberedServers(watch, storeKind) : watch);
     started.add(outages::close);
     BucketStore store = openStore(config.storage(), meters, outages, started);
+    requireCounting(config.storage(), store);
+    started.add(fleet::close);
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
@@ -191,7 +195,7 @@ public final class Service implements AutoCloseable {
     if (!config.storage().store().isMemory()) {
       observers.add(outages);
     }
-    Limiter limiter = limiter(config, limits, store, LimiterObserver.all(observers));
+    Limiter limiter = limiter(config, limits, store, fleet, LimiterObserver.all(observers));
     Reservations reservations =
         new Reservations(limiter, store, config.storage().tokenKey(), metrics.metrics());
     started.add(reservations::close);
@@ -200,6 +204,9 @@ public final class Service implements AutoCloseable {
     ConnectionBudget traffic = ConnectionBudget.usual();
     Gauge.builder("sluice.connections", traffic, ConnectionBudget::connections)
         .description("Connections of clients, over all doors")
+        .register(meters);
+    Gauge.builder("sluice.connections.max", traffic, ConnectionBudget::maxConnections)
+        .description("The most connections of clients, over all doors")
         .register(meters);
     Door.DoorContext room =
         new Door.DoorContext(
@@ -229,10 +236,15 @@ public final class Service implements AutoCloseable {
             hostName(),
             runtime,
             () -> tls == null ? null : tls.certificateEnd(),
-            limit -> words(config.storage(), limit));
+            limit -> fleet.words(config.storage().ruleOf(limit)),
+            fleet::servers);
     for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
     }
+    store
+        .presence()
+        .ifPresent(
+            list -> fleet.start(list, hostName() + ":" + doors.addresses().get(0).getPort()));
     return new Service(started, doors, store, generations, access.audit(), traffic);
   }
 
@@ -285,12 +297,6 @@ public final class Service implements AutoCloseable {
     } catch (UnknownHostException e) {
       return "an unnamed host";
     }
-  }
-
-  /** Returns the failure rule of a limit, as the option names it. */
-  private static String words(Storage storage, String limit) {
-    FailureRule rule = storage.onFailureByLimit().getOrDefault(limit, storage.onFailure());
-    return rule.toString();
   }
 
   private static Tls tls(
@@ -368,13 +374,31 @@ public final class Service implements AutoCloseable {
     }
   }
 
+  /** Requires that the store has a list of servers if a failure rule needs their number. */
+  private static void requireCounting(Storage storage, BucketStore store) {
+    if (store.presence().isEmpty()
+        && Stream.concat(
+                Stream.of(storage.onFailure()), storage.onFailureByLimit().values().stream())
+            .anyMatch(FailureRule::isAuto)) {
+      throw new ConfigException(
+          "on-failure",
+          "local:auto counts the servers in a Redis that decides by its own clock, found the store %s; give their number, such as local:4"
+              .formatted(storage.store().described()));
+    }
+  }
+
   private static Limiter limiter(
-      ServerConfig config, CurrentLimits limits, BucketStore store, LimiterObserver observer) {
+      ServerConfig config,
+      CurrentLimits limits,
+      BucketStore store,
+      Fleet fleet,
+      LimiterObserver observer) {
     Storage storage = config.storage();
     Limiter.Builder limiter =
         Limiter.builder(limits, store)
             .observer(observer)
             .onFailure(storage.onFailure())
+            .processes(fleet::size)
             .missingDefault(config.sources().onMissing());
     storage.onFailureByLimit().forEach(limiter::onFailure);
     return limiter.build();

@@ -105,6 +105,12 @@ public final class StoreAccess {
     return address;
   }
 
+  /** Returns the address, and whether clients' clocks decide. */
+  String described() {
+    boolean clients = address.matches(".*[?&]clock=client(&.*)?");
+    return clients ? this + " with clock=client" : toString();
+  }
+
   /** Returns the kind of the store, for metrics: redis unless it is in a database. */
   String kind() {
     Stores.Product kind = Stores.find(this);

@@ -11,6 +11,7 @@ import dev.sluice.wire.DecisionWriter;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -21,12 +22,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Each door reports its own denials, since only the door knows the request. The exception is
  * {@link #spent}: only the Redis protocol decides many spends at a time, so the limiter reports
- * these. Trials in shadow refuse nobody, and checks serve to ask, so both are left out.
+ * these. The limiter also reports all spends, of which a sample is counted to find the ids that are
+ * charged most. Trials in shadow refuse nobody, and checks serve to ask, so both are left out.
  * Thread-safe; never blocks.
  */
 public final class Denials implements LimiterObserver {
 
   private static final Denials NONE = new Denials(null, false);
+
+  /** One of so many allowed spends is counted, to find the ids that are charged most. */
+  private static final int SAMPLED = 16;
 
   /** The word in {@link Denial#decidedBy} for a rule that denies whatever the limits say. */
   private static final String RULE = "rule";
@@ -36,10 +41,12 @@ public final class Denials implements LimiterObserver {
 
   private final @Nullable DenialLog log;
   private final @Nullable LastDenials last;
+  private final @Nullable TopDenied charged;
 
   private Denials(@Nullable DenialLog log, boolean keepsLast) {
     this.log = log;
     this.last = keepsLast ? new LastDenials() : null;
+    this.charged = keepsLast ? new TopDenied() : null;
   }
 
   /**
@@ -80,6 +87,17 @@ public final class Denials implements LimiterObserver {
    */
   public List<Denial> last(String limit, String id) {
     return last == null ? List.of() : last.of(limit, id);
+  }
+
+  /**
+   * Calls a consumer with each id that was charged most.
+   *
+   * @param each receives the limit's name and the canonical id
+   */
+  public void forEachCharged(BiConsumer<String, String> each) {
+    if (charged != null) {
+      charged.top().forEach((limit, ids) -> ids.forEach(one -> each.accept(limit, one.id())));
+    }
   }
 
   /**
@@ -135,6 +153,25 @@ public final class Denials implements LimiterObserver {
       method = method == null ? null : JsonLines.shown(method);
       path = path == null ? null : JsonLines.shown(path);
       rule = rule == null ? null : JsonLines.shown(rule);
+    }
+
+    /**
+     * Returns a request as a client or a proxy describes it.
+     *
+     * @param door the door
+     * @param method the method; null or empty if it is unknown
+     * @param target the path, perhaps with a query; null or empty if it is unknown
+     * @param rule the rule, or null
+     * @return the request, without the query
+     */
+    public static DeniedRequest of(
+        String door, @Nullable String method, @Nullable String target, @Nullable String rule) {
+      String path = target == null ? "" : target.split("[?#]", 2)[0];
+      return new DeniedRequest(
+          door,
+          method == null || method.isEmpty() ? null : method,
+          path.isEmpty() ? null : path,
+          rule);
     }
 
     /** A request of a Redis client. */
@@ -280,10 +317,31 @@ public final class Denials implements LimiterObserver {
   }
 
   @Override
+  public void decided(Act act, Decision decision, long elapsedNanos) {
+    if (charged != null && act == Act.SPEND && decision.allowed() && isSampled()) {
+      for (Decision part : decision.parts()) {
+        Transaction transaction = part.transaction();
+        if (transaction != null && transaction.quota() != null && transaction.cost() > 0) {
+          charged.count(transaction.name().name(), transaction.id());
+        }
+      }
+    }
+  }
+
+  private static boolean isSampled() {
+    return ThreadLocalRandom.current().nextInt(SAMPLED) == 0;
+  }
+
+  @Override
   public void spent(LimitName limit, Spent spends, long elapsedNanos) {
     for (int i = 0; i < spends.count(); i++) {
       if (!spends.allowed(i)) {
         report(spends.decision(i), () -> DeniedRequest.RESP);
+      } else if (charged != null && isSampled()) {
+        Transaction transaction = spends.decision(i).transaction();
+        if (transaction != null) {
+          charged.count(limit.name(), transaction.id());
+        }
       }
     }
   }

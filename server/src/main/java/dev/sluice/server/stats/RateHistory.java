@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -213,15 +214,34 @@ public final class RateHistory implements AutoCloseable {
    * @return those limits that have decided in these seconds, by name; an outcome that did not occur
    *     is missing
    */
-  public synchronized Map<String, Map<SpendOutcome, Long>> totals(Predicate<String> which) {
+  public Map<String, Map<SpendOutcome, Long>> totals(Predicate<String> which) {
+    return totals(which, one -> one.minute);
+  }
+
+  /**
+   * Returns the counts of the last steps of the day, summed up. The newest step has not ended.
+   *
+   * @param which the limits that are asked for
+   * @param steps how many steps, 1 to {@link #DAY_STEPS}
+   * @return as above
+   */
+  public synchronized Map<String, Map<SpendOutcome, Long>> totals(
+      Predicate<String> which, int steps) {
+    int newest = step;
+    return totals(which, one -> one.sum(newest, steps));
+  }
+
+  private synchronized Map<String, Map<SpendOutcome, Long>> totals(
+      Predicate<String> which, ToLongFunction<Series> count) {
     Map<String, Map<SpendOutcome, Long>> all = new TreeMap<>();
     byLimit.forEach(
         (limit, series) -> {
           Map<SpendOutcome, Long> sums = new EnumMap<>(SpendOutcome.class);
           series.forEach(
               (outcome, one) -> {
-                if (one.minute > 0) {
-                  sums.put(outcome, one.minute);
+                long sum = count.applyAsLong(one);
+                if (sum > 0) {
+                  sums.put(outcome, sum);
                 }
               });
           if (!sums.isEmpty() && which.test(limit)) {
@@ -274,6 +294,15 @@ public final class RateHistory implements AutoCloseable {
       if (day != null && step >= 0) {
         day[step] = 0;
       }
+    }
+
+    /** Returns the sum of the counts of a step of the day and of those before it. */
+    long sum(int step, int steps) {
+      long sum = 0;
+      for (int i = 0; day != null && i < steps; i++) {
+        sum += day[Math.floorMod(step - i, DAY_STEPS)];
+      }
+      return sum;
     }
 
     void count(double newTotal, int second, int step) {

@@ -58,7 +58,7 @@ public final class TopDenied implements LimiterObserver {
   public void decided(Act act, Decision decision, long elapsedNanos) {
     Transaction transaction = decision.transaction();
     if (act == Act.SPEND && decision.denied() && transaction != null && !transaction.isShadow()) {
-      denied(transaction.name().name(), transaction.id());
+      count(transaction.name().name(), transaction.id());
     }
   }
 
@@ -71,7 +71,8 @@ public final class TopDenied implements LimiterObserver {
     }
   }
 
-  void denied(String limit, String id) {
+  /** Counts an id of a limit. */
+  void count(String limit, String id) {
     Windows known = byLimit.get(limit);
     Windows windows = known == null ? watch(limit) : known;
     if (windows != null) {

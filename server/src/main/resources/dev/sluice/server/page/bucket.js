@@ -55,6 +55,7 @@ export function mount(root, context, query) {
   result.append(heading, split, change, own.element);
 
   let bucket = null;
+  let quotas = [];
   let asked = null;
 
   let known = 0;
@@ -107,13 +108,14 @@ export function mount(root, context, query) {
       return;
     }
     bucket = new Bucket(answer, now());
+    quotas = answer.quotas ?? [];
     amount.max = String(bucket.burst);
     setText(of, `of ${plural(bucket.burst, 'token', 'tokens')}${answer.decidedBy === 'local' ? ', by this server alone: the store does not answer' : ''}`);
     chart.show(bucket, now());
     tick();
     if (!quiet) {
       const penalty = bucket.penaltyLeft(now()) > 0 ? `A penalty makes it count as empty until ${clock(bucket.penaltyUntil)}. ` : '';
-      say(`${number(bucket.tokensAt(now()))} of ${number(bucket.burst)} tokens. ${penalty}${bucket.ahead > 0 ? `Full in ${span(bucket.ahead)}.` : 'The bucket is full.'}`);
+      say(`${number(bucket.tokensAt(now()))} of ${number(bucket.burst)} tokens. ${bucket.owedAt(now()) > 0 ? `It owes ${plural(bucket.owedAt(now()), 'token', 'tokens')}. ` : ''}${penalty}${bucket.ahead > 0 ? `Full in ${span(bucket.ahead)}.` : 'The bucket is full.'}`);
     }
   }
 
@@ -126,11 +128,14 @@ export function mount(root, context, query) {
     setText(big, number(bucket.tokensAt(at)));
     const next = bucket.waitFor(bucket.tokensAt(at) + 1, at);
     const penalized = bucket.penaltyLeft(at) > 0;
+    const owed = bucket.owedAt(at);
     const lines = [
-      ['Limit', `${number(bucket.count)} per ${period(bucket.period)}, burst ${number(bucket.burst)}`],
+      [quotas.length ? 'Strictest quota' : 'Limit', `${number(bucket.count)} per ${period(bucket.period)}, burst ${number(bucket.burst)}`],
       ...(penalized ? [['Penalty', `counts as empty until ${clock(bucket.penaltyUntil)}`]] : []),
+      ...(owed > 0 ? [['Debt', plural(owed, 'token', 'tokens')]] : []),
       ['Next token', ahead > 0 ? `in ${span(Math.max(next, 0))}` : 'there is no room for one'],
       ['Full', ahead > 0 ? `in ${span(ahead)}` : 'now'],
+      ...quotas.map((one) => [`Left of ${number(one.count)} per ${period(one.period)}, at this look`, `${number(one.remaining)} of ${number(one.burst)}`]),
     ];
     const inner = [
       ['TAT', penalized ? 'not told until the penalty ends' : ahead > 0 ? `${clock(Date.now() + ahead * 1000)}, when it is full` : 'in the past: the bucket is full'],

@@ -3,7 +3,7 @@
 
 import {get, look, pathOf, put, remove} from './api.js';
 import {h, idText, say} from './dom.js';
-import {period} from './words.js';
+import {period, quotas} from './words.js';
 
 const NEVER = 'never';
 const DAY_MILLIS = 24 * 60 * 60 * 1000;
@@ -19,13 +19,16 @@ export async function editOverride(context, limit, id, present) {
   const burst = field('override-burst', 'Burst', {type: 'number', min: 1, required: true, value: quota.burst});
   const count = field('override-count', 'Count', {type: 'number', min: 1, required: true, value: quota.count});
   const every = field('override-period', 'Period', {placeholder: '1m', required: true, value: quota.period && period(quota.period)});
+  const further = field('override-further', 'Further quotas', {placeholder: '10 per 1s, burst 20', value: quotas(quota).slice(1).map((one) => `${one.count} per ${period(one.period)}, burst ${one.burst}`).join('; ')}, 'Each with another period, with semicolons between them.');
   const until = field('override-until', 'Ends', {type: 'date', min: new Date(Date.now() + DAY_MILLIS).toISOString().slice(0, 10), value: present?.until?.slice(0, 10)}, 'At the start of this day, UTC. Empty: it does not end.');
   const why = field('override-comment', 'Comment', {maxlength: 1000, value: present?.comment});
   const where = pathOf('overrides', limit, present?.id ?? id);
-  return ask(present ? 'Change the override' : 'Set an override', limit, present?.id ?? id, [h('div', {class: 'ask'}, [burst, count, every].map((one) => one.element)), until.element, why.element], present ? 'Change it' : 'Set it', async () => {
+  return ask(present ? 'Change the override' : 'Set an override', limit, present?.id ?? id, [h('div', {class: 'ask'}, [burst, count, every].map((one) => one.element)), further.element, until.element, why.element], present ? 'Change it' : 'Set it', async () => {
     const kept = present?.until?.slice(0, 10) === until.input.value && present?.until;
+    const first = {burst: Number(burst.input.value), count: Number(count.input.value), period: every.input.value.trim()};
+    const others = further.input.value.split(';').map((one) => one.trim()).filter(Boolean);
     const body = {
-      burst: Number(burst.input.value), count: Number(count.input.value), period: every.input.value.trim(),
+      ...(others.length ? {quotas: [first, ...others]} : first),
       until: kept || until.input.value || NEVER, ...commented(why),
     };
     try {

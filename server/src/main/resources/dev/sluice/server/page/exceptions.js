@@ -4,7 +4,7 @@
 import {get, pathOf} from './api.js';
 import {editOverride, editPenalty, end} from './edit.js';
 import {h, setText, visible} from './dom.js';
-import {clock, number, period, span} from './words.js';
+import {clock, number, quotaWords, span} from './words.js';
 
 /** The panel of one bucket. `changed` is called when something was set or removed. */
 export function exceptions(context, changed) {
@@ -49,7 +49,7 @@ export function exceptions(context, changed) {
     }
     own = newOwn?.trouble ? null : newOwn;
     setText(override, newOwn
-      ? `${own ? `${number(own.count)} per ${period(own.period)}, burst ${number(own.burst)}. ` : ''}${answer.overrideId === answer.id ? '' : `It is set for each id that begins with ${visible(answer.overrideId)}. `}${told(newOwn)}`
+      ? `${own ? `${quotaWords(own).join(', burst ')}. ` : ''}${answer.overrideId === answer.id ? '' : `It is set for each id that begins with ${visible(answer.overrideId)}. `}${told(newOwn)}`
       : 'None: the default of the limit is in force.');
     setText(set, newOwn ? 'Change the override' : 'Set an override');
     drop.hidden = !own || own.keptIn === 'files';

@@ -46,6 +46,11 @@ export class Bucket {
     return Math.max(this.ahead - (now - this.at), 0);
   }
 
+  /** Tokens by which the bucket is overdrawn, rounded up; 0 also during a penalty. */
+  owedAt(now) {
+    return this.penaltyLeft(now) > 0 ? 0 : Math.max(Math.ceil((this.aheadAt(now) - this.depth) / this.interval - 1e-9), 0);
+  }
+
   /** Tokens, including fractions, from 0 to the burst. */
   levelAt(now) {
     if (this.penaltyLeft(now) > 0) {

@@ -4,7 +4,7 @@
 import {get} from './api.js';
 import {rateChart} from './charts.js';
 import {breakable, h} from './dom.js';
-import {quotaWords} from './limits.js';
+import {limitWords} from './limits.js';
 import {number, percent, period, plural} from './words.js';
 
 const DAY_EVERY = 60_000;
@@ -31,7 +31,7 @@ export function mount(root, context, query) {
   function showLimit() {
     const limit = context.limits?.limits.find((one) => one.name === name);
     if (limit) {
-      const [through, burst] = quotaWords(limit);
+      const [through, burst] = limitWords(limit);
       const total = context.stats?.rates.totals.find((one) => one.limit === name) ?? {};
       const {allowed = 0, denied = 0} = total;
       facts.replaceChildren(`${through}, burst ${burst}, by ${limit.id}. ${limit.limited ? `At most ${number(limit.worstPeriod ?? limit.burst + limit.count)} in ${period(limit.period)}. ` : ''}${plural(limit.overrides, 'override', 'overrides')}. Last minute: ${number(allowed)} allowed, ${number(denied)} denied${allowed + denied ? ` (${percent(denied / (allowed + denied))})` : ''}.`);

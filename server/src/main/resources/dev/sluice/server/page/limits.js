@@ -2,7 +2,7 @@
 // The limits in force, their current decisions, and the state of the server.
 
 import {breakable, h, say, setText, visible} from './dom.js';
-import {clock, number, percent, period, plural, rate} from './words.js';
+import {clock, number, percent, plural, quotaWords, rate} from './words.js';
 import {sparkline} from './charts.js';
 
 const RECENT = 10;
@@ -175,9 +175,9 @@ function choice(id, options, chosen) {
 }
 
 /** What a limit lets through, in the words of the columns. */
-export function quotaWords(limit) {
+export function limitWords(limit) {
   return limit.limited
-    ? [`${number(limit.count)} per ${period(limit.period)}`, number(limit.burst)]
+    ? quotaWords(limit)
     : [limit.reason === 'unlimited' ? 'unlimited' : 'only overrides', '–'];
 }
 
@@ -192,7 +192,7 @@ function limitRow(limit, columns) {
       h('span', {class: 'links'},
         limit.limited && h('a', {href: `#/playground?${link}`, 'aria-label': `Try ${limit.name} in the playground`}, 'Try it'),
         h('a', {href: `#/bucket?${link}`, 'aria-label': `Look up a bucket of ${limit.name}`}, 'Look up'))),
-    quotaWords(limit).map((text, i) => h('td', {role: 'cell', 'data-label': columns[i + 1]}, text)),
+    limitWords(limit).map((text, i) => h('td', {role: 'cell', class: 'quotas', 'data-label': columns[i + 1]}, text)),
     h('td', {role: 'cell', 'data-label': columns[3]}, number(limit.overrides)),
     share,
     h('td', {role: 'cell', class: 'live', 'data-label': columns[5]}, h('div', {class: 'figures'}, Object.values(figures).map((one) => one.element)), spark.element));
@@ -257,10 +257,11 @@ function stateCards() {
   return {
     element,
     stats(stats) {
-      fill(store, [stats.store.name, stats.store.problem, stats.breakers], () => [
+      fill(store, [stats.store.name, stats.store.problem, stats.breakers, stats.store.servers], () => [
         h('p', {}, h('code', {}, stats.store.name)),
         h('p', {}, stats.store.ready ? sign(true, 'reachable') : sign(false, stats.store.problem)),
-        stats.breakers.map((one) => h('p', {}, h('code', {}, one.server), ' ', one.up ? sign(true, 'reachable') : sign(false, 'unreachable, retrying')))]);
+        stats.breakers.map((one) => h('p', {}, h('code', {}, one.server), ' ', one.up ? sign(true, 'reachable') : sign(false, 'unreachable, retrying'))),
+        sharing(stats.store.servers ?? [])]);
       fill(doors, [stats.doors, stats.ending], () => [
         ...stats.doors.map((door) => h('p', {}, h('code', {}, `${door.protocol}://${door.address}`))),
         h('p', {}, stats.ending ? sign(false, 'the server is about to stop') : sign(true, 'open'))]);
@@ -276,6 +277,13 @@ function stateCards() {
       fill(generation, [answer.generation, answer.limits.length], () => generations(answer));
     },
   };
+}
+
+/** Shows the servers that use the store now. */
+function sharing(servers) {
+  return servers.length === 0 ? []
+    : servers.length === 1 ? [h('p', {}, 'used by this server alone')]
+    : [h('p', {}, `shared by ${servers.length} servers:`), ...servers.map((server) => h('p', {}, h('code', {}, server)))];
 }
 
 function card(name, value) {

@@ -43,7 +43,7 @@ export function mount(root, context) {
       trial.hidden = !answer.rules.some((rule) => rule.for === 'request');
       book.hidden = answer.rules.length === 0;
       body.replaceChildren(...answer.rules.map((rule) => h('tr', {id: `rule-${rule.line}`},
-        h('td', {class: 'right'}, rule.line), h('td', {}, rule.for), h('td', {}, h('code', {}, visible(rule.matches))))));
+        h('td', {}, rule.line), h('td', {}, rule.for), h('td', {}, h('code', {}, visible(rule.matches))))));
     } catch (trouble) {
       problem.textContent = trouble.message;
       context.report(trouble);

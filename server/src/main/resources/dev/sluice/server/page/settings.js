@@ -4,7 +4,7 @@
 import {get} from './api.js';
 import {editOverride, editPenalty, end as endSetting, presentOverride} from './edit.js';
 import {breakable, h, idText, offer, say, visible} from './dom.js';
-import {clock, number, period, plural} from './words.js';
+import {clock, plural, quotaWords} from './words.js';
 
 const PLACES = {files: 'limit files'};
 
@@ -18,7 +18,7 @@ export function mount(root, context, query) {
   const again = h('button', {type: 'button'}, 'Look again');
   const lists = [
     list(context, 'Overrides', 'overrides', ['Limit', 'Id', 'Lets through', 'Burst', 'Ends', 'Saved in', 'Author and comment', 'Change'],
-      act, (one) => [`${number(one.count)} per ${period(one.period)}`, number(one.burst), one.until ? clock(Date.parse(one.until)) : 'never']),
+      act, (one) => [...quotaWords(one), one.until ? clock(Date.parse(one.until)) : 'never']),
     list(context, 'Penalties', 'penalties', ['Limit', 'Id', 'Until', 'Owes', 'Saved in', 'Author and comment', 'Change'],
       act, (one) => [clock(Date.parse(one.until)), one.owed ? plural(one.owed, 'token', 'tokens') : '–']),
   ];

@@ -46,6 +46,19 @@ export function period(text) {
   return text.replace(/(?<=h)0m0s$/, '').replace(/(?<=m)0s$/, '');
 }
 
+/** The quotas of a limit or an override, the longest period first. */
+export function quotas(one) {
+  return one.quotas ?? [one];
+}
+
+/** What a limit or an override lets through, and its bursts. */
+export function quotaWords(one) {
+  return [
+    quotas(one).map((quota) => `${number(quota.count)} per ${period(quota.period)}`).join(' and '),
+    quotas(one).map((quota) => number(quota.burst)).join(' and '),
+  ];
+}
+
 /** The clock time of an instant without seconds and zone, for an axis. */
 export function shortClock(millis) {
   return SHORT.format(new Date(millis));

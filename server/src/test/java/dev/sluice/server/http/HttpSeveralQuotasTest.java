@@ -17,6 +17,8 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Limits with several quotas over HTTP. */
 final class HttpSeveralQuotasTest {
@@ -92,10 +94,12 @@ final class HttpSeveralQuotasTest {
         server.post("/v1/spend", "{\"limit\":\"Calls\",\"id\":\"a\",\"cost\":11}");
     assertThat(above.statusCode()).isEqualTo(400);
     assertThat(above.body()).contains("exceeds the burst (10) of the quota with the period 1s");
-    HttpResponse<String> upTo =
-        server.post("/v1/spend", "{\"limit\":\"Calls\",\"id\":\"a\",\"cost\":5,\"upTo\":true}");
-    assertThat(upTo.statusCode()).isEqualTo(400);
-    assertThat(upTo.body()).contains("Calls has several quotas");
+    String upTo = "{\"limit\":\"Calls\",\"id\":\"a\",\"cost\":7,\"upTo\":true}";
+    for (long taken : List.of(7L, 3L, 0L)) {
+      JsonNode answer = asDescribed("Decision", server.post("/v1/spend", upTo));
+      assertThat(answer.get("taken").longValue()).isEqualTo(taken);
+      assertThat(answer.get("quotas")).hasSize(2);
+    }
   }
 
   @Test
@@ -112,8 +116,57 @@ final class HttpSeveralQuotasTest {
     String body = "{\"burst\":900,\"count\":900,\"period\":\"1m\"}";
     HttpResponse<String> refused = put("slow", body);
     assertThat(refused.statusCode()).isEqualTo(409);
-    assertThat(refused.body()).contains("has several quotas", "change it in the file");
+    assertThat(refused.body()).contains("has several quotas", "fewer", "add force=true");
     assertThat(put("slow?force=true", body).statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void override_isSetWithSeveralQuotas_asObjectsOrTexts() {
+    HttpResponse<String> set =
+        put("b", "{\"quotas\":[{\"burst\":9,\"count\":5,\"period\":\"1s\"},\"50 per 1h\"]}");
+    assertThat(set.statusCode()).as(set.body()).isEqualTo(200);
+    JsonNode json = asDescribed("Override", set);
+    assertThat(json.get("count").longValue()).isEqualTo(50);
+    assertThat(json.get("quotas").findValuesAsText("burst")).containsExactly("50", "9");
+    JsonNode spent =
+        TestServer.json(server.post("/v1/spend", "{\"limit\":\"Calls\",\"id\":\"b\",\"cost\":9}"));
+    assertThat(spent.get("quotas").findValuesAsText("remaining")).containsExactly("41", "0");
+    assertThat(put("b", "{\"quotas\":[\"50 per 1h\",\"5 per 1s, burst 8\"]}").statusCode())
+        .as("a lower one")
+        .isEqualTo(409);
+    assertThat(put("c", "{\"quotas\":[\"50 per 1h\"]}").statusCode()).isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "[] | quotas | found 0 quotas, expected 1 to 4",
+        "['1 per 1s','1 per 2s','1 per 3s','1 per 4s','1 per 5s','1 per 6s'] | quotas | found 6 quotas, expected 1 to 4",
+        "['1 per 1s','2 per 1000ms'] | quotas | two quotas with one period",
+        "7 | quotas | found no list, expected a list of quotas",
+        "['1 per 1s','lots'] | quotas[1] | expected COUNT per PERIOD",
+        "['1 per 1s',7] | quotas[1] | expected a text such as 10 per 1s",
+        "['1 per 1s',[7]] | quotas[1] | expected a text such as 10 per 1s",
+        "['0 per 1s'] | quotas[0] | count: found 0",
+        "[{'burst':1,'count':1}] | quotas[0].period | the field is missing",
+        "[{'burst':1,'count':'1','period':'1s'}] | quotas[0].count | found a string",
+        "[{'burst':1,'count':1,'period':'1s','id':'x'}] | quotas[0].id | unknown field",
+        "[{'burst':[],'count':1,'period':'1s'}] | quotas[0].burst | another kind of value",
+      })
+  void override_withWrongQuotas_namesEach(String quotas, String field, String reason) {
+    HttpResponse<String> answer = put("b", ("{'quotas':" + quotas + "}").replace('\'', '"'));
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(answer.body()).contains("\"field\":\"" + field + "\"", reason);
+    assertThat(server.get("/v1/admin/overrides/Calls/b").statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void override_withBothForms_orAListWhereNoneBelongs_isRefused() {
+    assertThat(put("b", "{\"burst\":3,\"quotas\":[\"1 per 1s\"]}").body())
+        .contains("\"field\":\"burst\"", "beside quotas");
+    assertThat(put("b", "{\"burst\":[3],\"count\":1,\"period\":\"1s\"}").body())
+        .contains("\"field\":\"burst\"", "another kind of value");
   }
 
   @Test

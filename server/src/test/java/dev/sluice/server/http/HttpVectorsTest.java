@@ -18,7 +18,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -113,6 +115,52 @@ final class HttpVectorsTest {
       }
     }
     assertThat(carried).isEqualTo(1_790);
+  }
+
+  @Test
+  void settlements_overHttp_chargeWhatIsRecorded(@TempDir Path folder) throws Exception {
+    Path file = Files.writeString(folder.resolve("l.yml"), Vectors.text("settle/limits.yml"));
+    Limits settled = LimitFiles.builder().defaults(file).build().load();
+    Map<Long, JsonNode> open = new HashMap<>();
+    int settlements = 0;
+    try (BucketStore store = BucketStore.inMemory(time);
+        TestServer server = new TestServer(settled, store)) {
+      for (String line : Vectors.lines("settle/trace.jsonl")) {
+        ObjectNode act = (ObjectNode) TestServer.JSON.readTree(line);
+        time.set(act.remove("at").longValue());
+        String op = act.remove("op").textValue();
+        if (op.equals("reserve")) {
+          JsonNode held = TestServer.json(server.post("/v1/reservations", reserved(act)));
+          assertThat(held.get("allowed")).as(line).isEqualTo(act.get("allowed"));
+          assertThat(held.get("remaining").longValue())
+              .as(line)
+              .isEqualTo(act.get("remaining").longValue());
+          open.put(act.path("as").longValue(), held);
+          continue;
+        }
+        JsonNode held = open.remove(act.remove("as").longValue());
+        String url = "/v1/reservations/" + held.get("token").textValue() + "/" + op;
+        if (op.equals("cancel")) {
+          assertThat(server.post(url, "").statusCode()).as(line).isEqualTo(200);
+          continue;
+        }
+        String costs =
+            "{\"costs\":{\"%s\":%s}}".formatted(held.get("limit").textValue(), act.remove("cost"));
+        JsonNode part = TestServer.json(server.post(url, costs)).get("limits").get(0);
+        act.properties()
+            .forEach(
+                field ->
+                    assertThat(part.get(field.getKey()).longValue())
+                        .as("%s of %s", field.getKey(), line)
+                        .isEqualTo(field.getValue().longValue()));
+        settlements++;
+      }
+    }
+    assertThat(settlements).isEqualTo(214);
+  }
+
+  private static String reserved(ObjectNode act) {
+    return act.deepCopy().retain("limit", "id", "cost").toString();
   }
 
   private static String path(String op) {

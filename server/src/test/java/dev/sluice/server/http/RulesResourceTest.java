@@ -57,7 +57,7 @@ final class RulesResourceTest {
   @Test
   void rules_areListed_inTheirOrder() {
     assertThat(server.send("GET", "/v1/rules", BodyPublishers.noBody(), null).body())
-        .contains("{\"line\":2,\"for\":\"request\",\"matches\":\"/login\"}")
+        .contains("{\"line\":2,\"for\":\"request\",\"matches\":\"POST /login\"}")
         .contains("\"for\":\"descriptor\",\"matches\":\"edge: remote_address, path=/a*\"}");
   }
 }

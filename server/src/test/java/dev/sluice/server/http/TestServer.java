@@ -80,7 +80,8 @@ final class TestServer implements AutoCloseable {
             "host-1",
             runtime,
             () -> null,
-            limit -> "fail");
+            limit -> "fail",
+            List::of);
     this.server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), traffic)
             .part(TestParts.http(limiter, store))

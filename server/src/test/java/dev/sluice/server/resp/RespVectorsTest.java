@@ -14,6 +14,7 @@ import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -71,6 +72,49 @@ final class RespVectorsTest {
         }
       }
     }
+  }
+
+  @Test
+  void settlements_overResp_chargeWhatIsRecorded(@TempDir Path folder) throws Exception {
+    Path file = Files.writeString(folder.resolve("l.yml"), Vectors.text("settle/limits.yml"));
+    Limits limits = LimitFiles.builder().defaults(file).build().load();
+    ManualTime time = new ManualTime();
+    Map<Long, String[]> open = new HashMap<>(); // token and limit
+    int settlements = 0;
+    try (BucketStore store = BucketStore.inMemory(time);
+        TestRespServer server = new TestRespServer(limits, store);
+        RespClient client = server.connect()) {
+      assertThat(client.call("HELLO", "3")).isInstanceOf(Map.class);
+      for (String line : Vectors.lines("settle/trace.jsonl")) {
+        JsonNode act = JSON.readTree(line);
+        time.set(act.get("at").longValue());
+        String op = act.get("op").textValue();
+        if (op.equals("reserve")) {
+          Map<?, ?> held = (Map<?, ?>) client.call(command(act).toArray(new String[0]));
+          assertThat(held.get("allowed")).as(line).isEqualTo(act.get("allowed").booleanValue());
+          assertThat(held.get("remaining")).as(line).isEqualTo(act.get("remaining").longValue());
+          String limit = act.get("limit").textValue();
+          open.put(
+              act.path("as").longValue(), new String[] {String.valueOf(held.get("token")), limit});
+          continue;
+        }
+        String[] held = open.remove(act.get("as").longValue());
+        if (op.equals("cancel")) {
+          assertThat(client.call("SLUICE.CANCEL", held[0])).as(line).isEqualTo("OK");
+          continue;
+        }
+        Map<?, ?> settled =
+            (Map<?, ?>) client.call("SLUICE.SETTLE", held[0], held[1], act.get("cost").asText());
+        Map<?, ?> part = (Map<?, ?>) ((List<?>) settled.get("limits")).get(0);
+        for (String field : List.of("charged", "givenBack", "owed", "cut", "remaining")) {
+          assertThat(part.get(field))
+              .as("%s of %s", field, line)
+              .isEqualTo(act.get(field).longValue());
+        }
+        settlements++;
+      }
+    }
+    assertThat(settlements).isEqualTo(214);
   }
 
   private static List<String> command(JsonNode act) {

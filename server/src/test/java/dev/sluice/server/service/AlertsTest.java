@@ -53,6 +53,8 @@ class AlertsTest {
           Map.entry(latency("success"), "0+6000x60"),
           Map.entry(sample("ratelimits_live_buckets"), "1000x60"),
           Map.entry(sample("ratelimits_live_buckets_max"), "2000x60"),
+          Map.entry(sample("sluice_connections"), "400x60"),
+          Map.entry(sample("sluice_connections_max"), "832x60"),
           Map.entry(sample("ratelimits_limit_files_errors"), "0x60"),
           Map.entry(sample("ratelimits_overrides_errors"), "0x60"),
           Map.entry(sample("ratelimits_missing_defaults"), "0x60"),
@@ -119,6 +121,16 @@ class AlertsTest {
               "SluiceTableNearlyFull",
               sample("ratelimits_live_buckets"),
               "1000+100x60"),
+          drill(
+              "a client opens connections and never closes them",
+              "SluiceConnectionsNearlyFull",
+              sample("sluice_connections"),
+              "400+10x43 832x16"),
+          drill(
+              "a minute of many connections",
+              NONE,
+              sample("sluice_connections"),
+              "400x30 832 400x29"),
           drill(
               "a bad file arrives",
               "SluiceFilesMistaken",

@@ -42,6 +42,7 @@ class ConnectionsMeterTest {
 
       assertThat(redis.isConnected()).isTrue();
       assertThat(metrics.lines()).contains("sluice_connections 2.0"); // this client, and that one
+      assertThat(metrics).containsPattern("\nsluice_connections_max [1-9]");
     }
   }
 

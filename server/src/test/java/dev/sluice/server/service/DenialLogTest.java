@@ -149,6 +149,48 @@ class DenialLogTest {
   }
 
   @Test
+  void spendOverHttp_isLogged_withTheRequestThatTheClientDescribes() throws Exception {
+    start(true);
+    for (String path : List.of("/v1/spend", "/v1/spend", "/v1/reservations")) {
+      assertThat(
+              send(
+                  to(path)
+                      .header("Content-Type", "application/json")
+                      .header("X-Forwarded-Method", "DELETE")
+                      .header("X-Forwarded-Uri", "/shop/cart?secret=1")
+                      .POST(BodyPublishers.ofString("{\"limit\":\"PerId\",\"id\":\"ann\"}"))))
+          .isEqualTo(200);
+    }
+    assertThat(lines(2))
+        .hasSize(2)
+        .allSatisfy(
+            line ->
+                assertThat(line)
+                    .contains("\"door\":\"http\",\"method\":\"DELETE\",\"path\":\"/shop/cart\",")
+                    .doesNotContain("secret"));
+  }
+
+  @Test
+  void descriptor_isLogged_withItsMethodAndPath_whateverDescriptorHasThem() throws Exception {
+    start(true);
+    String request =
+        "{\"domain\":\"edge\",\"descriptors\":[{\"entries\":[{\"key\":\"remote_address\",\"value\":\"192.0.2.9\"}]},"
+            + "{\"entries\":[{\"key\":\"%s\",\"value\":\"GET\"},{\"key\":\"%s\",\"value\":\"/a?secret=1\"}]}]}";
+    assertThat(post("/json", request.formatted("method", "path"))).isEqualTo(200);
+    assertThat(post("/json", request.formatted(":method", ":path"))).isEqualTo(429);
+    assertThat(post("/json", request.formatted("METHOD", "PATH"))).isEqualTo(429);
+    assertThat(post("/json", request.formatted("m", "p"))).isEqualTo(429);
+    List<String> lines = lines(3);
+    assertThat(lines.subList(0, 2))
+        .allSatisfy(
+            line ->
+                assertThat(line)
+                    .contains("\"method\":\"GET\",\"path\":\"/a\",\"rule\":")
+                    .doesNotContain("secret"));
+    assertThat(lines.get(2)).doesNotContain("\"method\"", "\"path\"");
+  }
+
+  @Test
   void batch_isLogged_withTheLimitThatDenies() throws Exception {
     start(true);
     assertThat(post("/v1/spend", "{\"limit\":\"PerId\",\"id\":\"a\"}")).isEqualTo(200);

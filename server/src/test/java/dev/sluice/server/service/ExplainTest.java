@@ -34,10 +34,14 @@ class ExplainTest {
   @TempDir private Path folder;
   private Service service;
 
+  private Path limits() {
+    return folder.resolve("limits.yml");
+  }
+
   private void start(boolean topDenied) throws IOException {
     Path limits =
         Files.writeString(
-            folder.resolve("limits.yml"),
+            limits(),
             """
             limits:
               PerId: {id: string, burst: 1, count: 1, period: 1h}
@@ -113,7 +117,8 @@ class ExplainTest {
       assertThat(explain(OPS, BUCKET))
           .contains("\"remaining\":0", "\"limitedBy\":\"default\"", "\"keepsDenials\":true")
           .contains("PerId of ann: 0 of 1 tokens left, a request passes in ")
-          .contains("limited by the default: 1 per 1h, burst 1")
+          .contains("limited by the default (%s:2): 1 per 1h, burst 1".formatted(limits()))
+          .contains("\"place\":\"%s:2\"".formatted(limits()))
           .containsPattern("\"denials\":\\[\\{[^]]*},\\{[^]]*}]")
           .containsPattern(
               "denied at [^\"]*Z, door http: cost 1, retry in [^\"]*, decided by store");

@@ -85,7 +85,8 @@ class NeedsTest {
         "host-1",
         RuntimeLimits.inMemory(limits, store),
         () -> null,
-        limit -> "fail");
+        limit -> "fail",
+        List::of);
   }
 
   /** Each path of the HTTP door and of Envoy's with what answers there. */

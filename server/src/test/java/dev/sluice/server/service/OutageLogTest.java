@@ -37,7 +37,8 @@ class OutageLogTest {
   }
 
   private OutageLog log(Map<String, FailureRule> byLimit) {
-    return new OutageLog(storage("memory", byLimit), new BucketStore.Observer() {}, nanos::get);
+    return new OutageLog(
+        storage("memory", byLimit), new Fleet(1), new BucketStore.Observer() {}, nanos::get);
   }
 
   @Test
@@ -150,7 +151,8 @@ class OutageLogTest {
             seen.add(server + state);
           }
         };
-    try (OutageLog outages = new OutageLog(storage("memory", Map.of()), next, nanos::get)) {
+    try (OutageLog outages =
+        new OutageLog(storage("memory", Map.of()), new Fleet(1), next, nanos::get)) {
       outages.changed("a", State.DOWN, "timed out");
     }
     assertThat(seen).containsExactly("aDOWN");

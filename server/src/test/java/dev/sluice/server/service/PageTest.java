@@ -197,7 +197,7 @@ final class PageTest {
     assertThat(row.findElement(By.cssSelector("svg")).getDomAttribute("aria-label"))
         .matches("Last minute: \\d+ allowed, [1-9]\\d* denied, 0 shadow-denied");
     until(() -> text(".cards").contains(" ● reachable"));
-    shows(".cards", base, "6 limits in force");
+    shows(".cards", base, "6 limits in force", "used by this server alone");
     shows("footer", "Sluice development on ", ", up ");
     shows("#status", " decides as configured.");
   }
@@ -596,6 +596,70 @@ final class PageTest {
     assertThat(browser.console()).isEmpty();
   }
 
+  @Test
+  void debtOfABucket_isShown(@TempDir Path folder) throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            "ApiCallsPerKey: {burst: 3, count: 3, period: 1h, debt: 1}\n");
+    Path rules =
+        Files.writeString(
+            folder.resolve("rules.yml"),
+            "rules: [{entries: [used], limit: ApiCallsPerKey, id: '{used}', excess: debt}]\n");
+    ServerConfig owing =
+        new ServerConfig(
+            Configs.onPort(0),
+            Sources.of(new ServerConfig.Files(limits, null, null, rules)),
+            Configs.inMemory(),
+            ServerConfig.Control.NONE,
+            Telemetry.NONE);
+    try (Service other = Service.start(owing)) {
+      String open = base;
+      base = "http://" + HostPort.format(other.addresses().get(0));
+      try {
+        String used =
+            "{\"domain\": \"edge\", \"hitsAddend\": 5, \"descriptors\": [{\"entries\": [{\"key\": \"used\", \"value\": \"k\"}]}]}";
+        assertThat(admin("POST", "/json", used)).isEqualTo(429);
+        openBucket("ApiCallsPerKey", "k");
+        until(() -> text(".level-now").equals("0 of 3 tokens"));
+        shows(".facts", "Debt", "2 tokens");
+      } finally {
+        base = open;
+        open("limits");
+      }
+    }
+    assertThat(browser.console()).isEmpty();
+  }
+
+  @Test
+  void severalQuotas_areAllShown_inTheListAndInABucket(@TempDir Path folder) throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            "LoginsPerIPAddress: {quotas: [5 per 1h, \"1 per 1s, burst 2\"]}\n");
+    ServerConfig several =
+        new ServerConfig(
+            Configs.onPort(0),
+            Sources.of(new ServerConfig.Files(limits, null, null, null)),
+            Configs.inMemory(),
+            ServerConfig.Control.NONE,
+            Telemetry.NONE);
+    try (Service other = Service.start(several)) {
+      String open = base;
+      base = "http://" + HostPort.format(other.addresses().get(0));
+      try {
+        assertThat(admin("POST", "/v1/spend", SPEND)).isEqualTo(200);
+        open("limits");
+        shows(".limits", "5 per 1h and 1 per 1s", "5 and 2");
+        openBucket("LoginsPerIPAddress", "192.0.2.77");
+        shows(".facts", "Left of 5 per 1h, at this look\n4 of 5", "Left of 1 per 1s, at this look");
+      } finally {
+        base = open;
+        open("limits");
+      }
+    }
+  }
+
   private static String token(String name, String token, String roles) {
     return "  - name: %s\n    sha256: %s\n    roles: [%s]\n"
         .formatted(name, Tokens.sha256(token), roles);
@@ -670,6 +734,40 @@ final class PageTest {
     override("9", "keep this");
     until(() -> text(".level-now").equals("9 of 9 tokens"));
     assertThat(browser.console()).hasSize(2).allMatch(line -> line.contains("409"));
+    button("Remove the override").click();
+    button("End it").click();
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+  }
+
+  @Test
+  void overrideWithSeveralQuotas_isSet_shown_andChanged() {
+    openBucket("ApiCallsPerKey", "several");
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+    find(".result [aria-labelledby=exceptions-title] button").click();
+    fill("#override-burst", "100");
+    fill("#override-count", "100");
+    fill("#override-period", "1m");
+    fill("#override-further", "5 in 1s");
+    find("dialog.edit .primary").click();
+    until(() -> text("dialog.edit .problem").contains("expected COUNT per PERIOD"));
+    fill("#override-further", "5 per 1s, burst 9; 900 per 1h");
+    find("dialog.edit .primary").click();
+    until(
+        () ->
+            text(".result")
+                .contains("900 per 1h and 100 per 1m and 5 per 1s, burst 900 and 100 and 9."));
+    find(".result [aria-labelledby=exceptions-title] button").click();
+    assertThat(find("#override-further").getDomProperty("value"))
+        .isEqualTo("100 per 1m, burst 100; 5 per 1s, burst 9");
+    fill("#override-further", "");
+    find("dialog.edit .primary").click();
+    until(() -> text("dialog[open]:last-of-type").contains("has fewer"));
+    button("Lower it").click();
+    until(() -> text(".result").contains("900 per 1h, burst 900."));
+    assertThat(browser.console())
+        .satisfiesExactly(
+            mistake -> assertThat(mistake).contains("400"),
+            fewer -> assertThat(fewer).contains("409"));
     button("Remove the override").click();
     button("End it").click();
     until(() -> text(".result").contains("None: the default of the limit is in force."));

@@ -77,6 +77,36 @@ final class RateHistoryTest {
   }
 
   @Test
+  void totals_ofSteps_areTheSumsOfTheDay_untilTheStepIsForgotten() {
+    count("Logins", "allowed", 7);
+    count("Calls", "denied", 1);
+    history.sample();
+    for (int second = 0; second < RateHistory.DAY_STEP_SECONDS; second++) {
+      history.sample();
+    }
+    count("Logins", "allowed", 2);
+    history.sample();
+
+    assertThat(history.totals(any -> true, 1))
+        .isEqualTo(Map.of("Logins", Map.of(SpendOutcome.ALLOWED, 2L)));
+    assertThat(history.totals(any -> true, 2))
+        .isEqualTo(
+            Map.of(
+                "Calls",
+                Map.of(SpendOutcome.DENIED, 1L),
+                "Logins",
+                Map.of(SpendOutcome.ALLOWED, 9L)));
+    assertThat(history.totals("Calls"::equals, RateHistory.DAY_STEPS)).containsOnlyKeys("Calls");
+    for (int step = 1; step < RateHistory.DAY_STEPS; step++) {
+      for (int second = 0; second < RateHistory.DAY_STEP_SECONDS; second++) {
+        history.sample();
+      }
+    }
+    assertThat(history.totals(any -> true, RateHistory.DAY_STEPS))
+        .isEqualTo(Map.of("Logins", Map.of(SpendOutcome.ALLOWED, 2L)));
+  }
+
+  @Test
   void totals_areTheSumsOfTheLastMinute() {
     count("Logins", "allowed", 3);
     history.sample();

@@ -52,10 +52,10 @@ final class TopDeniedTest {
 
   @Test
   void denials_areTold_forAWindowAtLeast_andTwoAtMost() {
-    denied.denied("Logins", "a");
+    denied.count("Logins", "a");
     pass(TopDenied.WINDOW);
-    denied.denied("Logins", "a");
-    denied.denied("Logins", "b");
+    denied.count("Logins", "a");
+    denied.count("Logins", "b");
     assertThat(denied.top().get("Logins"))
         .containsExactly(new Denied("a", 2, 2), new Denied("b", 1, 1));
 
@@ -69,9 +69,9 @@ final class TopDeniedTest {
 
   @Test
   void aPauseOfManyWindows_forgetsAll() {
-    denied.denied("Logins", "a");
+    denied.count("Logins", "a");
     pass(TopDenied.WINDOW.multipliedBy(5).plusSeconds(3));
-    denied.denied("Logins", "b");
+    denied.count("Logins", "b");
 
     assertThat(denied.top().get("Logins")).containsExactly(new Denied("b", 1, 1));
   }
@@ -80,7 +80,7 @@ final class TopDeniedTest {
   void limitsAndIds_areBounded() {
     IntStream.range(0, TopDenied.MOST_LIMITS + 5)
         .forEach(
-            limit -> IntStream.range(0, 500).forEach(id -> denied.denied("L" + limit, "" + id)));
+            limit -> IntStream.range(0, 500).forEach(id -> denied.count("L" + limit, "" + id)));
 
     assertThat(denied.top()).hasSize(TopDenied.MOST_LIMITS);
     assertThat(denied.top().values()).allSatisfy(ids -> assertThat(ids).hasSize(TopDenied.SHOWN));
@@ -89,9 +89,9 @@ final class TopDeniedTest {
   /** In the other window it may have come without a counter: the upper bound says so. */
   @Test
   void anIdWithoutACounterInOneWindow_hasARange() {
-    IntStream.range(0, 2 * TopDenied.COUNTERS).forEach(id -> denied.denied("Logins", "" + id));
+    IntStream.range(0, 2 * TopDenied.COUNTERS).forEach(id -> denied.count("Logins", "" + id));
     pass(TopDenied.WINDOW);
-    denied.denied("Logins", "new");
+    denied.count("Logins", "new");
 
     assertThat(denied.top().get("Logins")).contains(new Denied("new", 1, 3));
   }

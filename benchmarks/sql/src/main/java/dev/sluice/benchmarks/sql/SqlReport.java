@@ -39,9 +39,10 @@ public final class SqlReport {
       Usage: sluice bench sql [SECONDS] [--connections N] [--url URL] [--out FILE]
         SECONDS          for each figure and round (default: 2)
         --connections N  of each subject (default: 2)
-        --url URL        a PostgreSQL in place of one from Maven; the schemas
-                         sluice_bench_unlogged and sluice_bench_logged are replaced
+        --url URL        a PostgreSQL in place of one from Maven; its schemas
+                         sluice_bench_… are replaced
         --out FILE       where the rows go as JSON, as in benchmarks/results
+        --growth IDS     instead, the size of the table while so many ids spend once each
       """;
 
   /** A field, since a logger that nobody holds forgets its level. */
@@ -74,11 +75,13 @@ public final class SqlReport {
     int connections = 2;
     String url = null;
     Path out = null;
+    long growth = 0;
     for (int i = 0; i < args.length; i++) {
       switch (args[i]) {
         case "--connections" -> connections = (int) number(value(args, ++i));
         case "--url" -> url = value(args, ++i);
         case "--out" -> out = Path.of(value(args, ++i));
+        case "--growth" -> growth = ids(value(args, ++i));
         case "--help", "-h" -> {
           System.out.print(USAGE);
           return;
@@ -92,6 +95,10 @@ public final class SqlReport {
       url = LocalPostgres.newDatabase();
     }
     SqlReport report = new SqlReport(seconds, connections, url);
+    if (growth > 0) {
+      new Growth(report.schema("sluice_bench_growth", "")).run(growth, connections);
+      return;
+    }
     report.run();
     if (out != null) {
       report.write(out);
@@ -110,6 +117,13 @@ public final class SqlReport {
       throw usage("found " + text + ", expected a number");
     }
     return Double.parseDouble(text);
+  }
+
+  private static long ids(String text) {
+    if (!text.matches("[1-9][0-9]{2,8}")) {
+      throw usage("--growth: found " + text + ", expected a number from 100 to 999999999");
+    }
+    return Long.parseLong(text);
   }
 
   private static RuntimeException usage(String message) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.postgres;
+package dev.sluice.remote.sql;
 
 import dev.sluice.store.StoreException;
 import java.nio.charset.StandardCharsets;
@@ -14,7 +14,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /** Reads keys of a store in the order of the primary key, in small steps. Blocks; thread-safe. */
-final class KeyScan {
+public final class KeyScan {
 
   private static final int STEP = 1000;
   private static final long LONGEST_NANOS = 3_000_000_000L;
@@ -22,30 +22,41 @@ final class KeyScan {
 
   private final String name;
   private final DataSource source;
+  private final String sql;
   private final byte[] prefix;
 
-  KeyScan(String name, DataSource source, byte[] prefix) {
+  /**
+   * Creates a scan.
+   *
+   * @param name of the database, for messages
+   * @param column that has the keys
+   * @param prefix of the keys, which are listed without it
+   */
+  public KeyScan(String name, DataSource source, String column, byte[] prefix) {
     this.name = name;
     this.source = source;
+    this.sql =
+        "SELECT KEY FROM sluice_bucket WHERE KEY > ? ORDER BY KEY LIMIT ?".replace("KEY", column);
     this.prefix = prefix;
   }
 
-  List<String> keys(int most) {
+  /** Returns so many keys at most, and no more than can be read in three seconds. */
+  public List<String> keys(int most) {
     List<String> found = new ArrayList<>();
-    try (Connection connection = source.getConnection();
-        PreparedStatement step =
-            connection.prepareStatement(
-                "SELECT key FROM sluice_bucket WHERE key > ? ORDER BY key LIMIT ?")) {
+    try (Connection connection = source.getConnection()) {
       long startNanos = System.nanoTime();
-      step.setQueryTimeout(STEP_SECONDS);
-      byte[] last = prefix; // no bucket's key consists of the prefix alone
+      byte[] last = prefix; // no bucket has an empty key, so none is the prefix itself
       while (last != null
           && found.size() < most
           && System.nanoTime() - startNanos < LONGEST_NANOS) {
         int limit = Math.min(STEP, most - found.size());
-        step.setBytes(1, last);
-        step.setInt(2, limit);
-        last = read(step, limit, found);
+        String unseen = sql + " /* " + found.size() + " */"; // so it is not prepared in a session
+        try (PreparedStatement step = connection.prepareStatement(unseen)) {
+          step.setQueryTimeout(STEP_SECONDS);
+          step.setBytes(1, last);
+          step.setInt(2, limit);
+          last = read(step, limit, found);
+        }
       }
       return found;
     } catch (SQLException e) {

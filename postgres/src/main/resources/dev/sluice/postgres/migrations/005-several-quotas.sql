@@ -1,0 +1,8 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- An override with several quotas: burst, count and period_ns of each further quota, for example
+-- '{{20,10,1000000000}}'. Each quota of an override has another period.
+ALTER TABLE rate_limit_overrides
+  ADD COLUMN IF NOT EXISTS further_quotas bigint[] NOT NULL DEFAULT '{}' CHECK (
+    further_quotas = '{}'
+    OR ((array_ndims(further_quotas) = 2 AND array_length(further_quotas, 2) = 3
+      AND array_length(further_quotas, 1) <= 3 AND 0 < ALL (further_quotas)) IS TRUE));

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.redis;
+
+import dev.sluice.internal.async.Stages;
+import dev.sluice.remote.StoreContext;
+import dev.sluice.remote.Topology;
+import dev.sluice.store.BucketStore.Presence;
+import dev.sluice.store.StoreException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * The processes that use a store, in one key of Redis. The value has a line for each process: the
+ * time at which it leaves the list, in milliseconds since the epoch, and its name. The key expires
+ * with the line that was written last. Needs only commands that the script of the buckets needs
+ * too, so that an ACL for the buckets suffices.
+ */
+final class Roll implements Presence {
+
+  /** A bucket key that no bucket has, since no limit has the number 0. */
+  private static final String KEY = "0:servers";
+
+  static final String SOURCE =
+      """
+      local time = redis.call('TIME')
+      local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+      local lasts = tonumber(ARGV[2])
+      local lines, names = {}, {}
+      for line in string.gmatch(redis.call('GET', KEYS[1]) or '', '[^\\n]+') do
+        local ends, name = string.match(line, '^(%d+) (.*)$')
+        if ends and tonumber(ends) > now and name ~= ARGV[1] then
+          lines[#lines + 1] = line
+          names[#names + 1] = name
+        end
+      end
+      if lasts > 0 then
+        lines[#lines + 1] = string.format('%d %s', now + lasts, ARGV[1])
+        names[#names + 1] = ARGV[1]
+        redis.call('SET', KEYS[1], table.concat(lines, '\\n'), 'PX', lasts)
+      elseif #lines > 0 then
+        redis.call('SET', KEYS[1], table.concat(lines, '\\n'), 'KEEPTTL')
+      else
+        redis.call('DEL', KEYS[1])
+      end
+      return names
+      """;
+
+  private final String store;
+  private final Servers servers;
+  private final StoreContext context;
+
+  Roll(String store, Servers servers, StoreContext context) {
+    this.store = store;
+    this.servers = servers;
+    this.context = context;
+  }
+
+  /** The servers of a store, each of which may keep the list. */
+  interface Servers extends Topology {
+
+    /**
+     * Adds a process to the list of every server that should have it.
+     *
+     * @return the names on these lists; fails if no server answered
+     */
+    CompletionStage<List<String>> announce(byte[] key, String process, Duration time);
+  }
+
+  @Override
+  public List<String> announce(String process, Duration time) {
+    if (process.indexOf('\n') >= 0) {
+      throw new IllegalArgumentException("the name of a process has a line break: " + process);
+    }
+    try {
+      return context
+          .timing()
+          .await(
+              servers.announce(context.key(KEY), process, time).toCompletableFuture(),
+              2 * context.timeoutNanos());
+    } catch (ExecutionException e) {
+      Throwable cause = Stages.cause(e.getCause() == null ? e : e.getCause());
+      throw cause instanceof TimeoutException
+          ? timedOut(cause)
+          : new StoreException(
+              "%s: the list of servers cannot be read: %s".formatted(store, cause.getMessage()),
+              cause);
+    } catch (TimeoutException e) {
+      throw timedOut(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while waiting for " + store, e);
+    }
+  }
+
+  private StoreException timedOut(Throwable cause) {
+    return new StoreException("timed out on " + store, cause);
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+
+/*
+ * Eight bytes at a time. A byte of the word is zero where the word equals the wanted byte, and subtracting 1 from each
+ * byte sets the highest bit of the zero ones. It may set that of a byte behind a zero one as well, so only the first
+ * counts. (H. S. Warren, Hacker's Delight, 6-1.)
+ */
+/** Finds bytes in lines. Stateless. */
+final class ByteSearch {
+
+  private static final VarHandle WORD =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final long EACH = 0x0101010101010101L;
+  private static final long HIGH_BITS = EACH << 7;
+
+  private ByteSearch() {}
+
+  /** Where a byte is first found from a position on; the end if it is not before that. */
+  static int indexOf(byte[] text, int from, int end, int wanted) {
+    return indexOf(text, from, end, wanted, wanted);
+  }
+
+  /** Where one of two bytes is first found. */
+  static int indexOf(byte[] text, int from, int end, int one, int other) {
+    int at = from;
+    for (; at + Long.BYTES <= end; at += Long.BYTES) {
+      long word = word(text, at);
+      long found = zeros(word ^ (one * EACH)) | zeros(word ^ (other * EACH));
+      if (found != 0) {
+        return at + (Long.numberOfTrailingZeros(found) >>> 3);
+      }
+    }
+    while (at < end && text[at] != one && text[at] != other) {
+      at++;
+    }
+    return at;
+  }
+
+  private static long zeros(long word) {
+    return (word - EACH) & ~word & HIGH_BITS;
+  }
+
+  /** The eight bytes from a position on. */
+  static long word(byte[] text, int at) {
+    return (long) WORD.get(text, at);
+  }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A few batches go round: the reading thread fills one while the run decides another. The queues publish the requests of
+ * a batch, and at the end everything that the reader found.
+ */
+/**
+ * The requests of a reader in batches, which another thread reads where there are two processors.
+ * For one thread; blocks as the streams do.
+ */
+final class ReadAhead implements AutoCloseable {
+
+  private static final int BATCHES = 4;
+
+  /** Requests in the order of the reader, until the next batch is asked for. */
+  static final class Batch {
+
+    final LogEntry[] entries = new LogEntry[512];
+    int size;
+    long lines; // that were read up to here
+    private @Nullable Throwable failure; // after these requests
+
+    private boolean isLast() {
+      return size == 0 || failure != null;
+    }
+  }
+
+  private final LogReader reader;
+  private final BlockingQueue<Batch> free = new ArrayBlockingQueue<>(BATCHES);
+  private final BlockingQueue<Batch> filled = new ArrayBlockingQueue<>(BATCHES);
+  private final @Nullable Thread thread;
+  private Batch current = new Batch();
+
+  /**
+   * Begins to read.
+   *
+   * @param reader belongs to this object from now on
+   * @param onOwnThread whether another thread reads; its format must add no columns any more
+   */
+  ReadAhead(LogReader reader, boolean onOwnThread) {
+    this.reader = reader;
+    if (onOwnThread) {
+      for (int i = 1; i < BATCHES; i++) {
+        free.add(new Batch());
+      }
+      Thread made = new Thread(this::readAll, "sluice-log-reader");
+      made.setDaemon(true); // it may wait for a pipe forever
+      made.start();
+      this.thread = made;
+    } else {
+      this.thread = null;
+    }
+  }
+
+  /**
+   * Returns the next requests.
+   *
+   * @return at least one; null at the end
+   * @throws IOException if a file cannot be read; the requests before the fault were returned
+   */
+  @Nullable Batch next() throws IOException {
+    if (current.failure != null) {
+      throw thrown(current.failure);
+    }
+    if (thread == null) {
+      fill(current);
+    } else {
+      try {
+        free.put(current);
+        current = filled.take();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new InterruptedIOException("interrupted while it waited for the log");
+      }
+    }
+    if (current.size == 0 && current.failure != null) {
+      throw thrown(current.failure);
+    }
+    return current.size == 0 ? null : current;
+  }
+
+  private static IOException thrown(Throwable failure) {
+    if (failure instanceof RuntimeException unchecked) {
+      throw unchecked;
+    }
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    return (IOException) failure;
+  }
+
+  private void readAll() {
+    try (reader) {
+      Batch batch;
+      do {
+        batch = free.take();
+        fill(batch);
+        filled.put(batch);
+      } while (!batch.isLast());
+    } catch (InterruptedException | IOException e) {
+      // The run ended, and needs no more requests.
+    }
+  }
+
+  private void fill(Batch batch) {
+    for (int i = 0; i < batch.size; i++) {
+      reader.release(batch.entries[i]);
+    }
+    batch.size = 0;
+    try {
+      while (batch.size < batch.entries.length) {
+        LogEntry entry = reader.next();
+        if (entry == null) {
+          break;
+        }
+        batch.entries[batch.size++] = entry;
+      }
+    } catch (IOException | RuntimeException | Error e) {
+      batch.failure = e;
+    }
+    batch.lines = reader.found().lines();
+  }
+
+  /** Ends the reading. */
+  @Override
+  public void close() throws IOException {
+    if (thread == null) {
+      reader.close();
+    } else if (current.isLast()) {
+      join(thread);
+    } else {
+      thread.interrupt();
+    }
+  }
+
+  private static void join(Thread ending) {
+    try {
+      ending.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.FailureRule;
+import dev.sluice.server.http.LogLines;
+import dev.sluice.store.BucketStore.Presence;
+import dev.sluice.store.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+/** How many servers share a store, as one of them counts. */
+class FleetTest {
+
+  private final AtomicLong nanos = new AtomicLong();
+  private final List<String> others = new ArrayList<>();
+  private final List<String> left = new ArrayList<>();
+  private boolean away;
+
+  private final Presence list =
+      (process, time) -> {
+        if (away) {
+          throw new StoreException("away");
+        }
+        if (time.isZero()) {
+          left.add(process);
+        }
+        List<String> all = new ArrayList<>(others);
+        all.add(process);
+        return all;
+      };
+
+  private Fleet fleet(int atLeast) {
+    Fleet fleet = new Fleet(atLeast, nanos::get);
+    fleet.enter(list, "web-1:8080");
+    return fleet;
+  }
+
+  private void lookAfter(Fleet fleet, Duration time) {
+    nanos.addAndGet(time.toNanos());
+    fleet.look();
+  }
+
+  @Test
+  void size_isTheMostSeenInTenMinutes() {
+    try (Fleet fleet = fleet(1)) {
+      others.addAll(List.of("web-2:8080 x", "web-3:8080 y"));
+      lookAfter(fleet, Duration.ZERO);
+      assertThat(fleet.size()).isEqualTo(3);
+      assertThat(fleet.servers()).containsExactly("web-1:8080", "web-2:8080", "web-3:8080");
+      others.remove(0);
+      lookAfter(fleet, Duration.ofMinutes(1));
+      assertThat(fleet.servers()).containsExactly("web-1:8080", "web-3:8080");
+      assertThat(fleet.size()).isEqualTo(3);
+      lookAfter(fleet, Duration.ofMinutes(9));
+      assertThat(fleet.size()).isEqualTo(3);
+      lookAfter(fleet, Duration.ofSeconds(1));
+      assertThat(fleet.size()).isEqualTo(2);
+      others.add("web-4:8080 z");
+      lookAfter(fleet, Duration.ofSeconds(1));
+      assertThat(fleet.size()).isEqualTo(3);
+    }
+  }
+
+  @Test
+  void size_staysDuringAnOutage_howeverLong() {
+    try (Fleet fleet = fleet(1);
+        LogLines lines = new LogLines()) {
+      others.add("web-2:8080 x");
+      lookAfter(fleet, Duration.ZERO);
+      away = true;
+      for (int hour = 0; hour < 5; hour++) {
+        lookAfter(fleet, Duration.ofHours(1));
+      }
+      assertThat(fleet.size()).isEqualTo(2);
+      assertThat(fleet.servers()).as("what nobody knows now").isEmpty();
+      assertThat(lines.text().lines().filter(line -> line.contains("cannot announce"))).hasSize(1);
+      away = false;
+      others.clear();
+      lookAfter(fleet, Duration.ofHours(1));
+      assertThat(fleet.size()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void size_isNeverBelowTheLeast_exceptBeforeTheStoreHasAnswered() {
+    try (Fleet fleet = fleet(4)) {
+      away = true;
+      fleet.look();
+      assertThat(fleet.size()).isZero();
+      assertThat(fleet.words(FailureRule.localAuto()))
+          .isEqualTo("deny (this server has not seen the store)");
+      away = false;
+      others.add("web-2:8080 x");
+      fleet.look();
+      assertThat(fleet.size()).isEqualTo(4);
+      assertThat(fleet.words(FailureRule.localAuto()))
+          .isEqualTo("local, a share of 1/4 (--local-at-least; servers seen: 2)");
+      others.addAll(List.of("a 1", "b 2", "c 3"));
+      fleet.look();
+      assertThat(fleet.words(FailureRule.localAuto()))
+          .isEqualTo("local, a share of 1/5 (servers seen: 5)");
+      assertThat(fleet.words(FailureRule.allow())).isEqualTo("allow");
+    }
+  }
+
+  @Test
+  void twoProcessesOfOneName_areTwoServers() {
+    others.add("web-1:8080 another process");
+    try (Fleet fleet = fleet(1)) {
+      fleet.look();
+      assertThat(fleet.size()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void close_leavesTheList_unlessTheStoreIsAway() {
+    Fleet fleet = fleet(1);
+    fleet.look();
+    fleet.close();
+    fleet.close();
+    assertThat(left).hasSize(1);
+    Fleet other = fleet(1);
+    other.look();
+    nanos.addAndGet(TimeUnit.HOURS.toNanos(1));
+    away = true;
+    other.close();
+    assertThat(left).hasSize(1);
+  }
+}
