@@ -45,7 +45,8 @@ final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  private static final int MOST_AT_ONCE = 64; // fills one call; a store's queue is bounded
+  // Enough for one store call; more could overflow a store's bounded queue.
+  private static final int MOST_AT_ONCE = 64;
   private static final int MOST_TRIES = 8; // without others in between, two
   private static final String ASKS = "a request";
 

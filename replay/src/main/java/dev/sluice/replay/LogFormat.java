@@ -331,7 +331,7 @@ abstract class LogFormat {
       int end = entry.length();
       int at = behindSyslog ? behindSyslog(line, end) : 0;
       for (int column = 0; column < columns(); column++) {
-        if (column == last) { // captured headers may stand before it
+        if (column == last) { // captured headers may precede the column
           at = Math.max(at, ByteSearch.indexOf(line, at, end, '"'));
         }
         if (at >= end) {

@@ -213,8 +213,8 @@ public final class SqlDatabase implements Endpoint, Topology {
     private int brokenBefore; // value of `broken` when this connection last worked
     private boolean keepsStatements = true;
     private long unprepared; // statements sent as text
-    private boolean committed; // automatically, when it came from its pool
-    private int lentMillis; // its network time-out then
+    private boolean committed; // auto-commit mode that the pool had set
+    private int lentMillis; // network time-out that the pool had set
     private @Nullable SqlCall current; // guarded by this
     private @Nullable PreparedStatement running; // guarded by this
 
