@@ -47,7 +47,7 @@ final class Engine {
 
   // Enough for one store call; more could overflow a store's bounded queue.
   private static final int MOST_AT_ONCE = 64;
-  private static final int MOST_TRIES = 8; // without others in between, two
+  private static final int MOST_TRIES = 8; // two tries are enough if no other caller interferes
   private static final String ASKS = "a request";
 
   private final CurrentLimits limits;

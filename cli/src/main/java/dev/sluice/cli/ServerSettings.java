@@ -185,7 +185,7 @@ final class ServerSettings {
     private static final JsonFactory JSON = new JsonFactory();
 
     private final Map<String, String> fields = new LinkedHashMap<>();
-    private final List<SettingText> quotas = new ArrayList<>(); // none for one quota
+    private final List<SettingText> quotas = new ArrayList<>(); // empty if the limit has one quota
     private final List<String> warnings = new ArrayList<>();
 
     private SettingText() {}

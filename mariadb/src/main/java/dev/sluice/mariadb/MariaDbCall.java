@@ -25,7 +25,7 @@ final class MariaDbCall extends SqlCall {
   private static final String CUT = "70100";
 
   private final String sql;
-  private final boolean changes; // else it only reads
+  private final boolean changes; // false if the call only reads
   private final @Nullable Long nowNanos;
 
   /**

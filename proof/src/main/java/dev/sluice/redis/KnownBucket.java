@@ -44,7 +44,8 @@ final class KnownBucket {
   private final Deque<Given> givenBack = new ArrayDeque<>(); // the latest refunds
   private long forgottenUntil = Long.MIN_VALUE; // by the bucket's clock
   int lowerings;
-  long cancelledDriftNanos; // the sum, over all cancelled spends, of the drift until then
+  // For all cancelled spends, the sum of the clock drift until the cancellation.
+  long cancelledDriftNanos;
   @Nullable Lowered lowered; // the latest reduction
   private final World world;
   private final long timeoutNanos;

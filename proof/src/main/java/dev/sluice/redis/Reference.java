@@ -588,7 +588,8 @@ final class Reference {
         && last.moment() >= begun
         && last.process() == by) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos());
-      // The process knows the refill only within the drift of the clocks since this spend, and since
+      // The process knows the refill only within the drift of the clocks since this spend, and
+      // since
       // older spends: a give-back of theirs that asks for what has just refilled moves this end.
       long driftNanos =
           driftNanos(entry.moment) + bucket.cancelledDriftNanos - entry.cancelledDriftNanos;

@@ -17,7 +17,7 @@ final class LogEntry {
   private final LogFormat format;
   private int[] from;
   private int[] to;
-  private byte[] bytes = new byte[512]; // at least PADDING longer than the line
+  private byte[] bytes = new byte[512]; // at least PADDING bytes longer than the line
   private int length;
   private long atNanos;
 
