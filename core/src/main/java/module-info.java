@@ -4,7 +4,7 @@
  *
  * <p>Needs nothing but the JDK; the two annotation libraries are for compilers.
  */
-@SuppressWarnings("module") // the modules of Sluice that see its inner packages are built later
+@SuppressWarnings("module") // the modules that may use the internal packages are built later
 module dev.sluice {
   requires static transitive com.google.errorprone.annotations;
   requires static transitive org.jspecify;

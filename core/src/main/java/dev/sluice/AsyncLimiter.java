@@ -35,7 +35,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#transaction(String, String)}.
+   * Non-blocking form of {@link Limiter#transaction(String, String)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -46,7 +46,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#check(String, String)}.
+   * Non-blocking form of {@link Limiter#check(String, String)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -57,7 +57,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#check(String, String, long)}.
+   * Non-blocking form of {@link Limiter#check(String, String, long)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -69,7 +69,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#check(Transaction)}.
+   * Non-blocking form of {@link Limiter#check(Transaction)}.
    *
    * @param transaction which bucket, at what cost
    * @return the decision that a spend would have returned
@@ -79,7 +79,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#check(List)}.
+   * Non-blocking form of {@link Limiter#check(List)}.
    *
    * @param transactions no two on one bucket
    * @return the strictest decision, with each transaction's own
@@ -89,7 +89,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#spend(String, String)}.
+   * Non-blocking form of {@link Limiter#spend(String, String)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -100,7 +100,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#spend(String, String, long)}.
+   * Non-blocking form of {@link Limiter#spend(String, String, long)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -112,7 +112,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#spend(Transaction)}.
+   * Non-blocking form of {@link Limiter#spend(Transaction)}.
    *
    * @param transaction which bucket, at what cost
    * @return allowed if it was spent
@@ -122,7 +122,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#spend(List)}.
+   * Non-blocking form of {@link Limiter#spend(List)}.
    *
    * @param transactions no two on one bucket
    * @return the strictest decision, with each transaction's own
@@ -132,7 +132,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#spendUpTo(String, String, long)}.
+   * Non-blocking form of {@link Limiter#spendUpTo(String, String, long)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -144,7 +144,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#spendUpTo(Transaction, long)}.
+   * Non-blocking form of {@link Limiter#spendUpTo(Transaction, long)}.
    *
    * @param transaction which bucket; its cost does not matter
    * @param most tokens, 1 or more
@@ -155,7 +155,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#refund(String, String)}.
+   * Non-blocking form of {@link Limiter#refund(String, String)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -167,7 +167,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#refund(String, String, long)}.
+   * Non-blocking form of {@link Limiter#refund(String, String, long)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -180,7 +180,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#refund(Transaction)}.
+   * Non-blocking form of {@link Limiter#refund(Transaction)}.
    *
    * @param transaction which bucket, at what cost
    * @return allowed if something was given back
@@ -191,7 +191,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#refund(List)}.
+   * Non-blocking form of {@link Limiter#refund(List)}.
    *
    * @param transactions no two on one bucket
    * @return the strictest decision, with each transaction's own
@@ -202,7 +202,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#reset(String, String)}.
+   * Non-blocking form of {@link Limiter#reset(String, String)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -214,7 +214,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#reset(Transaction)}.
+   * Non-blocking form of {@link Limiter#reset(Transaction)}.
    *
    * @param transaction which bucket; kind and cost don't matter
    * @return completes when the bucket is full
@@ -225,7 +225,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#reset(List)}.
+   * Non-blocking form of {@link Limiter#reset(List)}.
    *
    * @param transactions no two on one bucket
    * @return completes when the buckets are full
@@ -236,7 +236,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#reserve(String, String)}.
+   * Non-blocking form of {@link Limiter#reserve(String, String)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -247,7 +247,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#reserve(String, String, long)}.
+   * Non-blocking form of {@link Limiter#reserve(String, String, long)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -259,7 +259,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#reserve(Transaction)}.
+   * Non-blocking form of {@link Limiter#reserve(Transaction)}.
    *
    * @param transaction which bucket, at what cost
    * @return the reservation, denied if the tokens were not there
@@ -269,7 +269,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#reserve(List)}.
+   * Non-blocking form of {@link Limiter#reserve(List)}.
    *
    * @param transactions no two on one bucket
    * @return the reservation, denied if one of the transactions was
@@ -279,7 +279,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#cancel(Receipt)}.
+   * Non-blocking form of {@link Limiter#cancel(Receipt)}.
    *
    * @param receipt what was taken; to be used once
    * @return completes when the tokens are back
@@ -290,7 +290,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#settle(Receipt, Costs)}.
+   * Non-blocking form of {@link Limiter#settle(Receipt, Costs)}.
    *
    * @param receipt which tokens were taken; to be used once
    * @param costs the true costs
@@ -302,7 +302,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link #acquire(Transaction, Duration)}.
+   * Same as {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -314,7 +314,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link #acquire(Transaction, Duration)}.
+   * Same as {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -328,7 +328,8 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#acquire(Transaction, Duration)}, without holding a thread while it waits.
+   * Non-blocking form of {@link Limiter#acquire(Transaction, Duration)}, without holding a thread
+   * while it waits.
    *
    * <p>To give up, cancel the future of the stage itself, or put a time-out on it; see {@link
    * Limiter#acquire(Transaction, Duration)}. Code that is chained to a stage that had to wait runs
@@ -344,8 +345,8 @@ public final class AsyncLimiter {
   }
 
   /**
-   * As {@link Limiter#acquire(List, Duration)}, without holding a thread while it waits; given up
-   * as {@link #acquire(Transaction, Duration)}.
+   * Non-blocking form of {@link Limiter#acquire(List, Duration)}, without holding a thread while it
+   * waits; given up as {@link #acquire(Transaction, Duration)}.
    *
    * @param transactions no two on one bucket
    * @param maxWait the longest wait, zero or more
@@ -385,7 +386,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#check(CharSequence)}.
+     * Non-blocking form of {@link Limit#check(CharSequence)}.
      *
      * @param id what is limited
      * @return the decision that a spend would have returned
@@ -395,7 +396,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#check(CharSequence, long)}.
+     * Non-blocking form of {@link Limit#check(CharSequence, long)}.
      *
      * @param id what is limited
      * @param cost tokens
@@ -406,7 +407,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#spend(CharSequence)}.
+     * Non-blocking form of {@link Limit#spend(CharSequence)}.
      *
      * @param id what is limited
      * @return allowed if it was spent
@@ -416,7 +417,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#spend(CharSequence, long)}.
+     * Non-blocking form of {@link Limit#spend(CharSequence, long)}.
      *
      * @param id what is limited
      * @param cost tokens
@@ -427,7 +428,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#spendUpTo(CharSequence, long)}.
+     * Non-blocking form of {@link Limit#spendUpTo(CharSequence, long)}.
      *
      * @param id what is limited
      * @param most tokens, 1 or more
@@ -438,7 +439,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#refund(CharSequence)}.
+     * Non-blocking form of {@link Limit#refund(CharSequence)}.
      *
      * @param id what is limited
      * @return allowed if something was given back
@@ -449,7 +450,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#refund(CharSequence, long)}.
+     * Non-blocking form of {@link Limit#refund(CharSequence, long)}.
      *
      * @param id what is limited
      * @param cost tokens
@@ -461,7 +462,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#reset(CharSequence)}.
+     * Non-blocking form of {@link Limit#reset(CharSequence)}.
      *
      * @param id what is limited
      * @return completes when the bucket is full
@@ -472,7 +473,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#reserve(CharSequence)}.
+     * Non-blocking form of {@link Limit#reserve(CharSequence)}.
      *
      * @param id what is limited
      * @return the reservation, denied if there was no token
@@ -482,7 +483,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#reserve(CharSequence, long)}.
+     * Non-blocking form of {@link Limit#reserve(CharSequence, long)}.
      *
      * @param id what is limited
      * @param cost tokens
@@ -493,7 +494,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link #acquire(CharSequence, long, Duration)} with a cost of 1.
+     * Same as {@link #acquire(CharSequence, long, Duration)} with a cost of 1.
      *
      * @param id what is limited
      * @param maxWait the longest wait, zero or more
@@ -504,8 +505,8 @@ public final class AsyncLimiter {
     }
 
     /**
-     * As {@link Limit#acquire(CharSequence, long, Duration)}, without holding a thread while it
-     * waits; see {@link AsyncLimiter#acquire(Transaction, Duration)}.
+     * Non-blocking form of {@link Limit#acquire(CharSequence, long, Duration)}, without holding a
+     * thread while it waits; see {@link AsyncLimiter#acquire(Transaction, Duration)}.
      *
      * @param id what is limited
      * @param cost tokens

@@ -60,7 +60,7 @@ final class Debts {
 
   private static final int MOST = 65_536;
 
-  private static final long NEVER_NANOS = -1; // unsigned: the last instant
+  private static final long NEVER_NANOS = -1; // the last instant, as an unsigned number
 
   private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
 
@@ -111,7 +111,7 @@ final class Debts {
   }
 
   private static long nanos(Duration longestWait) {
-    return longestWait.toNanos(); // a name has none that is longer than a long
+    return longestWait.toNanos(); // cannot overflow: LimitName rejects longer waits
   }
 
   private static long sum(long one, long other) {
@@ -131,7 +131,7 @@ final class Debts {
       List<Charge> charges,
       CompletionStage<List<Reading>> charged,
       Depths depths) {
-    boolean mayBeForgivable = // spends or checks, which a debt would deny
+    boolean mayBeForgivable = // a debt denies only spends and checks
         depths != NEVER_FORGIVES && charges.get(0).op().votes();
     List<Reading> known = Stages.value(charged);
     if (!mayBeForgivable || (known != null && !haveDebt(known, depths))) {
@@ -277,7 +277,8 @@ final class Debts {
           return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
         });
     if (may[0]) {
-      endsAt(endNanos); // after the entry: a scan that missed the entry began before this
+      // Called after the entry was added: a scan that missed the entry began before this call.
+      endsAt(endNanos);
       latestNanos.accumulateAndGet(nowNanos, Math::max);
     }
     return may[0];
@@ -304,7 +305,8 @@ final class Debts {
       return false;
     }
     latestNanos.set(nowNanos);
-    firstEndNanos.set(NEVER_NANOS); // both before the scan: entries made during it are counted
+    // Both changed before the scan, so that entries added during the scan count.
+    firstEndNanos.set(NEVER_NANOS);
     Iterator<Map.Entry<Debt, Long>> debts = untilNanos.entrySet().iterator();
     while (debts.hasNext()) {
       Map.Entry<Debt, Long> debt = debts.next();

@@ -313,7 +313,7 @@ public final class Decision {
   }
 
   /**
-   * Returns {@link #retryIn} as a number.
+   * Returns {@link #retryIn} in nanoseconds.
    *
    * @return nanoseconds, 0 for at once
    */
@@ -322,7 +322,7 @@ public final class Decision {
   }
 
   /**
-   * Returns {@link #resetIn} as a number.
+   * Returns {@link #resetIn} in nanoseconds.
    *
    * @return nanoseconds, 0 for a full bucket
    */
@@ -391,7 +391,7 @@ public final class Decision {
   public String message() {
     Quota quota = transaction == null ? null : transaction.quota();
     boolean mustWait =
-        denied() && answer.retryInNanos() > 0; // not so for a refund that gave nothing back
+        denied() && answer.retryInNanos() > 0; // false for a refund that gave nothing back
     if (!mustWait || transaction == null || quota == null) {
       return "";
     }
@@ -424,7 +424,7 @@ public final class Decision {
     long retryInNanos = answer.retryInNanos();
     long roundedUp =
         retryInNanos / NANOS_PER_SECOND + (retryInNanos % NANOS_PER_SECOND > 0 ? 1 : 0);
-    // Many decisions on one id may be made at the same moment; the object's hash separates them.
+    // Many clients may get a decision on one id at the same moment; the hash spreads their retries.
     return roundedUp + jitterSeconds(1, System.identityHashCode(this));
   }
 
@@ -483,7 +483,7 @@ public final class Decision {
             transaction);
   }
 
-  /** A denial, for those who prefer an exception: what {@link Decision#orThrow} throws. */
+  /** A denial as an exception, thrown by {@link Decision#orThrow}. */
   public static final class DeniedException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

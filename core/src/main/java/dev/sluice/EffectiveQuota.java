@@ -25,12 +25,13 @@ final class EffectiveQuota {
 
   private final LimitName name;
   private final @Nullable Quota quota;
-  private final @Nullable Quota onlyQuota; // null for several
+  private final @Nullable Quota onlyQuota; // null if the limit has several quotas
   private final Origin origin;
   private final Coverage coverage;
-  private final List<EffectiveQuota> parts; // none for one quota
-  private final @Nullable EffectiveQuota whole; // which this is a part of
-  private final @Nullable Duration period; // in the bucket's key; null for the longest
+  private final List<EffectiveQuota> parts; // empty if the limit has one quota
+  private final @Nullable EffectiveQuota whole; // the quota that this is a part of; null for none
+  // The period in the bucket's key; null for the longest period.
+  private final @Nullable Duration period;
   private final ReadingMapper<@Nullable Decision> decision;
 
   private EffectiveQuota(LimitName name, List<Quota> quotas, Origin origin, Coverage coverage) {
@@ -45,7 +46,7 @@ final class EffectiveQuota {
         null);
   }
 
-  @SuppressWarnings("NullAway") // it does not see that the mapper's result is nullable
+  @SuppressWarnings("NullAway") // NullAway does not see that the mapper's result is nullable
   private EffectiveQuota(
       LimitName name,
       @Nullable Quota quota,
@@ -87,7 +88,7 @@ final class EffectiveQuota {
   }
 
   static EffectiveQuota ofCaller(LimitName name, Quota quota) {
-    // Without a quota, everything would be allowed.
+    // A missing quota would allow everything, so null is rejected.
     return ofCaller(name, List.of(Objects.requireNonNull(quota, "quota")));
   }
 
@@ -197,13 +198,13 @@ final class EffectiveQuota {
     if (period == null) {
       return key;
     }
-    int colon = key.indexOf(':'); // neither a number nor a name has one
+    int colon = key.indexOf(':'); // limit numbers and names contain no colon
     return key.substring(0, colon) + "/" + furtherPeriod() + key.substring(colon);
   }
 
   /** Returns the period in the bucket's key; null for the longest quota, and for an only one. */
   @Nullable String furtherPeriod() {
-    return period == null ? null : GoDuration.shortened(period).replace('µ', 'u'); // ASCII
+    return period == null ? null : GoDuration.shortened(period).replace('µ', 'u'); // keys are ASCII
   }
 
   Coverage coverage() {

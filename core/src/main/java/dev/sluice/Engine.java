@@ -45,8 +45,9 @@ final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  private static final int MOST_AT_ONCE = 64; // fills one call; a store's queue is bounded
-  private static final int MOST_TRIES = 8; // without others in between, two
+  // Enough for one store call; more could overflow a store's bounded queue.
+  private static final int MOST_AT_ONCE = 64;
+  private static final int MOST_TRIES = 8; // two tries are enough if no other caller interferes
   private static final String ASKS = "a request";
 
   private final CurrentLimits limits;
@@ -55,7 +56,8 @@ final class Engine {
   private final FailureRules onFailure;
   private final MissingDefault onMissing;
   private final Parking parking;
-  private final Set<String> missing = ConcurrentHashMap.newKeySet(); // of the catalogue's names
+  // Names in the catalogue without a default.
+  private final Set<String> missing = ConcurrentHashMap.newKeySet();
 
   Engine(
       CurrentLimits limits,
@@ -428,7 +430,7 @@ final class Engine {
     } catch (InterruptedException e) {
       Stages.onSuccess(asked, PendingAcquire::giveUp);
       throw new InterruptedException(
-          "interrupted while asking the store; what it takes is withdrawn when it has answered");
+          "interrupted while asking the store; tokens that it takes are given back when it answers");
     } catch (ExecutionException e) {
       throw TrackedStore.thrown(e.getCause());
     }
@@ -440,7 +442,7 @@ final class Engine {
   CompletionStage<Decision> acquireAsync(List<Transaction> transactions, Duration maxWait) {
     Plan plan = acquirePlan(transactions, maxWait);
     CompletableFuture<Decision> answer = new CompletableFuture<>();
-    // Cancellation is not passed to the store: tokens that it has taken could then not be returned.
+    // The store's call is not cancelled: tokens that it has taken could then not be returned.
     Stages.onEnd(
         grant(plan, maxWait, store.start()).thenAccept(grant -> grant.complete(answer)),
         (entered, failure) -> {

@@ -34,7 +34,7 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the rule that the caller gets the store's exception; the default.
+   * Returns the default rule, by which the caller gets the store's exception.
    *
    * @return the rule
    */
@@ -43,7 +43,7 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the rule that the request passes; for limits that protect convenience.
+   * Returns the rule that lets the request pass, for limits that protect convenience.
    *
    * @return the rule
    */
@@ -52,7 +52,7 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the rule that the request is denied for a second; for limits that protect something
+   * Returns the rule that denies the request for a second, for limits that protect something
    * critical.
    *
    * @return the rule
@@ -62,9 +62,9 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the rule that this process's memory decides, by a share of each limit: burst and rate
-   * divided by the number of processes. The share of a burst is at least one token; a cost above
-   * the share of the burst is denied.
+   * Returns the rule that decides in this process's memory, with a share of each limit: burst and
+   * rate divided by the number of processes. The share of a burst is at least one token; a cost
+   * above the share of the burst is denied.
    *
    * @param processes how many processes share the limits, at least 1
    * @return the rule

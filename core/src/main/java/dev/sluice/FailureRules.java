@@ -225,7 +225,7 @@ final class FailureRules {
         continue;
       }
       Kind kind = kindFor(transaction, quota);
-      // A rule that denies does so at a cost of 0 too, which passes any penalty.
+      // With cost 0, a rule that denies still denies, but a penalty would not.
       boolean denies = kind == Kind.DENY && transaction.cost() == 0;
       Penalty penalty = denies ? null : plan.penalties().at(i, nowNanos);
       Reading found = kind == Kind.LOCAL ? readings.get(next++) : null;

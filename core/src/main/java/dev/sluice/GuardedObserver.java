@@ -27,7 +27,7 @@ final class GuardedObserver implements LimiterObserver {
   public void decided(Act act, Decision decision, long elapsedNanos) {
     try {
       guarded.decided(act, decision, elapsedNanos);
-    } catch (Throwable e) { // a missing class must not cost the caller its decision
+    } catch (Throwable e) { // even after a missing class, the caller must get its decision
       tell(e);
     }
   }
@@ -110,7 +110,7 @@ final class GuardedObserver implements LimiterObserver {
         LOG.log(Level.WARNING, "an observer of the limiter failed; logged once", failure);
       }
     } catch (Throwable e) {
-      // The log failed as well: nothing is left to report to.
+      // The log failed as well, so the failure cannot be reported.
     }
   }
 }

@@ -121,7 +121,7 @@ public final class Lease implements AutoCloseable {
     for (Share share : shares) {
       try {
         share.giveBack();
-      } catch (StoreException e) { // still give back the tokens of the other shares
+      } catch (StoreException e) { // tokens of the other shares must still be given back
         failure = failure == null ? e : failure;
       }
     }
@@ -144,14 +144,14 @@ public final class Lease implements AutoCloseable {
         Limits now = limits.get();
         Transaction one = source.apply(now);
         Quota quota = one.quota();
-        // Held tokens must not bypass a penalty, and are those of one bucket.
+        // Held tokens must not bypass a penalty, and a lease holds tokens of one bucket only.
         if (Penalties.of(now, one) != null || one.isSeveral()) {
           drop(call, last, false, quota);
           return engine.decideWithin(call, Act.SPEND, one).allowed();
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          return true; // another thread renewed it, or the new limits have the same quota
+          return true; // another thread renewed the stretch, or the new limits have the same quota
         }
         drop(call, last, sameQuota, quota);
         if (quota == null) {
@@ -262,7 +262,7 @@ public final class Lease implements AutoCloseable {
     private final Stretch stretch;
     private final int count;
     private final long
-        storeMinusTicker; // the ticker was read before the store's time, so this is never too small
+        storeMinusTicker; // never too small, since the ticker was read before the store's time
     private final AtomicInteger next = new AtomicInteger(1);
     private volatile Limits limits; // the last limits known to have this quota for the bucket
 
@@ -310,7 +310,8 @@ public final class Lease implements AutoCloseable {
       if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
         return count;
       }
-      long leftNanos = untilNanos - nowNanos; // the whole intervals in it have not begun
+      // Tokens whose refill interval lies wholly in this time have not refilled.
+      long leftNanos = untilNanos - nowNanos;
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
 

@@ -73,7 +73,7 @@ public final class Limit implements DirectLimit {
   private static final int SMALL_COSTS = 64;
 
   /** Null where {@link Debts} must look at the denial first. */
-  @SuppressWarnings("NullAway") // it does not see that the type argument is nullable
+  @SuppressWarnings("NullAway") // NullAway does not see that the type argument is nullable
   private static final ReadingMapper<@Nullable Boolean> ALLOWED =
       (id, effect, nowNanos, tatNanos) ->
           effect.fits(nowNanos, tatNanos)
@@ -183,7 +183,8 @@ public final class Limit implements DirectLimit {
 
   /** Caches the effects of spends with small costs, so that trySpend allocates nothing. */
   static final class SmallSpends {
-    private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS]; // racy, benign: equal
+    // Racy, benign because all effects of one cost are equal.
+    private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS];
 
     Effect of(Quota quota, long cost) {
       Effect known = cost < SMALL_COSTS ? ofSmallCosts[(int) cost] : null;
@@ -218,7 +219,7 @@ public final class Limit implements DirectLimit {
   /** Returns the name, and how much it allows each id without an override. */
   @Override
   public String toString() {
-    Resolved last = resolved; // a name that is gone must not throw here
+    Resolved last = resolved; // the last known limits: a removed limit must not throw here
     List<Quota> quotas = last.effective().quotas();
     boolean isUnlimited = last.limits().coverage(last.name()) == Coverage.UNLIMITED;
     return "limit %s: %s"
@@ -630,7 +631,7 @@ public final class Limit implements DirectLimit {
     if (text != null) {
       return text.toString();
     }
-    try { // replacing what is not UTF-8 would let different ids share a bucket
+    try { // a decoder that replaced invalid bytes would let different ids share a bucket
       return StandardCharsets.UTF_8
           .newDecoder()
           .decode(ByteBuffer.wrap(id.bytes(), 0, id.length()))

@@ -40,14 +40,15 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
   private final long[] tatNanos = new long[CAPACITY];
   private final @Nullable Decision[] decisions = new @Nullable Decision[CAPACITY];
   private final @Nullable RuntimeException[] failures = new @Nullable RuntimeException[CAPACITY];
-  private final int[] plain = new int[CAPACITY]; // indexes of spends without a rare case
+  // Indexes of the spends that need no special handling.
+  private final int[] plain = new int[CAPACITY];
   private int plains;
   private @Nullable Resolved resolved; // for the spends that were added
-  private @Nullable BucketPipeline buckets; // of the same limit
+  private @Nullable BucketPipeline buckets; // the buckets of the resolved limit
   private int size;
-  private int at; // the spend that is being charged
+  private int at; // index of the spend that is being charged
 
-  private final IdBytes id = new IdBytes(); // of the spend that is added
+  private final IdBytes id = new IdBytes(); // the id of the spend that is being added
 
   // Callers send the same few quotas and costs repeatedly.
   private @Nullable Quota lastQuota;
@@ -92,7 +93,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
   }
 
   /** Returns the limits as of the first spend of the series; they apply to all of its spends. */
-  @SuppressWarnings("ReferenceEquality") // the same object as before, as nearly always
+  @SuppressWarnings("ReferenceEquality") // nearly always the same object as for the previous spend
   private Resolved begun() {
     Resolved now = resolved;
     if (size == 0) {
@@ -107,7 +108,8 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return Objects.requireNonNull(now);
   }
 
-  @SuppressWarnings("ReferenceEquality") // an equal one only costs an object
+  // An equal but different quota only creates an extra object.
+  @SuppressWarnings("ReferenceEquality")
   private Effect effect(Quota quota, long cost) {
     Effect effect = lastEffect;
     if (effect == null || quota != lastQuota || cost != lastCost) {
@@ -146,7 +148,8 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
         asked.notBefore(nowNanos[at]);
         charged++;
         if (isInDebt(at)) {
-          decisions[at] = engine.decide(Act.SPEND, transaction(at)); // which may forgive it
+          // The engine may forgive the debt.
+          decisions[at] = engine.decide(Act.SPEND, transaction(at));
         } else {
           plain[plains++] = at;
         }

@@ -127,7 +127,7 @@ public final class Limiter {
     if (known == null) {
       known = new Limit(engine, limits, name);
       engine.requireConfigured(known.name());
-      named.put(name, known); // two threads may race: either limit is good
+      named.put(name, known); // if two threads race, either limit is correct
     }
     return known;
   }
@@ -590,8 +590,8 @@ public final class Limiter {
   }
 
   /**
-   * Throws for a transaction that has no quota because a default is missing, as each verb does; for
-   * callers that otherwise use the limiter only if there is a quota.
+   * Throws, like all methods that decide, if a transaction has no quota because a default is
+   * missing. For callers that use the limiter only if there is a quota.
    *
    * @param transaction the transaction
    * @throws MissingDefaultException unless missing defaults are allowed
@@ -601,7 +601,7 @@ public final class Limiter {
   }
 
   /**
-   * Returns the observer of this limiter, for what a filter or an adapter reports.
+   * Returns the observer of this limiter, to which filters and adapters report their own events.
    *
    * @return an observer that never throws; one that does nothing if the builder set none
    */

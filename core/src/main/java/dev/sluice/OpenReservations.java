@@ -74,8 +74,10 @@ final class OpenReservations {
   /** How many reservations of one bucket may be open. */
   static final int MOST_OF_A_BUCKET = 4_096;
 
-  private static final long LATE_NANOS = 50_000_000; // a call may arrive after its time-out
-  private static final long FROZEN_NANOS = 60_000_000_000L; // the same for a call without an end
+  // How much later than its time-out a call may still reach the store.
+  private static final long LATE_NANOS = 50_000_000;
+  // How much later a call without a time-out may still reach the store.
+  private static final long FROZEN_NANOS = 60_000_000_000L;
   private static final long HUGE_NANOS = Long.MAX_VALUE / 2; // for sums without overflow
   private static final int STRIPES = 16; // a power of two
 
@@ -110,12 +112,13 @@ final class OpenReservations {
     private final Map<String, Line> lines = new HashMap<>();
     private final TreeMap<Long, Stretch> byAge = new TreeMap<>();
     private long sequence;
-    private long lookedAt; // entry in byAge that forgetSome() looked at last
+    private long lookedAt; // the last entry of byAge that forgetSome() examined
   }
 
   /** The reservations and the give-backs in flight of one bucket. */
   private static final class Line {
-    private final List<Stretch> reservations = new ArrayList<>(1); // by age; also those SENT
+    // Oldest first, including those in state SENT.
+    private final List<Stretch> reservations = new ArrayList<>(1);
     private int underWay; // give-backs in flight, resets included
     private int resets; // resets in flight
     private long sentNanos; // sum that the give-backs in flight ask for; saturates at HUGE_NANOS
@@ -124,8 +127,8 @@ final class OpenReservations {
   private enum State {
     IN_FLIGHT,
     OPEN,
-    SENT, // a give-back
-    LOST, // a give-back whose answer was lost
+    SENT, // a give-back is in flight
+    LOST, // the answer of the give-back was lost
     GONE
   }
 
@@ -134,12 +137,12 @@ final class OpenReservations {
     private final Stripe stripe;
     private final Line line;
     private final String key;
-    private final long entered; // in the stripe's sequence
+    private final long entered; // position in the stripe's sequence
     private State state;
-    private long answered; // in the stripe's sequence
-    private long sentAt; // in the stripe's sequence; 0 if the give-back moves all ends
-    private long nanos; // spend in flight: its end will move by this; give-back: asks for this
-    private boolean isReset; // is a reset, or overlaps one
+    private long answered; // position in the stripe's sequence
+    private long sentAt; // position in the stripe's sequence; 0 if the give-back moves all ends
+    private long nanos; // spend in flight: how far its end will move; give-back: the time asked for
+    private boolean isReset; // whether this is a reset, or overlaps a reset
     private long spentAtNanos; // by the store's clock
     private long spentEndNanos; // the first end; 0 if a give-back overlapped the spend
     private volatile long endNanos; // unsigned, by the store's clock
@@ -275,7 +278,7 @@ final class OpenReservations {
 
   private void closed(Stretch stretch) {
     if (stretch.state == State.SENT) {
-      stretch.endNanos = Gcra.NO_TAT; // it does not open again
+      stretch.endNanos = Gcra.NO_TAT; // marks the reservation as closed even if the give-back fails
     } else if (stretch.line.reservations.remove(stretch)) {
       count.decrementAndGet();
       stretch.leave();

@@ -34,7 +34,7 @@ record PendingAcquire(
   /** Throws, before any token is taken, if the caller was interrupted. */
   static void requireNotInterrupted() throws InterruptedException {
     if (Thread.interrupted()) {
-      throw new InterruptedException("interrupted before it asked for tokens; nothing was taken");
+      throw new InterruptedException("interrupted before asking for tokens; no tokens were taken");
     }
   }
 
@@ -62,7 +62,8 @@ record PendingAcquire(
           throw new InterruptedException(
               "interrupted while waiting; the tokens are given back unless another caller took tokens after it");
         }
-        Thread.currentThread().interrupt(); // too late to give up: the caller's turn has come
+        // The caller's turn has come, so it is too late to give up.
+        Thread.currentThread().interrupt();
         break;
       }
       queues.look(turn);

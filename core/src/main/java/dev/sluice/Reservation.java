@@ -66,13 +66,14 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>Tokens that are not cancelled before {@link #close} stay spent. {@link #cancel()} gives back
- * the tokens that have not refilled since, at most once, and never more than a full bucket can
- * take. It gives back nothing if the bucket was reset through this limiter since, or its limit is
- * disabled now. In one process, if no two calls that give back to the bucket overlap, the bucket is
- * never fuller than without the cancelled reservations. If cancellations overlap, the bucket may be
- * fuller by its refill from the first of them to the last. If a cancellation overlaps a plain
- * refund, the bucket may be fuller by the tokens of the open reservations. A reservation that
- * overlaps another call that gives back to its bucket may give back less.
+ * the tokens that have not refilled since the reservation, at most once, and never more than a full
+ * bucket can take. It gives back nothing if the bucket was reset through this limiter after the
+ * reservation, or if its limit is disabled now. In one process, if no two calls that give back to
+ * the bucket overlap, the bucket is never fuller than without the cancelled reservations. If
+ * cancellations overlap, the bucket may be fuller by its refill between the first cancellation and
+ * the last. If a cancellation overlaps a plain refund, the bucket may be fuller by the tokens of
+ * the open reservations. A reservation that overlaps another call that gives back to its bucket may
+ * give back less.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
  * all; beyond that the oldest stays spent, and {@link LimiterObserver#settledEarly} is called. A
@@ -155,7 +156,8 @@ public final class Reservation implements AutoCloseable {
    *     or if a failure rule decided
    */
   public Receipt receipt() {
-    if (denied() || done.get() || decision.degraded()) { // a rule uses this process's memory
+    // A failure rule decided in this process only, so no other process can give tokens back.
+    if (denied() || done.get() || decision.degraded()) {
       return new Receipt(List.of());
     }
     return new Receipt(taken.stream().map(Taken::receipt).toList());
@@ -295,7 +297,8 @@ public final class Reservation implements AutoCloseable {
         refunds.add(refund);
       }
     }
-    forget(); // also those that are given back: if that fails, they do not open again
+    // Also forgets reservations being given back, so that a failed give-back does not reopen them.
+    forget();
     return refunds;
   }
 
@@ -733,7 +736,7 @@ public final class Reservation implements AutoCloseable {
         long cost = transaction.cost();
         if (intervalNanos < 0 || (cost > 0 && intervalNanos > Long.MAX_VALUE / cost)) {
           throw new IllegalArgumentException(
-              "intervalNanos: found %s at cost %s, expected 0 or a positive number, which times the cost fits into 64 bits"
+              "intervalNanos: found %s at cost %s, expected at least 0, and that their product fits into 64 bits"
                   .formatted(intervalNanos, cost));
         }
       }
@@ -859,8 +862,8 @@ public final class Reservation implements AutoCloseable {
 
     private static final int FEWEST = 20;
     private static final int MOST_GROUPS = 1_000;
-    private static final double MEMORY = 1_000; // settlements
-    private static final double MOST_LEARNED = 10; // times the highest estimate
+    private static final double MEMORY = 1_000; // the number of settlements that the mean remembers
+    private static final double MOST_LEARNED = 10; // multiple of the highest estimate
 
     private final long least;
     private final long most;
@@ -934,7 +937,7 @@ public final class Reservation implements AutoCloseable {
       groups.computeIfAbsent(group, name -> new Ratio()).add(hint, learned);
       all.add(hint, learned);
       if (groups.size() > MOST_GROUPS) {
-        groups.remove(groups.keySet().iterator().next()); // the one that was used least recently
+        groups.remove(groups.keySet().iterator().next()); // the group that was used least recently
       }
     }
 

@@ -47,7 +47,7 @@ final class Settling {
   private final List<Due> due;
   private final Runnable onEnd;
   private final Settlement.@Nullable Part[] parts;
-  private final boolean[] tried; // done, or the answer was lost
+  private final boolean[] tried; // whether the part was settled, or its answer was lost
   private @Nullable Throwable lost; // the first lost answer of a charge or give-back
   private @Nullable Throwable away; // why the store has certainly done nothing
 

@@ -161,7 +161,8 @@ final class TrackedStore {
                 return passingOn(then, readings, failure);
               }));
     }
-    stored(act, charges.size(), null, start); // in memory: a stage less for each decision
+    // A store in memory has answered already, which saves a stage per decision.
+    stored(act, charges.size(), null, start);
     try {
       return CompletableFuture.completedFuture(then.apply(known, null));
     } catch (RuntimeException | Error e) {
@@ -362,7 +363,7 @@ final class TrackedStore {
     boolean isAnswered = found != null && failure == null;
     boolean isUndone = !isAnswered && failure != null && chargedNothing(failure);
     boolean isUnknown = !isAnswered && !isUndone;
-    for (GiveBack one : giveBacks) { // before the end: until then isLowering() is true
+    for (GiveBack one : giveBacks) { // called first: after the calls below, isLowering() is false
       waitQueues.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
     if (isUndone) {

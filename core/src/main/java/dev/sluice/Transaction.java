@@ -248,7 +248,7 @@ public final class Transaction {
     if (kind != Kind.CHECK_AND_SPEND && kind != Kind.ALLOW_ONLY) {
       throw new InvalidRequestException(
           Field.KIND,
-          "the transaction on bucket %s is %s; spendUpTo() takes one that is checked and spent"
+          "the transaction on bucket %s is %s; spendUpTo() takes only a check-and-spend transaction"
               .formatted(SafeText.printable(bucketKey()), kind));
     }
     Quota quota = effective.leastBurst();
@@ -423,7 +423,7 @@ public final class Transaction {
    */
   public String bucketKey() {
     String key = effective.bucketKey(id);
-    return shadow ? "shadow-" + key : key; // no colon: a tag begins behind the first
+    return shadow ? "shadow-" + key : key; // a hyphen, since a tag begins after the first colon
   }
 
   @Override

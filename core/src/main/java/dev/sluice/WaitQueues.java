@@ -73,9 +73,9 @@ final class WaitQueues {
   private final ReentrantLock lock = new ReentrantLock();
   private final Map<String, Line> lines = new HashMap<>();
   private final LastRefundTimes lastLowered = new LastRefundTimes();
-  private long entered; // places
+  private long entered; // the number of places so far
   private volatile int size; // written under the lock
-  private volatile boolean isUsed; // by a caller that may wait
+  private volatile boolean isUsed; // whether a caller that may wait has ever asked
 
   /**
    * Creates empty queues.
@@ -103,9 +103,9 @@ final class WaitQueues {
     private final long incrementNanos;
     private final long offsetNanos;
     private final long endNanos; // unsigned, by the store's clock
-    private final long nowNanos; // of the store, when it decided
-    private @Nullable Turn turn; // while it is in a line
-    private long number; // in the order of entering
+    private final long nowNanos; // the store's time of the decision
+    private @Nullable Turn turn; // null unless the caller is in a queue
+    private long number; // position in the order of entering
     private long turnAtNanos; // by this process's clock
 
     /**
@@ -147,7 +147,7 @@ final class WaitQueues {
     private final List<Place> places;
     private final long askedNanos;
     private final Runnable onCome;
-    private int waitsFor; // places
+    private int waitsFor; // the number of places that still wait
     private boolean gone;
     private volatile boolean come; // written under the lock
 
@@ -192,7 +192,7 @@ final class WaitQueues {
   /** Called before a caller that may wait asks the store; returns the time for {@link #enter}. */
   long asks() {
     if (!isUsed) {
-      isUsed = true; // before the time is read: lowered() must record whatever follows
+      isUsed = true; // set before the time is read, so that lowered() records every later change
     }
     return time.nanos();
   }
@@ -234,7 +234,8 @@ final class WaitQueues {
       for (Place place : places) {
         if (place.waitNanos() > 0) {
           long sinceNanos = storeNanos.isPresent() ? storeNanos.getAsLong() - place.nowNanos : 0;
-          long mostNanos = Math.max(hereNanos - askedNanos, 0); // even if the store's clock stepped
+          // Correct even if the store's clock stepped.
+          long mostNanos = Math.max(hereNanos - askedNanos, 0);
           long decidedNanos = hereNanos - Math.min(Math.max(sinceNanos, 0), mostNanos);
           place.turnAtNanos = after(decidedNanos, place.waitNanos());
           place.number = ++entered;
@@ -288,7 +289,7 @@ final class WaitQueues {
   /** Lets the callers pass whose turn has come; {@code isAlarm} for a call by an alarm's thread. */
   private void look(String key, boolean isAlarm) {
     if (lock.isHeldByCurrentThread()) {
-      return; // the alarm rang while being set: ring() reads the clock again afterwards
+      return; // the alarm rang while it was being set; ring() reads the clock again
     }
     List<Turn> come = new ArrayList<>(1);
     lock.lock();
@@ -345,7 +346,7 @@ final class WaitQueues {
         withdraw.accept(withdrawals);
       }
     } catch (RuntimeException e) {
-      // For example, the store is closed: the tokens stay spent.
+      // The tokens stay spent, for example because the store was closed.
     }
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The front door: a {@link dev.sluice.Limiter} decides on {@linkplain dev.sluice.Transaction
+ * The main API: a {@link dev.sluice.Limiter} decides on {@linkplain dev.sluice.Transaction
  * transactions}, and answers with {@linkplain dev.sluice.Decision decisions}.
  */
 @NullMarked

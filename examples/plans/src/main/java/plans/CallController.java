@@ -30,7 +30,7 @@ class CallController {
     Customer caller = new Customer(tenant, customer);
     Quota plan = plans.of(caller).orElseThrow(CallController::withoutAPlan);
     long left = limiter.spend(Transaction.of(CALLS, plan, caller.id())).orThrow().remaining();
-    return "done, " + left + " left"; // a denial was thrown, and is a 429
+    return "done, " + left + " left"; // a denial throws, which sends a 429
   }
 
   // end: spend

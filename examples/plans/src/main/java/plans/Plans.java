@@ -22,8 +22,8 @@ class Plans {
     this.cache =
         Caffeine.newBuilder()
             .maximumSize(100_000)
-            .refreshAfterWrite(refresh) // in the background: no request waits, and
-            .build(this::load); // an old plan serves while the database is away
+            .refreshAfterWrite(refresh) // in the background, so that no request waits
+            .build(this::load); // if the database is away, the old plan stays in force
   }
 
   Optional<Quota> of(Customer customer) {

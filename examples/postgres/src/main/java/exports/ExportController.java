@@ -18,6 +18,6 @@ class ExportController {
   @PostMapping("/exports")
   String export(@RequestParam String user) {
     long left = limiter.spend("ExportsPerUser", user).orThrow().remaining();
-    return "done, " + left + " left"; // a denial was thrown, and is a 429
+    return "done, " + left + " left"; // a denial throws, which sends a 429
   }
 }

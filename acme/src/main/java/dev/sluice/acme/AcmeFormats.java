@@ -224,7 +224,7 @@ final class AcmeFormats {
       if (text.isEmpty()) {
         throw new InvalidIdException("the id is empty, expected identifiers joined with \",\"");
       }
-      // The set of an order may be longer than other ids, since only its hash is kept.
+      // An order's list of identifiers may be longer than other ids, since only its hash is stored.
       if (text.length() > LONGEST) {
         throw tooMany(text.length() + " characters");
       }
@@ -244,7 +244,8 @@ final class AcmeFormats {
         String domain = identifier.authorized().value();
         DnsNames.requireKnownSuffix(domain, name(), suffixes.get(), strictness);
       } else {
-        var unused = IdFormat.ipAddress().canonical(text, strictness); // refuses reserved ones
+        // Throws for reserved addresses.
+        var unused = IdFormat.ipAddress().canonical(text, strictness);
       }
       return identifier;
     }

@@ -177,8 +177,8 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transaction that forgets failures, after the end of a pause or after a successful
-   * authorization. Pass it to {@linkplain dev.sluice.Limiter#reset(List) reset}.
+   * Returns the transaction that clears the counted failures, after the end of a pause or after a
+   * successful authorization. Pass it to {@linkplain dev.sluice.Limiter#reset(List) reset}.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param identifier the identifier that the account may try again

@@ -15,7 +15,7 @@ final class DnsNames {
 
   private static final int LONGEST_NAME = 253;
   private static final int LONGEST_LABEL = 63;
-  private static final int MOST_LABELS = 10; // in strict mode, as in Boulder's policy
+  private static final int MOST_LABELS = 10; // the limit in strict mode, as in Boulder's policy
 
   /*
    * Non-transitional UTS #46, in which ß stays ß. The JDK's java.net.IDN implements IDNA2003 with
@@ -76,7 +76,7 @@ final class DnsNames {
     }
     for (int i = 0; i < label.length(); i++) {
       char c = label.charAt(i);
-      // Checked before the conversion to lower case, which turns the Kelvin sign into a "k".
+      // Checked before the conversion to lower case, since that turns the Kelvin sign into a "k".
       boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
       if (!letter && !(c >= '0' && c <= '9') && c != '-') {
         throw invalid(

@@ -70,7 +70,7 @@ public final class PublicSuffixes {
    *     proxy's error page or half a download
    */
   public static PublicSuffixes load(Path file) throws IOException {
-    if (Files.exists(file) && !Files.isRegularFile(file)) { // a pipe may never answer
+    if (Files.exists(file) && !Files.isRegularFile(file)) { // reading a pipe could block for ever
       throw new IllegalArgumentException(
           file + ": found a folder, a pipe or a device, expected a file");
     }

@@ -131,7 +131,7 @@ final class ActCommand implements Callable<Integer> {
     ActAnswer answer = server == null ? onStore() : onServer(server);
     console.line(json.isForPeople(console) ? answer.text(act) : answer.json());
     if (!answer.message().isEmpty()) {
-      console.flush(); // before the message on standard error
+      console.flush(); // standard output must come before the message on standard error
       console.err().println("sluice: " + answer.message());
     }
     return answer.allowed() ? Exit.DONE : Exit.NO;
@@ -140,13 +140,12 @@ final class ActCommand implements Callable<Integer> {
   private ActAnswer onServer(String url) {
     if (store != null || !files.none()) {
       throw new InputException(
-          "%s and --server contradict each other: the server has its own; remove one"
+          "%s and --server contradict each other: the server uses its own; remove one"
               .formatted(store == null ? "limit files" : "--store"));
     }
     if (!passwords.none()) {
       throw new InputException(
-          "a password of a store and --server contradict each other: the server has its own; remove"
-              + " one");
+          "a store password and --server contradict each other: the server uses its own; remove one");
     }
     return client.client(url, console).ask(act, limit, id, cost, upTo);
   }
@@ -169,8 +168,7 @@ final class ActCommand implements Callable<Integer> {
               + " the memory of a running server");
     }
     if (files.limits() == null && files.overrides() == null) {
-      throw new InputException(
-          "the option --limits FILE is missing: --store keeps buckets, and the file has the limits");
+      throw new InputException("the option --limits FILE is missing: --store has only the buckets");
     }
     Limits limits = files.files(Strictness.LENIENT).load();
     var unused = limits.configured(limit); // an unknown limit fails before the store is opened

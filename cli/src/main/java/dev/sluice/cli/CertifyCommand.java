@@ -464,7 +464,7 @@ final class CertifyCommand implements Callable<Integer> {
     try {
       uri = URI.create(target);
       if (target.startsWith("redis")) {
-        RedisURI unused = RedisURI.create(uri); // refuses a database that is not a number
+        RedisURI unused = RedisURI.create(uri); // throws if the database is not a number
       }
     } catch (IllegalArgumentException e) {
       throw wrongTarget();

@@ -66,7 +66,8 @@ final class DatabaseOptions {
     String what =
         NO_SUCH_TABLE.equals(e.getSQLState())
             ? "make the table"
-            // Every statement and row fits the table of this version, so this one is older.
+            // Every statement and row of this version fits its own table, so the table is of an
+            // older version.
             : OF_OLDER_TABLES.contains(String.valueOf(e.getSQLState()))
                 ? "bring the table up to date"
                 : null;

@@ -199,7 +199,7 @@ final class DoorOptions {
               address.getPort() == 0 ? null : ports.putIfAbsent(address.getPort(), option);
           if (first != null && overlap(doors.get(first), address)) {
             throw new InputException(
-                "%s: found port %s, which %s uses already; give each door its own port"
+                "%s: found port %s, which %s uses already; give each option its own port"
                     .formatted(option, address.getPort(), first));
           }
         });
@@ -522,7 +522,7 @@ final class DoorOptions {
         case "optional" -> false;
         default ->
             throw new InputException(
-                "%s: found %s, expected required or optional"
+                "%s: found %s, expected \"required\" or \"optional\""
                     .formatted(CLIENT_AUTH, SafeText.quote(policy)));
       };
     }

@@ -164,7 +164,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     }
     if (hits != null || !domain.isEmpty()) {
       throw new InputException(
-          "%s requires --entry: a request has none"
+          "%s requires --entry: only a descriptor has it"
               .formatted(hits != null ? "--hits" : "--domain"));
     }
     if (client != null && IpAddress.parse(client) == null) {

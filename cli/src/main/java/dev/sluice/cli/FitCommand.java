@@ -143,12 +143,12 @@ final class FitCommand implements Callable<Integer> {
       Quota quota = limits.defaultFor(name);
       if (quota == null) {
         throw new InputException(
-            "--limit: %s has no default; write one, of which only the period counts"
+            "--limit: %s has no default; add a default, of which only the period is used"
                 .formatted(limit));
       }
       if (limits.defaultsFor(name).size() > 1) {
         throw new InputException(
-            "--limit: %s has several quotas, expected a limit with one; write one of them alone"
+            "--limit: %s has several quotas, expected a limit with one quota; remove the others"
                 .formatted(limit));
       }
       return quota.period();

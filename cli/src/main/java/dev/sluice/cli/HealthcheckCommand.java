@@ -63,7 +63,7 @@ final class HealthcheckCommand implements Callable<Integer> {
     URI address = address();
     try {
       String answer = server.startsWith("https://") ? "" : plain(address);
-      if (!answer.startsWith("HTTP/")) { // a server with TLS closes the connection
+      if (!answer.startsWith("HTTP/")) { // a TLS server closes the connection without an answer
         answer = ask(overTls(connect(address), address));
       }
       boolean alive = ALIVE.matcher(answer).matches();

@@ -67,7 +67,7 @@ final class LimitFileOptions {
     try (Stream<String> lines = Files.lines(file)) {
       return lines.anyMatch(line -> line.replace("\uFEFF", "").startsWith("names:"));
     } catch (IOException | UncheckedIOException e) {
-      return false; // the reader of limit files reports it
+      return false; // the reader of limit files reports the failure
     }
   }
 
@@ -208,8 +208,7 @@ final class LimitFileOptions {
     @Nullable Path named(LimitFileOptions limits) {
       if (rules != null && limits.limits() == null) {
         throw new InputException(
-            "--rules requires --limits FILE: the rules name its limits. One file with both is named by"
-                + " --limits");
+            "--rules requires --limits FILE, which defines the limits; name one file with both by --limits");
       }
       return rules;
     }
@@ -273,7 +272,7 @@ final class LimitFileOptions {
     static LimitFileKind of(Path file) {
       InputFiles.require(file);
       if (!Files.isRegularFile(file)) { // opening a pipe would wait for a writer
-        return DEFAULTS; // the reader of limit files reports it
+        return DEFAULTS; // the reader of limit files reports that this is no file
       }
       byte[] start;
       try (InputStream in = InputFiles.open(file)) {
@@ -302,7 +301,8 @@ final class LimitFileOptions {
       boolean names =
           !top.isEmpty()
               && top.get(0).startsWith("names:")
-              && top.stream().skip(1).allMatch(line -> line.startsWith("-")); // the list of names
+              // The items of the list of names.
+              && top.stream().skip(1).allMatch(line -> line.startsWith("-"));
       return names ? NAMES : DEFAULTS;
     }
 

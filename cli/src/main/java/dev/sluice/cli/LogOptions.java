@@ -118,7 +118,7 @@ final class LogOptions {
     Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
     if (counts.isEmpty() && !RuleBook.of(limits).hasRequestRules()) {
       throw new InputException(
-          "nothing says what a request is charged; name a rule book with --rules FILE, or count"
+          "no option says what a request is charged; name a rule book with --rules FILE, or count"
               + " every request with --count LIMIT={ip}");
     }
     return limits;

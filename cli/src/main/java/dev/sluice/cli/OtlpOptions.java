@@ -109,7 +109,7 @@ final class OtlpOptions {
         return share;
       }
     } catch (NumberFormatException e) {
-      // The exception below reports the wrong number.
+      // The exception below reports the text, which is not a number.
     }
     throw new InputException(
         "%s: found %s, expected a number from 0 to 1".formatted(TRACED, SafeText.quote(text)));

@@ -52,11 +52,13 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     Runtime.getRuntime().removeShutdownHook(hook);
   }
 
-  @SuppressWarnings("ReachabilityFenceUsage") // the fence only keeps the allocation
+  // The fence only keeps the JIT from removing the allocation.
+  @SuppressWarnings("ReachabilityFenceUsage")
   private void watch() {
     try {
       while (true) {
-        Reference.reachabilityFence(new byte[CANARY_BYTES]); // stops the JIT removing it
+        // Keeps the JIT from removing the allocation.
+        Reference.reachabilityFence(new byte[CANARY_BYTES]);
         TimeUnit.MILLISECONDS.sleep(CANARY_EVERY_MILLIS);
       }
     } catch (InterruptedException e) {

@@ -306,7 +306,8 @@ final class OverridesCommand implements Runnable {
     private PutResult ofYaml(Strictness strictness) {
       LimitFiles read = files.files(strictness);
       Limits limits = read.load();
-      read.lint().forEach(console.err()::println); // only warnings; a mistake would have thrown
+      // Only warnings, since a mistake throws an exception.
+      read.lint().forEach(console.err()::println);
       List<LimitOverride> overrides =
           limits.catalogue().names().stream()
               .flatMap(name -> limits.overridesOf(name).stream())

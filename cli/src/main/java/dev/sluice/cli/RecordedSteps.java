@@ -61,7 +61,7 @@ final class RecordedSteps {
   /** The state of a bucket while the recording is read. */
   private static final class Bucket {
     final Quota quota;
-    long fullAt; // Long.MAX_VALUE if it cannot be known
+    long fullAt; // Long.MAX_VALUE if unknown
     long runAt;
     @Nullable Run run;
 
@@ -97,7 +97,7 @@ final class RecordedSteps {
     long at = number(act, "at");
     String op = String.valueOf(act.get("op"));
     if (op.equals("reset") || op.equals("batchSpend")) {
-      // After a batch, the state of each bucket is unknown: its decision has only the strictest.
+      // A batch's decision shows only the strictest bucket, so the state of each bucket is unknown.
       bucket.fullAt = op.equals("reset") ? at : Long.MAX_VALUE;
       bucket.run = null;
       return;

@@ -114,7 +114,7 @@ final class ReplayCommand implements Callable<Integer> {
       return log.merge(files, recordings, console);
     }
     if (files.limits() == null && files.overrides() == null) {
-      throw new InputException("the option --limits FILE is missing: the limits to decide by");
+      throw new InputException("the option --limits FILE is missing: the limits that decide");
     }
     String first = recordings.get(0);
     boolean isOne = recordings.size() == 1;
@@ -203,7 +203,8 @@ final class ReplayCommand implements Callable<Integer> {
     private final Limiter limiter;
     private final ReplayTime time;
     private final Limits limits;
-    private final Set<String> disabled = new HashSet<>(); // limits with a warning
+    // Disabled limits that were already reported.
+    private final Set<String> disabled = new HashSet<>();
     private long latestNanos;
 
     TraceReplay(Limiter limiter, ReplayTime time, Limits limits) {

@@ -187,7 +187,7 @@ final class ServeCommand implements Callable<Integer> {
     Service service;
     try {
       service = start(config());
-    } catch (UnknownLimitException e) { // its message has a line for each unknown limit
+    } catch (UnknownLimitException e) { // the message has a line for each unknown limit
       refuse(settings, String.valueOf(e.getMessage()).lines().map(settings::placed).toList());
       throw e;
     } catch (InputException e) {
@@ -239,7 +239,7 @@ final class ServeCommand implements Callable<Integer> {
   /** Returns the checks that may read files. */
   private List<Supplier<?>> withFiles() {
     List<Supplier<?>> checks = new ArrayList<>();
-    if (!limitsCopy.startsWithLastGood()) { // otherwise a missing file counts as a broken one
+    if (!limitsCopy.startsWithLastGood()) { // otherwise a missing file would count as a broken file
       checks.addAll(files.each());
     }
     checks.addAll(

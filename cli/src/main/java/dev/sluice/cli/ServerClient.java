@@ -554,7 +554,7 @@ final class ServerClient {
 
   private String read(int status, String body, Set<String> sent) {
     boolean isReload = status == CONFLICT && field(body, "detail") == null;
-    if (status == OK || isReload) { // the answer to a reload names the mistakes
+    if (status == OK || isReload) { // the answer to a failed reload lists the mistakes
       return body;
     }
     String detail = field(body, "detail");

@@ -64,7 +64,7 @@ final class ServerSettings {
       }
       console.line(setting.text());
       if (!setting.warnings().isEmpty()) {
-        console.flush(); // the warnings on standard error come after it
+        console.flush(); // standard output must come before the warnings on standard error
         setting
             .warnings()
             .forEach(one -> console.err().println("warning: " + SafeText.printable(one)));
@@ -185,7 +185,7 @@ final class ServerSettings {
     private static final JsonFactory JSON = new JsonFactory();
 
     private final Map<String, String> fields = new LinkedHashMap<>();
-    private final List<SettingText> quotas = new ArrayList<>(); // none for one quota
+    private final List<SettingText> quotas = new ArrayList<>(); // empty if the limit has one quota
     private final List<String> warnings = new ArrayList<>();
 
     private SettingText() {}
@@ -281,7 +281,8 @@ final class ServerSettings {
       try {
         return Quantities.brief(GoDuration.parse(field("period")));
       } catch (IllegalArgumentException e) {
-        return SafeText.printable(field("period")); // a newer server may have another form
+        // A newer server may write periods in another format.
+        return SafeText.printable(field("period"));
       }
     }
 

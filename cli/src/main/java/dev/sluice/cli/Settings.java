@@ -195,7 +195,7 @@ final class Settings {
     }
     Path file = flag == null ? Path.of(Objects.requireNonNull(variable)) : flag;
     if (isOfCommentsOnly(file)) {
-      return Map.of(); // every option was commented out
+      return Map.of(); // all options were commented out
     }
     SettingsFile reader = new SettingsFile(options);
     LimitFiles.builder().companion(file, reader).build().lint().stream()

@@ -64,7 +64,7 @@ final class ShadowComparison {
   @Nullable Map<String, Counts> ask(Console console) {
     if (url == null) {
       if (isAskedFor()) {
-        throw new InputException("found an option of --compare URL, which is missing");
+        throw new InputException("found an option that requires --compare URL");
       }
       return null;
     }

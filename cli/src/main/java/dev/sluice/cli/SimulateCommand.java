@@ -446,7 +446,7 @@ final class SimulateCommand implements Callable<Integer> {
                 + ", expected one such as --limit LoginsPerIPAddress");
       }
       if (names != null && file == null) {
-        throw new InputException("--names requires --limits, the file whose names these are");
+        throw new InputException("--names requires --limits, the file that uses the names");
       }
     }
 
@@ -474,7 +474,7 @@ final class SimulateCommand implements Callable<Integer> {
       }
       if (known.defaultsFor(name).size() > 1) {
         throw new InputException(
-            "--limit: %s has several quotas, expected a limit with one, or COUNT/PERIOD such as 100/1h"
+            "--limit: %s has several quotas, expected a limit with one quota, or COUNT/PERIOD such as 100/1h"
                 .formatted(text));
       }
       return quota;
@@ -519,7 +519,7 @@ final class SimulateCommand implements Callable<Integer> {
       this.err = err;
       this.watched = watched;
       this.ticker = ticker;
-      // Makes the first call of at() that prints come only after PATIENCE_NANOS.
+      // Makes at() wait for PATIENCE_NANOS before it prints the progress for the first time.
       this.drawnNanos = ticker.getAsLong() + PATIENCE_NANOS - BETWEEN_NANOS;
     }
 

@@ -246,7 +246,7 @@ final class StorageOptions {
         throw new InputException(
             "--on-failure: found \"%s\", expected fail, allow, deny, local:N for N processes that"
                     .formatted(option)
-                + " share the limits, such as local:4, or local:auto[,N]; for a single limit with its name before it,"
+                + " share the limits, such as local:4, or local:auto[,N]; for one limit, begin with its name,"
                 + " such as LoginsPerIPAddress=deny");
       }
     };

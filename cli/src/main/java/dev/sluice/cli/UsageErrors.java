@@ -148,7 +148,7 @@ final class UsageErrors {
     if (first.isOption() && isWithoutValue(first, command)) {
       return "%s: the value is missing, expected %s".formatted(name(first), first.paramLabel());
     }
-    // picocli names only the first missing argument; all later ones are missing too.
+    // picocli names only the first missing argument, but all later arguments are missing too.
     String labels =
         first.isOption()
             ? labels(missing.stream())

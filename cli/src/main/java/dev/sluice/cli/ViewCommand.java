@@ -277,7 +277,7 @@ abstract class ViewCommand implements Callable<Integer> {
     lines.add(
         "%s, in force since %s, %s"
             .formatted(
-                hash.length() < HASH_DIGITS // "none"
+                hash.length() < HASH_DIGITS // the hash is "none"
                     ? "sample limits"
                     : "limits " + hash.substring(0, HASH_DIGITS),
                 text(active, "since").replaceFirst("\\.\\d+Z$", "Z"),

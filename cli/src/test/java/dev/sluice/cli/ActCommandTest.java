@@ -268,8 +268,7 @@ final class ActCommandTest {
       Cli both = act("spend", where, "--store", "redis://h");
       assertThat(both.err()).contains("--store and --server contradict each other");
       Cli password = act("spend", where, "--store-password-file", "p");
-      assertThat(password.err())
-          .contains("a password of a store and --server contradict each other");
+      assertThat(password.err()).contains("a store password and --server contradict each other");
       Cli mistakes =
           Cli.run("spend", "LoginsPerIPAddress", "lol", "--cost=-1", "--server", server.url());
       assertThat(mistakes.code()).isEqualTo(Exit.BROKEN_INPUT);
@@ -590,7 +589,7 @@ final class ActCommandTest {
             "--store-password-file",
             file);
     assertThat(twice.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(twice.err()).contains("expected one of the two").doesNotContain("S3cret");
+    assertThat(twice.err()).contains("give only one").doesNotContain("S3cret");
     Cli memory = Cli.run("serve", "--store-password-file", file);
     assertThat(memory.err()).contains("--store-password-file: the store memory does not use this");
     Cli sentinel =

@@ -305,7 +305,7 @@ final class ExplainRuleCommandTest {
     for (String option : List.of("--hits", "--domain")) {
       Cli request = explain("POST", "/login", option, "0");
       assertThat(request.err())
-          .isEqualTo("sluice: %s requires --entry: a request has none\n".formatted(option));
+          .isEqualTo("sluice: %s requires --entry: only a descriptor has it\n".formatted(option));
       assertThat(request.code()).isEqualTo(Exit.BROKEN_INPUT);
     }
     assertThat(explain("--domain", "", "--entry", "user=ann").code()).isEqualTo(Exit.BROKEN_INPUT);

@@ -261,7 +261,7 @@ final class SettingsTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "--resp 127.0.0.1:8080 | --resp: found port 8080, which --http uses already; give each door",
+        "--resp 127.0.0.1:8080 | --resp: found port 8080, which --http uses already; give each option",
         "--http :9090 --resp :6380 --grpc 0.0.0.0:6380 | --grpc: found port 6380, which --resp uses already",
         "--overrides-interval 5s | --overrides-interval requires --overrides-db URL",
         "--otlp collector:4318 | --otlp: found collector:4318, expected a URL such as",
@@ -392,7 +392,7 @@ final class SettingsTest {
     assertThat(refusedPage("--tls-key", "x")).contains("--tls-key requires --tls-certificate FILE");
     assertThat(refusedPage("--http", "0.0.0.0:18503")).contains("0.0.0.0:18503 is not loopback");
     assertThat(refusedPage("--store", "redis://u:pw@h", "--store-password-file", "gone"))
-        .contains("--store: found a password in the address and one besides it")
+        .contains("--store: found a password in the address and another outside it")
         .doesNotContain("pw");
     assertThat(refusedPage("--store", "redis//h")).contains("--store: ");
   }

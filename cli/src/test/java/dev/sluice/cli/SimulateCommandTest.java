@@ -210,7 +210,7 @@ final class SimulateCommandTest {
         "--drip-buckets=3 --algorithm=gcra,sliding-log | --drip-buckets requires leaky-bucket in --algorithm",
         "--limits=limits.yml | --limits: no --limit names a limit of limits.yml, expected one such as --limit LoginsPerIPAddress",
         "--limits=limits.yml --limit=9/1m | --limits: no --limit names a limit of limits.yml",
-        "--names=names.yml | --names requires --limits, the file whose names these are",
+        "--names=names.yml | --names requires --limits, the file that uses the names",
         "--report=/ | --report: /: found a directory, expected a file",
         "--report=no/such/out.html | --report: no/such/out.html: there is no folder",
         "--seed=one | --seed: found \"one\", expected a whole number",

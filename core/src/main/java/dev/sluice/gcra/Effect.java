@@ -80,8 +80,8 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns the spend that a {@link Op#SPEND_UP_TO} comes to: of the tokens that fit, or of one
-   * token, which is denied, if none fits.
+   * Returns the spend that a {@link Op#SPEND_UP_TO} amounts to: a spend of all tokens that fit or,
+   * if none fits, of one token, which is denied.
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none

@@ -88,7 +88,7 @@ public final class Catalogue {
   }
 
   /**
-   * A catalogue of names.
+   * Returns a catalogue of names.
    *
    * @param names the names
    * @return the catalogue
@@ -108,7 +108,7 @@ public final class Catalogue {
   }
 
   /**
-   * This catalogue and another one's names.
+   * Returns a catalogue with the names of this and another one.
    *
    * @param other the names to add
    * @return a new catalogue
@@ -171,9 +171,8 @@ public final class Catalogue {
   }
 
   /**
-   * Refuses a name from outside this catalogue that would share its number or its name with one of
-   * the catalogue's: their buckets, or their metrics, would be one. A name that equals the
-   * catalogue's own is fine.
+   * Throws if a name from outside this catalogue has the number or the name of a different one in
+   * the catalogue, since the two would share buckets or metrics.
    *
    * @param name a name from anywhere
    * @throws InvalidRequestException if the catalogue gives its number to another name, or its name

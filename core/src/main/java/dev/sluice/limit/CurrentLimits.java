@@ -71,7 +71,7 @@ public final class CurrentLimits {
    * @param seen the limits that were read
    * @return false once they were replaced
    */
-  @SuppressWarnings("ReferenceEquality") // as is the point of it
+  @SuppressWarnings("ReferenceEquality") // the method asks for the same object
   public boolean isStill(Limits seen) {
     return limits == seen;
   }
@@ -88,15 +88,16 @@ public final class CurrentLimits {
     if (Objects.requireNonNull(replacement, "replacement").equals(before)) {
       return;
     }
-    synchronized (requirements) { // none may be declared between the check and the replacement
+    // No requirement may be added between the check and the replacement.
+    synchronized (requirements) {
       requirements.check(replacement);
       limits = replacement;
     }
   }
 
   /**
-   * Declares that limits are required, so that a forgotten line does not leave one open: checks the
-   * current limits, and all that replace them.
+   * Declares that limits are required, so that a line missing in a file cannot remove a limit.
+   * Checks the current limits, and all limits that replace them.
    *
    * @param more which limits are required, and by what
    * @throws MissingDefaultException if a limit that must not be missing is not configured now; then

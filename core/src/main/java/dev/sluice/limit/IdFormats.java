@@ -50,7 +50,7 @@ final class IdFormats {
       IdFormat.requireLength(text, "a text");
       for (int i = 0; i < text.length(); i++) {
         char c = text.charAt(i);
-        if (Character.isISOControl(c)) { // also the second range, U+0080 to U+009F
+        if (Character.isISOControl(c)) { // true also for U+0080 to U+009F
           throw new InvalidIdException(
               String.format(
                   Locale.ROOT,
@@ -60,7 +60,8 @@ final class IdFormats {
                   i + 1));
         }
         if (Character.isSurrogate(c)) {
-          // Lone surrogates all become "?" in UTF-8: different ids would share a bucket.
+          // UTF-8 encoding turns all lone surrogates into "?", so different ids would share a
+          // bucket.
           if (i + 1 == text.length() || !Character.isSurrogatePair(c, text.charAt(i + 1))) {
             throw new InvalidIdException(
                 "invalid string, found half of a surrogate pair at position %s, expected Unicode text"
@@ -240,7 +241,7 @@ final class IdFormats {
     public boolean isCanonical(byte[] ascii, int length) {
       for (int i = 0; i < length; i++) {
         if (!isPlain(ascii[i])) {
-          return false; // or is, if it is an escape as we write them
+          return false; // an escape may be canonical, but the slow path must check it
         }
       }
       return length > 0 && length <= MAX_LENGTH;
@@ -361,7 +362,7 @@ final class IdFormats {
     @Override
     public boolean isCanonical(byte[] ascii, int length) {
       int dots = 0;
-      int octet = -1; // before its first digit
+      int octet = -1; // -1 before the octet's first digit
       for (int i = 0; i < length; i++) {
         byte c = ascii[i];
         if (c == '.' && octet >= 0) {
@@ -530,7 +531,7 @@ final class IdFormats {
         return "[" + part + "]";
       }
       throw new InvalidIdException(
-          "invalid id, the %s %s has a \":\", which only the last part may have"
+          "invalid id, the %s %s has a \":\"; only the last part may have one"
               .formatted(format.name(), SafeText.quote(part)));
     }
 

@@ -69,8 +69,8 @@ public class InvalidRequestException extends IllegalArgumentException {
   }
 
   /**
-   * A limit's name that the catalogue does not have, or, as a {@link MissingDefaultException}, a
-   * limit that has no default.
+   * Thrown for a limit's name that the catalogue does not have, or, as a {@link
+   * MissingDefaultException}, a limit that has no default.
    */
   public static class UnknownLimitException extends InvalidRequestException {
 
@@ -87,9 +87,9 @@ public class InvalidRequestException extends IllegalArgumentException {
   }
 
   /**
-   * Thrown where a limit is asked for that has no default, so that nothing would limit the id. The
-   * message names each such limit, and the line to write in the limits. It is for the operator:
-   * asking again does not help, and nothing was charged.
+   * Thrown for a limit without a default, since nothing would limit the id. The message names each
+   * such limit, and the line to write in the limits. It is for the operator: asking again does not
+   * help, and nothing was charged.
    */
   public static final class MissingDefaultException extends UnknownLimitException {
 

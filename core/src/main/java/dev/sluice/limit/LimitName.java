@@ -83,8 +83,8 @@ public final class LimitName {
   }
 
   /**
-   * Returns a builder for the name of a limit with a number: its bucket keys begin with the number,
-   * which makes them shorter. The name may then change.
+   * Returns a builder for the name of a limit with a number. The limit's bucket keys begin with the
+   * number instead of the name, so the keys are shorter, and the name may change later.
    *
    * @param number at least 1; must never change
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"
@@ -230,7 +230,7 @@ public final class LimitName {
    * @throws InvalidIdException if the key is another limit's, or its id is not canonical
    */
   public String overrideIdOf(String bucketKey) {
-    // If an override's id is only spelled differently, its key has the transaction's spelling.
+    // Unless overrides are for prefixes, keys contain an override's id as transactions spell it.
     return idOf(bucketKey, overridesByPrefix() ? overrideId : id);
   }
 

@@ -42,12 +42,13 @@ public final class Limits {
   private static final int SHOWN = 10;
 
   private final Catalogue catalogue;
-  private final Map<String, List<Quota>> defaults; // the longest period first
+  private final Map<String, List<Quota>> defaults; // by limit name; the longest period first
   private final Set<String> unlimited;
   private final Map<String, Map<String, LimitOverride>> overrides;
   private final Map<String, Integer> debts;
   private final Map<Class<?>, Object> companions;
-  private final Map<String, Map<String, Penalty>> penalties; // by name, by the id of a transaction
+  // By limit name, then by a transaction's id.
+  private final Map<String, Map<String, Penalty>> penalties;
 
   private Limits(Builder builder) {
     this.catalogue = builder.catalogue;
@@ -609,8 +610,8 @@ public final class Limits {
     NOT_CONFIGURED;
 
     /**
-     * Returns whether nothing limits the id although that is not declared. Then a request is
-     * refused, unless missing defaults are allowed.
+     * Returns whether nothing limits the id, although nothing declares the limit unlimited. Then a
+     * request is refused, unless missing defaults are allowed.
      *
      * @return true for {@link #NO_DEFAULT} and {@link #NOT_CONFIGURED}
      */
@@ -620,8 +621,8 @@ public final class Limits {
   }
 
   /**
-   * The statement that something asks for a limit, which should therefore have a {@linkplain
-   * Limits#hasDefault default}.
+   * The requirement, for example of a rule, that a limit has a {@linkplain Limits#hasDefault
+   * default}.
    *
    * @param limit the limit's name
    * @param by what asks for it, as messages say it: {@code a rule of the filter}
@@ -652,7 +653,7 @@ public final class Limits {
     }
 
     /**
-     * The outcome where a limit is asked for that has no {@linkplain Limits#hasDefault default}.
+     * What happens when a request uses a limit that has no {@linkplain Limits#hasDefault default}.
      */
     public enum MissingDefault {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The rules: what limits there are, for which ids, and how much each lets through. Immutable but
- * for {@link dev.sluice.limit.CurrentLimits}, the one reference that a reload replaces.
+ * Limits: their names, the form of their ids, and how much they allow. All types are immutable
+ * except {@link dev.sluice.limit.CurrentLimits}, whose content a reload replaces.
  */
 @NullMarked
 @CheckReturnValue

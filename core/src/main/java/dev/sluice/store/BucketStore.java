@@ -348,7 +348,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * As {@link Effect#passes}.
+     * Same as {@link Effect#passes}.
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -359,7 +359,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * As {@link Effect#tatAfterNanos}.
+     * Same as {@link Effect#tatAfterNanos}.
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none

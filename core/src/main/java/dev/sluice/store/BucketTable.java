@@ -43,7 +43,7 @@ final class BucketTable {
   private final Directory directory;
   private final TableCleaner cleaner;
 
-  @SuppressWarnings("UnusedVariable") // only written: see touch
+  @SuppressWarnings("UnusedVariable") // touch() writes it only to keep the JIT from removing reads
   private volatile long touched;
 
   /** Creates a table with a random hash key, so that nobody can predict which keys collide. */
@@ -107,7 +107,7 @@ final class BucketTable {
    * array per segment.
    */
   List<long[]> live() {
-    long nowNanos = TimeSource.read(time); // also after close()
+    long nowNanos = TimeSource.read(time); // reads the clock even after close()
     List<long[]> live = new ArrayList<>();
     int spins = 0;
     for (int entry = 0; entry < Directory.ENTRIES; ) {
@@ -149,7 +149,8 @@ final class BucketTable {
           throw cleaner.full();
         }
         if (grown && segment.grow(1, nowNanos) == Segment.Growth.CROWDED) {
-          throw new IllegalArgumentException("more buckets on one line than a hash puts there");
+          throw new IllegalArgumentException(
+              "more buckets in one line than the hash can put there");
         }
       } finally {
         segment.unlock();
@@ -206,7 +207,7 @@ final class BucketTable {
     for (int i = from; i < to; i++) {
       sum += SlotArray.touch(directory.slots(places[i]), tag(hashTags[i]), places[i]);
     }
-    if (sum == 1) { // almost never, but the compiler can't know
+    if (sum == 1) { // almost never true, but the compiler cannot know this
       touched = sum;
     }
   }
@@ -279,7 +280,7 @@ final class BucketTable {
     }
     long tatNanos = SlotArray.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
     long aheadNanos = tatNanos == Gcra.NO_TAT ? 0 : tatNanos - nowNanos;
-    // LOCKED does not fit: now is not negative, so it lies more than 2^63 ahead.
+    // LOCKED never fits, since it lies more than 2^63 ns after any time that is not negative.
     boolean fits = aheadNanos >= 0 && aheadNanos <= effect.offsetNanos() - incrementNanos;
     long afterNanos = nowNanos + aheadNanos + incrementNanos;
     if (!fits || !SlotArray.replace(slots, at, tag, storedNanos, afterNanos)) {
@@ -318,7 +319,7 @@ final class BucketTable {
       long tatNanos = SlotArray.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos = effect.tatAfterNanos(nowNanos, tatNanos, effect.passes(nowNanos, tatNanos));
       // A reset clears a full bucket too: its TAT would lie ahead again if the clock steps back.
-      // Any other act that leaves a full bucket full does not change its TAT.
+      // Any other operation that leaves a full bucket full does not change its TAT.
       boolean writes = afterNanos != (act == Op.RESET ? storedNanos : tatNanos);
       if (!writes && segment.isStill(version)) {
         return outcome.of(id, effect, nowNanos, tatNanos);
@@ -421,13 +422,14 @@ final class BucketTable {
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
     boolean mayCount = bucketCount.roomFor(1) == LiveBucketCount.Room.FOUND;
     if (mayCount) { // else a flood of refused charges would make the table scan for dead buckets
-      cleaner.diesAt(place, afterNanos); // before it is counted: it may be dead by then
+      // Recorded before the bucket is counted, since the bucket may be dead by then.
+      cleaner.diesAt(place, afterNanos);
     }
     int at = segment.claim(tag, place, cleaner.fullNanos(nowNanos));
     if (at < 0) {
       return false;
     }
-    if (!mayCount) { // it took the slot of a dead bucket, so the table was not full
+    if (!mayCount) { // the charge reused a dead bucket's slot, so the table was not full
       cleaner.diesAt(place, afterNanos);
     }
     SlotArray.unlock(segment.slots(), at, afterNanos);

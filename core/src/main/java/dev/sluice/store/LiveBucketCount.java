@@ -72,7 +72,7 @@ final class LiveBucketCount {
 
   private boolean tryAdd(int slots, long added) {
     long known = counts.get();
-    while (room(known, slots) == Room.FOUND) { // the bound holds at every moment
+    while (room(known, slots) == Room.FOUND) { // the count never exceeds the bound
       if (counts.compareAndSet(known, known + added)) {
         return true;
       }

@@ -78,7 +78,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
   public OptionalLong nowNanos() {
     try {
       return OptionalLong.of(table.nanos());
-    } catch (StoreException e) { // it is closed, or the clock reads nonsense
+    } catch (StoreException e) { // the store is closed, or its clock returned an invalid time
       return OptionalLong.empty();
     }
   }

@@ -60,7 +60,7 @@ final class Segment {
   private final int entries;
   private final EarliestExpiry earliestExpiry = new EarliestExpiry();
   private SlotArray lines = SlotArray.NONE;
-  private boolean replaced; // by its halves
+  private boolean replaced; // whether two halves have replaced this segment
 
   private long version;
 
@@ -192,7 +192,8 @@ final class Segment {
     clearDead(fullNanos);
     int enough = SlotArray.linesFor(lines.tagged());
     if (lines.count() > 2 * enough) {
-      rebuild(enough, lines.count(), fullNanos); // if not now, another time
+      // If rebuilding fails now, a later call tries again.
+      rebuild(enough, lines.count(), fullNanos);
     }
   }
 
@@ -266,7 +267,7 @@ final class Segment {
       done = replacing.test(tatsNanos);
       return done ? Growth.DONE : Growth.CROWDED;
     } finally {
-      if (!done) { // crowded, or no memory: everything stays as it was
+      if (!done) { // too crowded, or no memory: the old array stays in use
         old.unlockAll(tatsNanos);
       }
     }

@@ -42,11 +42,12 @@ final class SlotArray {
   private static final int MOVES = 2;
   private static final int PLACE_BYTES = 3;
   private static final int LINE_BITS = 16;
-  private static final int ENTRIES_KEPT = 1 << 8; // as many as the other 8 bits can address
+  private static final int ENTRIES_KEPT = 1 << 8; // as many as the remaining 8 bits can address
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
   private static final int FEW_LONGS = 2 * LONGS; // two lines
-  private static final int NEAR_LONGS = 1 << 10; // 8 KiB; 26,000 buckets in all segments
+  // 8 KiB per segment, reached with 26,000 buckets in the table.
+  private static final int NEAR_LONGS = 1 << 10;
   private static final int MOST_ENLARGED = 8;
   private static final double FRESH_LOAD = 0.8;
   private static final VarHandle AT = MethodHandles.arrayElementVarHandle(long[].class);
@@ -216,7 +217,7 @@ final class SlotArray {
       if (tatNanos(slots, at) == LOCKED) {
         continue;
       }
-      // Swapping LOCKED for LOCKED changes nothing, and no spend can get in between.
+      // LOCKED is replaced by LOCKED, which changes nothing, and no spend can come in between.
       long tatNanos = (long) AT.getAndSet(slots, at + 1, LOCKED);
       if (tatNanos != LOCKED) {
         return tatNanos;

@@ -66,7 +66,7 @@ final class Snapshot {
     }
     try {
       write(table, absolute, directory);
-    } catch (NoSuchFileException e) { // somebody moved the directory away
+    } catch (NoSuchFileException e) { // another process moved the directory away
       throw withoutDirectory(file, directory);
     }
   }
@@ -104,7 +104,7 @@ final class Snapshot {
   private static void deleteLeftovers(Path directory, String prefix, Path next) throws IOException {
     Pattern unfinished =
         Pattern.compile(Pattern.quote(prefix) + "\\d+" + Pattern.quote(UNFINISHED));
-    // By the clock of the files, which need not be this machine's.
+    // Uses the clock of the file system, which may differ from this machine's.
     long cutoffMillis = next.toFile().lastModified() - UNTIL_LOCKED.toMillis();
     try (Stream<Path> all = Files.list(directory)) {
       for (Path path : all.toList()) {
@@ -121,7 +121,7 @@ final class Snapshot {
         FileLock mine = channel.tryLock()) {
       return mine == null;
     } catch (IOException | OverlappingFileLockException e) {
-      return true; // somebody else's file, or that of another thread
+      return true; // another user owns the file, or another thread of this process has locked it
     }
   }
 
@@ -217,7 +217,7 @@ final class Snapshot {
   }
 
   private static InputStream open(Path file) throws IOException {
-    if (Files.exists(file) && !Files.isRegularFile(file)) { // a pipe may never answer
+    if (Files.exists(file) && !Files.isRegularFile(file)) { // reading a pipe could block for ever
       throw unusable(file, "found a folder, a pipe or a device, expected a file");
     }
     return new BufferedInputStream(Files.newInputStream(file), BUFFER);

@@ -15,12 +15,12 @@ final class Spin {
   private static final int BEFORE_YIELDING = 64;
   private static final int BEFORE_PARKING = 128;
   private static final long SHORTEST_PARK_NANOS = 20_000;
-  private static final int LONGEST = 6; // doublings: about a millisecond
+  private static final int LONGEST = 6; // the most doublings of the wait, which is then about 1 ms
 
   private Spin() {}
 
   /** Waits a little; takes the number of earlier waits and returns it plus 1. */
-  @SuppressWarnings("ThreadPriorityCheck") // nobody depends on a thread that waits here
+  @SuppressWarnings("ThreadPriorityCheck") // yield() is only an optimization
   static int once(int spins) {
     if (spins < BEFORE_YIELDING) {
       Thread.onSpinWait();

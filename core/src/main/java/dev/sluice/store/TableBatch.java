@@ -41,17 +41,17 @@ final class TableBatch {
   private final List<Charge> charges;
   private final long[] tags;
   private final long[] places;
-  private final int[] slotAt; // of each charge, -1 for none
-  private final long[] storedNanos; // in that slot, 0 for none
+  private final int[] slotAt; // the slot of each charge, -1 for none
+  private final long[] storedNanos; // the TAT in each charge's slot, 0 for none
   private final long[] afterNanos;
-  private final int[] entries; // of the directory, ascending
-  private final Segment[] segments; // that are locked, ascending
+  private final int[] entries; // ascending indexes in the directory
+  private final Segment[] segments; // the segments to lock, in ascending order
   private long nowNanos;
-  private int missing; // slots, before some were claimed
-  private int reserved; // slots, in the count of buckets
-  private int taggedBefore; // slots, when they were reserved
-  private int failed; // the charge that found no slot
-  private int locked; // segments, from the first one
+  private int missing; // the number of missing slots, before any was claimed
+  private int reserved; // the number of slots reserved in the count of buckets
+  private int taggedBefore; // the number of used slots when slots were reserved
+  private int failed; // index of the charge that found no slot
+  private int locked; // the number of locked segments, from the first
 
   static TableBatch of(BucketTable table, List<Charge> charges) {
     long[] tags = new long[charges.size()];
@@ -150,7 +150,8 @@ final class TableBatch {
       }
       return attempt;
     } finally {
-      settle(); // after the deaths are recorded, or a caller could find the table full too early
+      // Called after deaths were recorded; otherwise a caller could find the table full too early.
+      settle();
       for (int i = 0; i < slotAt.length; i++) {
         if (slotAt[i] >= 0) {
           SlotArray.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);
@@ -181,7 +182,7 @@ final class TableBatch {
       long tatNanos = tatNanos(i);
       long newNanos = charges.get(i).tatAfterNanos(nowNanos, tatNanos, passes);
       boolean forgets = passes && charges.get(i).op() == Op.RESET;
-      // A TAT that is not to be written stays as it is stored: full, but not forgotten.
+      // An unchanged TAT stays stored even if the bucket is full; only a reset removes it.
       afterNanos[i] = newNanos == tatNanos && !forgets ? storedNanos[i] : newNanos;
     }
   }

@@ -48,7 +48,7 @@ final class TableBuckets implements Buckets {
     private final long[] tags;
     private final long[] places;
     private int size;
-    private int end; // of the group that the clock was read for
+    private int end; // end of the group that shares one reading of the clock
     private long nowNanos;
 
     TablePipeline(BucketTable table, SipHash prefixHash, int capacity) {
@@ -91,7 +91,8 @@ final class TableBuckets implements Buckets {
       if (to - from > 1) {
         table.touch(tags, places, from, to);
       }
-      nowNanos = table.nanos(); // throws if the table is closed; the next decision looks again
+      // Throws if the table is closed; the next decision reads the clock again.
+      nowNanos = table.nanos();
       end = to;
     }
   }

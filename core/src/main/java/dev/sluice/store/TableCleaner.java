@@ -106,7 +106,7 @@ final class TableCleaner {
         if (room == Room.NONE && earliestExpiry.mayBeBy(fullNanos)) {
           room = look(fullNanos);
         }
-        if (room == Room.NONE) { // others may have freed slots since the first question
+        if (room == Room.NONE) { // other threads may have freed slots since the first check
           room = bucketCount.roomFor(slots);
         }
         if (room == Room.NONE) {
@@ -139,13 +139,13 @@ final class TableCleaner {
         room = clear(segment, fullNanos, room);
       } else if (segment.isStill(version)) {
         earliestExpiry.tell(diesNanos);
-      } else { // another thread may be changing its first death
+      } else { // another thread may be changing the segment's earliest expiry
         earliestExpiry.tell(EarliestExpiry.UNKNOWN);
         room = room == Room.FOUND ? room : Room.UNSETTLED;
       }
       entry = segment.endEntry();
     }
-    // A bucket may have died in a segment already passed, before one ahead was used again.
+    // A bucket may have died in a segment that this scan had already passed.
     boolean mayHaveDied = room == Room.NONE && earliestExpiry.mayBeBy(fullNanos);
     return mayHaveDied ? Room.UNSETTLED : room;
   }
@@ -158,12 +158,13 @@ final class TableCleaner {
     }
     try {
       boolean found = segment.clearDead(fullNanos);
-      // Under the lock: the next holder of the lock may change the first death.
+      // Called with the lock held, since the next holder may change the segment's earliest expiry.
       earliestExpiry.tell(segment.earliestExpiry().nanos());
       if (found) {
         return Room.FOUND;
       }
-      boolean kept = segment.earliestExpiry().mayBeBy(fullNanos); // another thread keeps a slot
+      // Another thread uses the dead bucket's slot.
+      boolean kept = segment.earliestExpiry().mayBeBy(fullNanos);
       return kept ? Room.UNSETTLED : before;
     } finally {
       segment.unlock();

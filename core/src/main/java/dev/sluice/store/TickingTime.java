@@ -44,7 +44,7 @@ final class TickingTime implements TimeSource.Ticking {
   private void run() {
     while (!closed) {
       LockSupport.parkNanos(tickNanos);
-      Thread.interrupted(); // or the next park would not wait
+      Thread.interrupted(); // clears the flag; otherwise the next park would return at once
       nowNanos = exact.nanos();
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The memory: what a store of buckets must do, and the one in memory. It knows charges on keys, no
- * names and no limits.
+ * Stores of buckets: the contract of every store, and the store in memory. A store gets charges on
+ * keys; it knows no limits and no limit names.
  */
 @NullMarked
 @CheckReturnValue

@@ -58,7 +58,7 @@ class JoinedFormatTest {
   void join_separatorInAPartThatIsNotTheLast_isRefused() {
     assertThatThrownBy(() -> TENANT_AND_USER.join(List.of("a:b", "c"), LENIENT))
         .isInstanceOf(InvalidIdException.class)
-        .hasMessageContaining("which only the last part may have");
+        .hasMessageContaining("only the last part may have one");
     assertThat(TENANT_AND_USER.join(List.of("a", "b:c"), LENIENT)).isEqualTo("a:b:c");
   }
 

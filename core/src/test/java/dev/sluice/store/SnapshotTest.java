@@ -247,7 +247,7 @@ class SnapshotTest {
     Files.write(file, forged.array());
     assertThatThrownBy(() -> restored(file))
         .isInstanceOf(SnapshotException.class)
-        .hasMessageContaining("found more buckets on one line than a hash puts there")
+        .hasMessageContaining("found more buckets in one line than the hash can put there")
         .hasMessageContaining("nothing was restored");
   }
 

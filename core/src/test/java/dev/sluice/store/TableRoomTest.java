@@ -178,7 +178,7 @@ class TableRoomTest {
     }
     assertThatThrownBy(() -> table.restore(place(0), 5, NOW + 1, NOW))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("more buckets on one line than a hash puts there");
+        .hasMessageContaining("more buckets in one line than the hash can put there");
     assertThat(segment(table, 0).tryLock()).isTrue();
   }
 

@@ -37,7 +37,7 @@ final class CallRequest implements WebRequest {
   public List<String> headers(String name) {
     String key = name.toLowerCase(Locale.ROOT);
     if (key.equals("host")) {
-      String authority = call.getAuthority(); // HTTP/2 has it instead of the header Host
+      String authority = call.getAuthority(); // HTTP/2 replaces the Host header by the authority
       return authority == null ? List.of() : List.of(authority);
     }
     return values(metadata, key);

@@ -250,7 +250,7 @@ public enum Algorithm {
     }
 
     private static final class Bucket {
-      private long waterNanos; // the time that its water takes to leak
+      private long waterNanos; // how long the bucket's water takes to leak out
     }
 
     @Override

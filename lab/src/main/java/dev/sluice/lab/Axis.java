@@ -95,7 +95,8 @@ final class Axis {
   static double roundUp(double value) {
     for (double unit = 1; ; unit *= 10) {
       for (int many : ROUND) {
-        // Below ten, only 1 and the even numbers: numbers of requests are whole.
+        // Below 10, only 1 and the even numbers count as round, since their halves must be whole
+        // numbers.
         double round = many * unit / 10;
         if (round >= value && (unit > 1 || many == 10 || many % 20 == 0)) {
           return round;

@@ -31,7 +31,7 @@ public final class ClientGroup {
    */
   private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;
 
-  private static final double DEFAULT_LOAD = 0.8; // of the rate of the limit
+  private static final double DEFAULT_LOAD = 0.8; // share of the limit's rate
   private static final int ROGUE_STEPS = 100; // requests per emission interval
 
   private final String description;

@@ -57,7 +57,7 @@ final class Conclusion {
     if (results.size() == 1) {
       return "Nothing to compare with.";
     }
-    // Only a leaky bucket denies wrongly, and that would have been a sentence of its own.
+    // WRONGLY_DENIED is left out: if it differs, a sentence of its own reports this.
     boolean allTheSame =
         Arrays.stream(Measure.values())
             .filter(measure -> measure != Measure.WRONGLY_DENIED)

@@ -215,7 +215,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
         return reservation::settle;
       }
       Receipt receipt = reservation.receipt();
-      reservation.close(); // as a process does that hands the receipt to another one
+      reservation.close(); // as if this process handed the receipt to another process
       return costs -> limiter.settle(receipt, costs);
     }
 

@@ -17,14 +17,15 @@ import org.jspecify.annotations.Nullable;
 /** One call of a procedure of {@code buckets.sql}. Thread-safe. */
 final class MariaDbCall extends SqlCall {
 
-  private static final int NUMBERS = 6; // of a charge
-  private static final int LONGEST_KEY = 3_072; // as in the table
-  private static final int TOO_LONG = 1406; // MariaDB's number for it
-  private static final double MILLIS = 1_000; // of a second
-  private static final String CUT = "70100"; // by its time-out or by a cancellation
+  private static final int NUMBERS = 6; // parameters of one charge
+  private static final int LONGEST_KEY = 3_072; // the length of the table's key column
+  private static final int TOO_LONG = 1406; // MariaDB's error number for a value that is too long
+  private static final double MILLIS = 1_000; // per second
+  // SQLSTATE of a statement that its time-out or a cancellation ended.
+  private static final String CUT = "70100";
 
   private final String sql;
-  private final boolean changes; // else it only reads
+  private final boolean changes; // false if the call only reads
   private final @Nullable Long nowNanos;
 
   /**

@@ -25,8 +25,9 @@ import org.jspecify.annotations.Nullable;
 /** The procedures of {@code buckets.sql}, and what they need of a database. Thread-safe. */
 final class MariaDbDialect implements SqlDialect {
 
-  private static final int WAITS = 3; // for locks within a time-out: shared, then alone
-  private static final int PROCEDURES = 3; // that every caller needs
+  // A lock wait takes at most 1/3 of the time-out, since a call may wait twice.
+  private static final int WAITS = 3;
+  private static final int PROCEDURES = 3; // procedures that every caller needs
   private static final String CLEAN = "CALL sluice_clean_v1(?, ?)";
   private static final String LOOK =
       """

@@ -76,8 +76,8 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
   public boolean isOutage() {
     return neverLeft()
         || state.isEmpty()
-        || state.startsWith("08") // the connection
-        || state.startsWith("28") // the login
+        || state.startsWith("08") // connection errors
+        || state.startsWith("28") // login errors
         || OUTAGES.contains(code)
         || READ_ONLY.contains(code);
   }

@@ -14,9 +14,9 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a {@link MariaDbStore}. Each method but {@link #name}, {@link #clock}, {@link #observer},
- * {@link #create} and {@link #open} is also an option of the URL with the same name: {@code
- * mariadb://host/db?connections=4&prefix=shop:}.
+ * Makes a {@link MariaDbStore}. Each method except {@link #name}, {@link #clock}, {@link
+ * #observer}, {@link #create} and {@link #open} sets an option that the database URL can also set,
+ * under the method's name: {@code mariadb://host/db?connections=4&prefix=shop:}.
  *
  * <p>Each method that sets an option throws an {@link IllegalArgumentException} for a value out of
  * its range. Not thread-safe.

@@ -49,8 +49,7 @@ final class MariaDbUrl implements DataSource {
     String found = parts.password();
     if (password != null && (found != null || SqlUrl.says(url, "password"))) {
       throw new IllegalArgumentException(
-          "found a password in the URL of the database and one besides it, expected one of the"
-              + " two");
+          "found a password in the database URL and another outside the URL; give only one");
     }
     Properties properties = new Properties();
     put(properties, "user", parts.user());
@@ -92,7 +91,7 @@ final class MariaDbUrl implements DataSource {
           DriverManager.getDriver(DRIVER).getPropertyInfo(JDBC + parts.rest(), new Properties());
       return parts;
     } catch (IllegalArgumentException | SQLException e) {
-      // Without the text, which may hold a password.
+      // The message omits the address, which may contain a password.
       throw new IllegalArgumentException(
           "not the URL of a MariaDB database, expected mariadb://user@host:port/database or"
               + " jdbc:mariadb://host/database?user=…; in a password or an option, write @ as"

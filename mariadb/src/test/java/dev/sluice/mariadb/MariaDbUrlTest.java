@@ -76,7 +76,7 @@ final class MariaDbUrlTest {
       })
   void twoPasswords_areRefused(String url) {
     assertThatThrownBy(() -> MariaDbStore.builder(url, "p@ss"))
-        .hasMessageContaining("expected one of the two")
+        .hasMessageContaining("give only one")
         .hasMessageNotContaining("secret")
         .hasMessageNotContaining("p@ss");
   }

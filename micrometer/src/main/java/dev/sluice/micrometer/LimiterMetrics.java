@@ -217,7 +217,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   /** Whether the bucket was full before the spend, so that the store had to add a bucket. */
   private static boolean startedBucket(Decision decision, Transaction transaction) {
-    // Of several quotas, the longest has the bucket that lives longest.
+    // Of a limit's several buckets, the one with the longest period is the last to become full.
     Decision longest = decision.quotas().isEmpty() ? decision : decision.quotas().get(0);
     Transaction described = longest.transaction();
     Quota quota = described == null ? null : described.quota();
@@ -241,7 +241,8 @@ public final class LimiterMetrics implements LimiterObserver {
 
   @Override
   public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
-    Objects.requireNonNull((failure == null ? successes : errors).get(act)) // has every act
+    // The map contains every act.
+    Objects.requireNonNull((failure == null ? successes : errors).get(act))
         .record(elapsedNanos / (double) TimeUnit.SECONDS.toNanos(1));
   }
 

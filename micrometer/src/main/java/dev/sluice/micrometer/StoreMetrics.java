@@ -65,7 +65,7 @@ public final class StoreMetrics implements BucketStore.Observer {
   }
 
   private static <E, M> M require(Map<E, M> meters, E word) {
-    return Objects.requireNonNull(meters.get(word)); // has every word
+    return Objects.requireNonNull(meters.get(word)); // the map contains every word
   }
 
   private ServerMeters meters(String server) {

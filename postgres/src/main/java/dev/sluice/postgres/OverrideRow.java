@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A row of the table as it stands there, not checked: others may write it too.
+ * An unchecked row of the table, which another program may have written.
  *
  * @param limitNumber the number of the limit, 0 if it has none
  * @param bucketKey the key of the bucket: the number or name, ":" and the canonical id

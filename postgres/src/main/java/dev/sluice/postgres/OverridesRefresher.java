@@ -131,7 +131,7 @@ public final class OverridesRefresher implements AutoCloseable {
   public void refreshNow() {
     try {
       refreshed();
-    } catch (Throwable e) { // as in a periodic refresh
+    } catch (Throwable e) { // handled like a failure of a periodic refresh
       broke(e);
     }
   }
@@ -194,13 +194,13 @@ public final class OverridesRefresher implements AutoCloseable {
       if (logged.add(failure.getClass())) {
         LOG.log(
             Level.ERROR,
-            "a refresh of the overrides broke off; the next one tries again, and another failure of"
-                + " this kind is only counted",
+            "a refresh of the overrides failed; the next refresh tries again, and further failures"
+                + " of this kind are only counted",
             failure);
       }
       listener.failed(Instant.now(), new SQLException(failure), interval);
     } catch (Throwable e) {
-      // Nothing is left to report the failure with.
+      // The failure cannot be reported either.
     }
   }
 
@@ -251,7 +251,7 @@ public final class OverridesRefresher implements AutoCloseable {
     }
     LOG.log(
         Level.WARNING,
-        "could not read the table of overrides; the previous ones stay in force; next try in {0}: {1}",
+        "could not read the table of overrides; the previous overrides stay in force; next try in {0}: {1}",
         GoDuration.format(retryIn.truncatedTo(ChronoUnit.MILLIS)),
         failure.getMessage());
     return new Afterwards(retryIn, () -> listener.failed(Instant.now(), failure, retryIn));
@@ -262,7 +262,7 @@ public final class OverridesRefresher implements AutoCloseable {
     try {
       message.run();
     } catch (Throwable e) {
-      LOG.log(Level.ERROR, "a refresh listener threw an exception; refreshes go on", e);
+      LOG.log(Level.ERROR, "a refresh listener threw an exception; refreshes continue", e);
     }
   }
 
@@ -270,7 +270,7 @@ public final class OverridesRefresher implements AutoCloseable {
     try {
       var unused = thread.schedule(this::refresh, wait.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
-      // Closed in the meantime.
+      // The refresher was closed in the meantime.
     }
   }
 

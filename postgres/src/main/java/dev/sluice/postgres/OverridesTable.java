@@ -184,7 +184,8 @@ public final class OverridesTable {
           }
           int added = 0;
           int disabled = 0;
-          // xmax is 0 in a row that no update has touched: so an upsert says what it did.
+          // xmax is 0 only in a new row, so the upsert reports whether it inserted or updated the
+          // row.
           try (PreparedStatement upsert =
               connection.prepareStatement(
                   """

@@ -116,7 +116,7 @@ public final class PenaltiesTable {
   }
 
   /**
-   * Writes a penalty, in place of one that is there for the id.
+   * Writes a penalty, which replaces an earlier penalty on the id.
    *
    * @param penalty the penalty
    * @throws SQLException if the database fails, or there are {@link #MOST_ROWS} others

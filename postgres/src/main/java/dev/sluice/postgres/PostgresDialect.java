@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
 /** The functions of {@code buckets.sql}, and what they need of a database. Thread-safe. */
 final class PostgresDialect implements SqlDialect {
 
-  private static final int WAITS = 3; // for a lock within a time-out: shared, then alone
+  // A lock wait takes at most 1/3 of the time-out, since a call may wait twice.
+  private static final int WAITS = 3;
 
   /** Not prepared: a pooler may give each call another session. */
   private static final String CLEAN = "SELECT sluice_clean_v1(decode('%s', 'hex'), %s)";

@@ -89,11 +89,11 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     if (neverLeft() || state.isEmpty()) {
       return true;
     }
-    return state.startsWith("08") // the connection
-        || state.startsWith("28") // the login
-        || state.startsWith("53") // too many connections, the disk is full
-        || state.startsWith("57P") // the server goes down, or comes up
-        || state.startsWith("58") // the disk fails
+    return state.startsWith("08") // connection errors
+        || state.startsWith("28") // login errors
+        || state.startsWith("53") // too many connections, or a full disk
+        || state.startsWith("57P") // the server is shutting down or starting
+        || state.startsWith("58") // disk errors
         || state.startsWith("XX")
         || isReplica();
   }

@@ -21,9 +21,9 @@ public final class PostgresUrl {
   private PostgresUrl() {}
 
   /**
-   * A source that opens a connection for each use: overrides are read once in a while, so a pool
-   * would only hold connections open. Nothing waits for ever: 5 s for a connection and 30 s for an
-   * answer, unless the URL says otherwise: {@code ?connectTimeout=2&socketTimeout=10}.
+   * Returns a source that opens a connection for each use: overrides are read once in a while, so a
+   * pool would only hold connections open. Nothing waits for ever: 5 s for a connection and 30 s
+   * for an answer, unless the URL says otherwise: {@code ?connectTimeout=2&socketTimeout=10}.
    *
    * @param url the database; a password may also stand in {@code ~/.pgpass}
    * @return the source; nothing is opened yet
@@ -34,8 +34,7 @@ public final class PostgresUrl {
   }
 
   /**
-   * A source as {@link #dataSource(String)} makes it, with a password that does not stand in the
-   * URL.
+   * A source as {@link #dataSource(String)} makes it, with a password that is not in the URL.
    *
    * @param url the database
    * @param password null for that in the URL or in {@code ~/.pgpass}
@@ -47,8 +46,7 @@ public final class PostgresUrl {
     if (password != null) {
       if (source.getPassword() != null) {
         throw new IllegalArgumentException(
-            "found a password in the URL of the database and one besides it, expected one of the"
-                + " two");
+            "found a password in the database URL and another outside the URL; give only one");
       }
       source.setPassword(password);
     }
@@ -72,7 +70,7 @@ public final class PostgresUrl {
         setParts(source, SqlUrl.of(url, SCHEMES));
       }
     } catch (IllegalArgumentException e) {
-      // Without the text, which may hold a password.
+      // The message omits the address, which may contain a password.
       throw new IllegalArgumentException(
           "not the URL of a PostgreSQL database, expected postgresql://user@host:port/database or"
               + " jdbc:postgresql://host/database?user=…; in a password or an option, write @ as"

@@ -67,7 +67,7 @@ class PostgresUrlTest {
     for (String url :
         List.of("postgresql://u:secret@h/d", "jdbc:postgresql://h/d?password=secret")) {
       assertThatThrownBy(() -> PostgresUrl.dataSource(url, "p@ss"))
-          .hasMessageContaining("expected one of the two")
+          .hasMessageContaining("give only one")
           .hasMessageNotContaining("secret")
           .hasMessageNotContaining("p@ss");
     }

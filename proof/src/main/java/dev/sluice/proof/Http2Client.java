@@ -44,7 +44,7 @@ import org.eclipse.jetty.util.ssl.SslContextFactory;
 final class Http2Client extends JsonClient {
 
   private static final long PATIENCE_SECONDS = 60;
-  private static final long GOODBYE_SECONDS = 1; // the GOAWAY may arrive after the end
+  private static final long GOODBYE_SECONDS = 1; // the GOAWAY may arrive after the answer
   private static final String GRPC_PATH =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
   private static final HTTP2Client JETTY = started();

@@ -76,7 +76,7 @@ public final class RespClient implements Client {
     try {
       flush();
     } catch (IOException e) {
-      // The server has closed; replies may have arrived before that.
+      // The server closed the connection; replies may have arrived earlier.
     }
     Answers all = Answers.NONE;
     for (int i = 0; i < requests; i++) {

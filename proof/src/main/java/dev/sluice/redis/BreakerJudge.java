@@ -58,10 +58,10 @@ final class BreakerJudge {
       String server, Result result, boolean refused, long elapsedNanos, boolean counts) {
     Calls calls = of(server);
     if (!counts) {
-      if (result != Result.ANSWERED && calls.failures++ == 0) { // at most
+      if (result != Result.ANSWERED && calls.failures++ == 0) { // an upper bound
         calls.firstFailure = timing.nanoTime();
       }
-      calls.outages = 0; // at least
+      calls.outages = 0; // a lower bound
       if (calls.onTrial) { // the answer may have ended the trial
         calls.onTrial = false;
         calls.maybeOnTrial = true;

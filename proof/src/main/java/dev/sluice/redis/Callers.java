@@ -40,7 +40,8 @@ final class Callers {
   private static final long LOOKS_AGAIN_NANOS = 20_000_000;
 
   private static final long LONGEST_WAIT_MILLIS = 5_000;
-  private static final int MOST_LOOKED_AFTER = 8; // each further one costs calls in every world
+  // Each further bucket costs calls in every simulated run.
+  private static final int MOST_LOOKED_AFTER = 8;
   static final int CLOSED_AT_ONCE = -1;
   static final int NEVER_CLOSED = -2;
 
@@ -284,7 +285,7 @@ final class Callers {
   private boolean isUntouched(String key, long version) {
     return reference.version(key) == version
         && !fleet.clocksWereStepped()
-        && !fleet.failedOverLately(); // which may change the bucket
+        && !fleet.failedOverLately(); // a failover may change the bucket
   }
 
   private void requireLetIn(
@@ -668,7 +669,7 @@ final class Callers {
       return false;
     }
     for (Transaction one : again) {
-      for (int i = 0; i < 2 * open + 2; i++) { // also for calls in flight
+      for (int i = 0; i < 2 * open + 2; i++) { // enough calls to forget those in flight too
         calls.nextStep();
         reserve(List.of(one), CLOSED_AT_ONCE);
       }

@@ -300,7 +300,7 @@ final class Calls {
     }
   }
 
-  // The end of the world
+  // The end of the simulation
 
   void close() {
     closing = true;

@@ -90,7 +90,7 @@ record Conditions(
     boolean clientClocks = plan.setting("clientClocks") > 0;
     boolean clocksDiffer = plan.setting("clocksDiffer") > 0;
     int onFailure = (plan.setting("onFailure") + process * plan.setting("rulesDiffer")) % RULES;
-    int ofB = plan.setting("onFailureOfB"); // 0: as the others
+    int ofB = plan.setting("onFailureOfB"); // 0: the rule of the other limits
     boolean clocksChange =
         clientClocks
             ? plan.processes() > 1 || plan.has(Step.Kind.PROCESS_CLOCK_STEP)

@@ -109,7 +109,8 @@ final class ConnectionJudge {
      * @param calls whether calls waited for the connection
      */
     void failed(boolean calls) {
-      boolean isOwn = topology == Topology.SINGLE || topology == Topology.RING; // each by its name
+      // The servers have fixed names.
+      boolean isOwn = topology == Topology.SINGLE || topology == Topology.RING;
       boolean isJudged = calls && isOwn && !goesApart && !isClosing();
       boolean wasAsked = askedSince.getOrDefault(server, Long.MIN_VALUE) < begun;
       if (isJudged && wasAsked && failures.getOrDefault(server, 0) == failedBefore) {

@@ -12,15 +12,15 @@ final class Entry {
   final int process;
   final long moment;
   final long nowNanos;
-  final long nanos; // the increment; for a loss, the TAT that is left
+  final long nanos; // the increment; if state was lost, the remaining TAT
   final long offsetNanos;
   final long afterNanos;
   boolean counts;
   boolean cancelled;
   boolean outdated;
   boolean stale; // whether a replaced master made this entry
-  int lowerings; // of its bucket, before this entry
-  long cancelledDriftNanos; // of its bucket, before this entry
+  int lowerings; // how often the bucket's TAT was lowered before this entry
+  long cancelledDriftNanos; // the bucket's sum before this entry
   boolean wasQuiet; // whether nothing had lowered the bucket's TAT recently
 
   /** The kind of event. */

@@ -23,17 +23,18 @@ final class Fleet {
   private static final long FAILOVER_REMEMBERED_NANOS = 13_000_000_000L;
   private static final long LAG_NANOS = 1_000_000;
   static final long CLOCK_STEP_REMEMBERED_NANOS = 3_000_000_000L;
-  private static final long MOST_APART_NANOS = 5_000_000_000L; // of servers that share no bucket
+  // Largest clock difference of servers that share no bucket.
+  private static final long MOST_APART_NANOS = 5_000_000_000L;
   static final long MOST_SKEW_NANOS = 50_000_000;
   static final long MOST_DRIFT_PPM = 100;
   static final long MOST_PACE_PPM =
-      600; // of a process' own clock: an oscillator, and what NTP slews
+      600; // largest drift of a process's clock: oscillator error and NTP slewing
 
   final Topology topology;
   private final World world;
   private final Reference reference;
   private final boolean clocksDiffer;
-  private final long apartPpm; // a server's clock and that of a process
+  private final long apartPpm; // relative drift between a server's clock and a process's clock
   private final List<SimulatedServer> masters = new ArrayList<>();
   private final List<SimulatedServer> replicas = new ArrayList<>();
   private final int[] masterOfSlot = new int[SLOTS];

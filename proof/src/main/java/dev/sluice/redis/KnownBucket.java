@@ -31,8 +31,8 @@ final class KnownBucket {
   final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process: the number of spends
   final Map<Integer, Long> forgaveAt = new HashMap<>(); // by process: when it last forgave a debt
   final Map<Integer, Long> resetAt = new HashMap<>(); // by process: when it last reset the bucket
-  final List<Shown> receipts = new ArrayList<>(); // other processes may still use these
-  final Map<Integer, Long> askedAt = new HashMap<>(); // by process: the last time of its clock
+  final List<Shown> receipts = new ArrayList<>(); // other processes may still use these receipts
+  final Map<Integer, Long> askedAt = new HashMap<>(); // by process: the latest time of its clock
   final GivenBackOnce givenBackOnce = new GivenBackOnce();
   long tatNanos;
   long version;
@@ -42,9 +42,10 @@ final class KnownBucket {
   private final Map<Integer, Alone> alone = new HashMap<>(); // by process
   private final Map<Integer, Deque<Long>> spentAt = new HashMap<>(); // by process: when it spent
   private final Deque<Given> givenBack = new ArrayDeque<>(); // the latest refunds
-  private long forgottenUntil = Long.MIN_VALUE; // in the bucket's time
+  private long forgottenUntil = Long.MIN_VALUE; // by the bucket's clock
   int lowerings;
-  long cancelledDriftNanos; // the sum, over all cancelled spends, of the drift until then
+  // For all cancelled spends, the sum of the clock drift until the cancellation.
+  long cancelledDriftNanos;
   @Nullable Lowered lowered; // the latest reduction
   private final World world;
   private final long timeoutNanos;
@@ -53,8 +54,8 @@ final class KnownBucket {
   private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
   private final Deque<Allowance> allowances = new ArrayDeque<>();
   private long allowedNanos; // the sum of all allowances ever
-  private long clockChanged = Long.MIN_VALUE; // moment of the world
-  private long earliestClock = Long.MAX_VALUE; // the smallest lead over the world's time
+  private long clockChanged = Long.MIN_VALUE; // simulated moment of the last clock change
+  private long earliestClock = Long.MAX_VALUE; // smallest lead of a clock over simulated time
   private long latestClock = Long.MIN_VALUE;
 
   /**
@@ -94,7 +95,7 @@ final class KnownBucket {
   /** The calls of a process that spend from this bucket only. */
   private static final class Alone {
     private int underWay;
-    private long ended = Long.MIN_VALUE / 2; // the moment of the world at which the last one ended
+    private long ended = Long.MIN_VALUE / 2; // simulated moment at which the last call ended
   }
 
   /** Records the begin of a call that spends from this bucket only. */
@@ -384,7 +385,7 @@ final class KnownBucket {
   /** Returns the violation where the bucket uses client clocks, null for none. */
   @Nullable String wrongByClientClocks() {
     long mostApart = latestClock - earliestClock;
-    long tat = Gcra.NO_TAT; // by the world's time
+    long tat = Gcra.NO_TAT; // in simulated time
     for (Entry entry : entries) {
       tat = entry.after(tat, entry.moment, entry.nanos - Fleet.START_NANOS - earliestClock);
       long overNanos = tat - entry.moment - entry.offsetNanos - mostApart - allowedNanos;

@@ -65,7 +65,8 @@ final class LocalReference {
           || quota == null
           || transaction.kind() == Transaction.Kind.ALLOW_ONLY
           || part.penalty() != null
-          || !transaction.name().longestWait().isZero()) { // reported in another order
+          // Decisions on waits are reported in another order.
+          || !transaction.name().longestWait().isZero()) {
         continue;
       }
       Bucket bucket = buckets.computeIfAbsent(transaction.bucketKey(), key -> new Bucket());
@@ -107,7 +108,7 @@ final class LocalReference {
     if (spent || aheadNanos > 0) {
       bucket.leastNanos = nowNanos + aheadNanos + (spent ? asked.takenNanos : 0);
       boolean onlyReads = !spent || asked.takenNanos == 0;
-      if (!forgiven || !onlyReads) { // else it may count a debt as forgiven that stays
+      if (!forgiven || !onlyReads) { // otherwise mostNanos might omit a debt that is still there
         bucket.mostNanos = bucket.leastNanos;
       }
     }

@@ -67,14 +67,14 @@ final class Operation {
   private final long waitNanos;
   private final long start;
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
-  private final Map<String, Penalty> penalties = new HashMap<>(); // in force at the start
+  private final Map<String, Penalty> penalties = new HashMap<>(); // penalties in force at the start
   // by bucket key: since when another call in flight may lower the TAT
   private final Map<String, Long> loweredSince = new HashMap<>();
   private final Map<String, Long> aloneSince = new HashMap<>(); // start of a spend, by bucket key
   private final Set<String> untouched = new HashSet<>(); // bucket keys that only this call uses
   private final boolean overServers;
   private final boolean givesBack;
-  private final long begun; // number of give-backs of this process that had begun
+  private final long begun; // give-backs of this process that began before
   private final boolean besideOthers;
   private final boolean mustBeRefused;
   private final boolean startedAlone;
@@ -82,7 +82,8 @@ final class Operation {
   private boolean met;
   private boolean ended;
   private boolean disturbed;
-  private boolean forgivesApart; // as a spend up to a number does: another process may come between
+  // The store forgives in a separate call, so another process may come between.
+  private boolean forgivesApart;
 
   /**
    * Begins a call.
@@ -587,7 +588,8 @@ final class Operation {
       requireStatement(holds ? "was not told of a penalty" : null, part);
       return;
     }
-    long lookedNanos = nowNanos - (world.now() - start) - conditions.driftNanos(); // or later
+    // The earliest time at which the store looked.
+    long lookedNanos = nowNanos - (world.now() - start) - conditions.driftNanos();
     boolean held = isPenalized(transaction, lookedNanos) || isClockUnknown();
     requireStatement(held ? null : "was told of a penalty that is not in force", part);
     requireStatement(part.remaining() == 0 ? null : "has tokens left beside a penalty", part);
@@ -776,11 +778,11 @@ final class Operation {
       return since; // this process remembers no denials
     }
     if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
-      return since - Conditions.DENIALS_NANOS; // the process notices another process's refund later
+      // The process learns of other processes' refunds later.
+      return since - Conditions.DENIALS_NANOS;
     }
-    return conditions.callsOvertake() // and its own refund, until the answer arrives
-        ? since - start + ownLoweringSince(key)
-        : since;
+    // The process counts its own refund only when the answer arrives.
+    return conditions.callsOvertake() ? since - start + ownLoweringSince(key) : since;
   }
 
   /** Returns since when this process lowers the TAT; the start of the call if it does not. */

@@ -270,7 +270,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
               kind,
               process,
               dice.below(2),
-              id % 5, // not an id of one call: a settlement may spend again
+              id % 5, // settlements use shared ids, since a settlement may spend again
               dice.one(0, 1, 2, 3, 5),
               dice.one(0, 1, 5, 20, 100),
               dice.one(0, 1, 2, 4, 8, 1_000));

@@ -55,7 +55,7 @@ final class Reference {
   private final Conditions conditions;
   private final boolean clientClocks;
   private final long afterwardsNanos;
-  private long processClockStepped = Long.MIN_VALUE / 2; // moment of the world
+  private long processClockStepped = Long.MIN_VALUE / 2; // simulated moment
   private @Nullable Fleet fleet;
 
   /**

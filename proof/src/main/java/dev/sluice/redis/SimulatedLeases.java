@@ -119,8 +119,9 @@ final class SimulatedLeases {
         && quota != null
         && reference.version(key) == before.version
         && !reference.wasLoosened(
-            key, since - Conditions.DENIALS_NANOS) // give-backs of others are seen later
-        && !operation.isPenalized(one, before.nowNanos) // a penalty may end on the answer's way
+            key, since - Conditions.DENIALS_NANOS) // other processes' give-backs are seen later
+        // A penalty may end while the answer is on its way.
+        && !operation.isPenalized(one, before.nowNanos)
         && !operation.isPenalized(one, reference.nowNanos(key))
         && !reference.denied(key, quota.intervalNanos(), quota.offsetNanos(), since)) {
       world.violated(() -> operation + " denies, and " + key + " has had room all the time");

@@ -410,7 +410,8 @@ final class SimulatedProcess {
     String wrongWaits = limiterWatch.wrongWaits(calls.passed(), calls.gaveUpWaiting());
     require(wrongWaits == null, () -> String.valueOf(wrongWaits));
     require(time.pending() == 0, () -> "has " + time.pending() + " alarms");
-    boolean asksSentinel = fleet.topology == Fleet.Topology.SENTINEL; // and continues to ask
+    // Processes keep asking Sentinel.
+    boolean asksSentinel = fleet.topology == Fleet.Topology.SENTINEL;
     require(
         timing.pending() <= (asksSentinel ? 2 : 0), () -> "has " + timing.pending() + " timers");
   }

@@ -240,7 +240,7 @@ final class SimulatedServer {
     private final byte[][] keys;
     private final byte[] argument;
     private boolean abandoned;
-    private long promptUntil = Long.MAX_VALUE; // moment of the world
+    private long promptUntil = Long.MAX_VALUE; // simulated moment
 
     Command(boolean whole, byte[][] keys, byte[] argument) {
       this.whole = whole;

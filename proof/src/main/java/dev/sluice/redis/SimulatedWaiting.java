@@ -11,7 +11,7 @@ final class SimulatedWaiting implements Insides.Waiting {
   private static final long LONGEST_NANOS = 60_000_000_000L;
 
   private final World world;
-  private long interruptAt = Long.MAX_VALUE; // moment of the world
+  private long interruptAt = Long.MAX_VALUE; // simulated moment
 
   SimulatedWaiting(World world) {
     this.world = world;

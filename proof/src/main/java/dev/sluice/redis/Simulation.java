@@ -13,7 +13,8 @@ final class Simulation {
   private static final long MILLI = 1_000_000;
   private static final List<Cut> CUTS = List.of(Cut.values());
   private static final long RECOVERY_NANOS = 6_000 * MILLI;
-  private static final long LONGEST_CALL_NANOS = 750 * MILLI; // a reservation is held and cancelled
+  // A reservation is held for a while, then cancelled.
+  private static final long LONGEST_CALL_NANOS = 750 * MILLI;
 
   private static final long LONGEST_MEMORY_NANOS = 61_000 * MILLI;
   private static final int MOST_ROUNDS = 200; // each call makes a limiter forget only two entries

@@ -186,7 +186,7 @@ public final class SimulationMain {
     private final long worker = Thread.currentThread().getId();
     private final PrintStream out;
     private volatile long seed;
-    private volatile long began = NONE; // by the worker's processor time
+    private volatile long began = NONE; // the worker's processor time at the start
 
     EndlessWorlds(PrintStream out) {
       this.out = out;

@@ -62,7 +62,7 @@ final class StoreWatch implements BucketStore.Observer {
 
   @Override
   public void called(String server, Result result, int batches, int charges, long elapsed) {
-    long mostNanos = elapsed + elapsed / 1_000; // by the world's time, plus the drift
+    long mostNanos = elapsed + elapsed / 1_000; // in simulated time, plus the drift
     long start = world.now() - mostNanos;
     boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
     boolean counts = network.mastersSince() <= start && !mayHaveRefused;

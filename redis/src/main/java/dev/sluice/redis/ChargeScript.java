@@ -187,7 +187,7 @@ final class ChargeScript {
           throw text[0] == '!'
               ? refused(reason, batch, server)
               : new StoreException(
-                  "%s refused a part of the batch, after it had charged another: %s; allow the user both SET and DEL"
+                  "%s refused a part of the batch after it had charged another part: %s; allow the user both SET and DEL"
                       .formatted(server, words(reason)));
         }
         tatNanos = parse(text);
@@ -203,7 +203,8 @@ final class ChargeScript {
     }
     long nanos = 0;
     for (byte digit : digits) {
-      nanos = nanos * 10 + (digit - '0'); // the script saw to it that this fits 64 bits, unsigned
+      // Cannot overflow: the script returns only numbers that fit unsigned 64 bits.
+      nanos = nanos * 10 + (digit - '0');
     }
     return nanos;
   }

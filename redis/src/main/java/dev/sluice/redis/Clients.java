@@ -203,7 +203,7 @@ final class Clients {
         ClientOptions.builder()
             .socketOptions(socketOptions())
             .sslOptions(sslOptions())
-            .timeoutOptions(TimeoutOptions.create()); // a RequestQueue's are the only ones
+            .timeoutOptions(TimeoutOptions.create()); // only a RequestQueue ends calls by time-out
     ClientVersion.withoutMaintenanceNotifications(client);
     Protocol protocol = options.find(RedisOptions.PROTOCOL);
     if (protocol != null) {

@@ -68,7 +68,8 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   private Breaker breakerOf(Node node) {
-    Breaker breaker = breakers.get(node.id()); // seldom missing, and get takes no lock
+    // The map nearly always has the breaker, and its get method takes no lock.
+    Breaker breaker = breakers.get(node.id());
     return breaker != null
         ? breaker
         : breakers.computeIfAbsent(

@@ -31,7 +31,7 @@ final class LettuceConnector implements Connector {
 
   private final StoreUri uri;
   private final Clients clients;
-  private final @Nullable RedisClient client; // unless it is a Cluster
+  private final @Nullable RedisClient client; // null for a Cluster
   private final @Nullable RedisClusterClient cluster;
   private final Timing timing;
   private @Nullable CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>>
@@ -67,7 +67,7 @@ final class LettuceConnector implements Connector {
               if (failure == null) {
                 answered();
               } else {
-                leave(asked); // the next time another one is tried
+                leave(asked); // the next question goes to another Sentinel
               }
             });
   }

@@ -27,8 +27,8 @@ final class Master {
   private final StoreContext context;
   private final AtomicBoolean started = new AtomicBoolean();
   private final AtomicBoolean asking = new AtomicBoolean();
-  private volatile @Nullable Host named; // last named by the Sentinels
-  private volatile @Nullable Host connectedTo; // or connecting
+  private volatile @Nullable Host named; // the host that the Sentinels named last
+  private volatile @Nullable Host connectedTo; // the host whose connection is open or being opened
   private volatile Runnable onChange = () -> {};
   private volatile boolean closed;
 
@@ -71,7 +71,7 @@ final class Master {
       context.timing().every(ASK_EVERY_NANOS, this::ask);
     } catch (RejectedExecutionException e) {
       // The store was closed.
-    } catch (Throwable e) { // no memory: this connection fails, and the next one starts it
+    } catch (Throwable e) { // no memory: this connection fails; the next one tries again
       started.set(false);
       throw e;
     }

@@ -80,7 +80,8 @@ final class RedisOptions {
           .option("clock", "server", "clock that decides");
 
   static final RedisOption<Duration> SKEW =
-      RedisOption.duration(Duration.ZERO, ClientClock.SLACK) // or a bucket could go too early
+      // With no slack, Redis could expire a bucket too early.
+      RedisOption.duration(Duration.ZERO, ClientClock.SLACK)
           .option("skew", "100ms", "largest difference between the clients' clocks");
 
   static final RedisOption<Duration> DENIALS =
@@ -223,7 +224,7 @@ final class RedisOptions {
   }
 
   /** Returns the value that was set, else the default, null where there is neither. */
-  @SuppressWarnings("unchecked") // only with() puts something in
+  @SuppressWarnings("unchecked") // only with() adds values, each of its option's type
   <T> @Nullable T find(RedisOption<T> option) {
     Object value = set.get(option);
     return value == null ? option.fallback() : (T) value;
@@ -310,9 +311,9 @@ final class RedisOptions {
     boolean isSpread = uri.kind() == Kind.CLUSTER || uri.kind() == Kind.RING;
     if (isSpread && prefix.contains("{")) {
       throw new IllegalArgumentException(
-          "found a prefix with \"{\" (%s), expected one without: the text in the first braces of"
+          "found a prefix with \"{\" (%s), expected a prefix without: the text in the first braces of"
                   .formatted(prefix)
-              + " a key decides on its server, so all buckets would be on one");
+              + " a key selects the server, so one server would get all buckets");
     }
   }
 
@@ -327,7 +328,7 @@ final class RedisOptions {
     boolean distinct = names.stream().distinct().count() == names.size();
     if (uri.kind() != Kind.RING || names.size() != uri.hosts().size() || !distinct) {
       throw new IllegalArgumentException(
-          "found %s, expected for a redis-ring one name for each of the %s hosts, all different"
+          "found %s, expected a different name for each of the %s hosts, and only for a redis-ring"
               .formatted(names, uri.hosts().size()));
     }
   }

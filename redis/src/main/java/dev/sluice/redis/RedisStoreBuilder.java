@@ -333,7 +333,7 @@ public final class RedisStoreBuilder {
     if (store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos())) {
       store.rehearse();
     }
-    store.rehearseTimeOuts(); // also where no server is there: the first call may time out then
+    store.rehearseTimeOuts(); // needed even without a server, since the first call may time out
     return new RedisStore(
         store,
         most -> Optional.of(KeyScan.keys(uri, options, most)),

@@ -84,7 +84,7 @@ record ServerFault(Throwable cause, String code) implements Fault {
   @Override
   public boolean isOutage() {
     if (neverLeft()) {
-      return true; // whatever the words: "max number of clients", "DENIED", a database too many
+      return true; // whatever the reason: "max number of clients", "DENIED", an unknown database
     }
     return switch (code) {
       case "", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "NOAUTH", "WRONGPASS" -> true;

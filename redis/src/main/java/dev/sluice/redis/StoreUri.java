@@ -76,7 +76,7 @@ record StoreUri(
   static StoreUri parse(String address) {
     try {
       return parse(new URI(address));
-    } catch (URISyntaxException e) { // not its cause: its message is the whole address
+    } catch (URISyntaxException e) { // without the cause, whose message quotes the whole address
       String scheme =
           Kind.schemes().stream()
               .filter(known -> address.startsWith(known + ":"))
@@ -119,7 +119,8 @@ record StoreUri(
     }
     String master = uri.getFragment();
     if (kind == Kind.SENTINEL && (master == null || master.isEmpty())) {
-      throw bad(uri, "no master's name", "it at the end, redis-sentinel://host:port/0#mymaster");
+      throw bad(
+          uri, "no master's name", "the name at the end, redis-sentinel://host:port/0#mymaster");
     }
     if (kind != Kind.SENTINEL && master != null) {
       throw bad(uri, "#" + master, "no fragment; only redis-sentinel has one");
@@ -165,7 +166,7 @@ record StoreUri(
       name = name.substring(1, name.length() - 1);
     }
     if (name.isEmpty()) {
-      throw new IllegalArgumentException( // without a host, what stands there is a password
+      throw new IllegalArgumentException( // the message omits the text, which may be a password
           "store %s://…: found an empty host, expected host:port, separated by commas"
               .formatted(kind.scheme));
     }
@@ -184,7 +185,7 @@ record StoreUri(
         return port;
       }
     } catch (NumberFormatException e) {
-      // said below
+      // The exception below reports the mistake.
     }
     throw new IllegalArgumentException(
         "store %s://…: found no port after \"%s:\", expected a whole number from 1 to 65535 (or, after a password, an @ and the host)"
@@ -205,7 +206,7 @@ record StoreUri(
         return number;
       }
     } catch (NumberFormatException e) {
-      // said below
+      // The exception below reports the mistake.
     }
     throw bad(uri, what + " \"" + text + "\"", "a whole number from 0 to " + most);
   }

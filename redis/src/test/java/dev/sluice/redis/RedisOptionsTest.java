@@ -157,7 +157,7 @@ class RedisOptionsTest {
   void prefix_withBraces_isRefusedWhereItWouldPutAllKeysOnOneServer() {
     for (String uri : List.of("redis-cluster://h:1,h:2?", "redis-ring://h:1,h:2?")) {
       assertThatThrownBy(() -> of(uri + "prefix=%7Bshop%7D:").check())
-          .hasMessageContaining("found a prefix with \"{\" ({shop}:), expected one without");
+          .hasMessageContaining("found a prefix with \"{\" ({shop}:), expected a prefix without");
       assertThatCode(() -> of(uri + "prefix=shop:").check()).doesNotThrowAnyException();
     }
     assertThatCode(() -> of("redis://h?prefix=%7Bshop%7D:").check()).doesNotThrowAnyException();

@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 final class BlockingWaiter {
 
   private final AtomicReference<@Nullable Thread> thread = new AtomicReference<>();
-  private @Nullable WakeUp others; // written before thread is cleared, read by that thread after
+  // Written before `thread` is cleared; the waiting thread reads it afterwards.
+  private @Nullable WakeUp others;
 
   /**
    * Blocks until a future is done, at most for the given time. The thread that completes the future
@@ -124,7 +125,7 @@ final class BlockingWaiter {
       try {
         return (boolean) IS_VIRTUAL.invokeExact(thread);
       } catch (Throwable e) {
-        throw new IllegalStateException(e); // it throws nothing
+        throw new IllegalStateException(e); // cannot happen: isVirtual() throws nothing
       }
     }
   }

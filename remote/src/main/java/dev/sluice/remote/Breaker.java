@@ -38,7 +38,8 @@ public final class Breaker {
   private final StoreLog log;
 
   private final AtomicInteger failures = new AtomicInteger();
-  private final AtomicReference<String> downFor = new AtomicReference<>(); // null: it is up
+  // Null while the server is up.
+  private final AtomicReference<String> downFor = new AtomicReference<>();
   private volatile long lastFailure;
   private volatile boolean onTrial; // the server answered a probe, but no call yet
   private volatile boolean closed;
@@ -107,7 +108,8 @@ public final class Breaker {
         onTrial
             ? "again, since the first call after it answered a probe failed"
             : maxFailures == 1 ? "after a failure" : "after " + maxFailures + " failures in a row";
-    observer.changed(server, State.DOWN, reason); // first: a log may be slow to write
+    // Called before the log, which may be slow to write.
+    observer.changed(server, State.DOWN, reason);
     log(Level.WARNING, "marked {0} down {1}: {2}", server, when, reason);
   }
 
@@ -161,7 +163,7 @@ public final class Breaker {
   }
 
   private void markUp(String why, String line) {
-    failures.set(maxFailures - 1); // a probe does not count: the next failure opens it again
+    failures.set(maxFailures - 1); // the next failed call opens the circuit breaker again
     if (downFor.getAndSet(null) != null) {
       observer.changed(server, State.UP, why);
       log(Level.INFO, line, server);

@@ -15,7 +15,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class CallbackExecutor {
 
   private static final long STUCK_AFTER_NANOS = 1_000_000;
-  private static final int MOST_AT_ONCE = 16; // else a stalled machine would start many threads
+  // Without a bound, a stalled machine would start many threads.
+  private static final int MOST_AT_ONCE = 16;
 
   private final Timing timing;
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
@@ -80,7 +81,8 @@ public final class CallbackExecutor {
       return;
     }
     if (timing.nanoTime() - lastTaken >= STUCK_AFTER_NANOS) {
-      for (int more = Math.min(runners.get(), MOST_AT_ONCE); more > 0; more--) { // double them
+      // Doubles the number of threads.
+      for (int more = Math.min(runners.get(), MOST_AT_ONCE); more > 0; more--) {
         join();
       }
     }

@@ -65,7 +65,7 @@ public enum ChargeOutcome {
 
   public StoreException exception(String message, @Nullable Throwable cause) {
     String ending = after("");
-    String what = // some messages already end with it, such as that of a failed clock
+    String what = // some messages already have this ending, such as those of a failed clock
         message.endsWith(ending)
             ? message.substring(0, message.length() - ending.length())
             : message;

@@ -61,7 +61,7 @@ final class Deadlines {
     while (!next.compareAndSet(armed, sweep)) {
       armed = next.get();
       if (armed != null && armed.comesFor(due)) {
-        return; // the sweep just set will find nothing to do
+        return; // the Sweep set above will find nothing to do
       }
     }
   }
@@ -69,7 +69,7 @@ final class Deadlines {
   /** A timer task that ends overdue requests, and arms the next sweep. */
   private final class Sweep implements Runnable {
     private final Request due;
-    private volatile boolean hasEnded; // no request may rely on this sweep any more
+    private volatile boolean hasEnded; // whether requests must no longer rely on this Sweep
 
     Sweep(Request due) {
       this.due = due;
@@ -99,7 +99,7 @@ final class Deadlines {
       if (oldest != null) {
         try {
           arm(oldest);
-        } catch (Throwable e) { // no memory for a timer: end all requests, too early
+        } catch (Throwable e) { // no memory for a timer: ends all requests, although too early
           requests.end(timing.nanoTime() + AFTER_ALL_NANOS);
         }
       }

@@ -20,7 +20,8 @@ public final class KeyBytes {
     byte[] bytes = new byte[text.length() * 3];
     int length = 0;
     for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i); // three bytes for each, also for halves of pairs and for letters
+      // Any char takes three bytes here, so that lone surrogates keep their value.
+      char c = text.charAt(i);
       bytes[length++] = (byte) (0xe0 | (c >> 12));
       bytes[length++] = (byte) (0x80 | ((c >> 6) & 0x3f));
       bytes[length++] = (byte) (0x80 | (c & 0x3f));

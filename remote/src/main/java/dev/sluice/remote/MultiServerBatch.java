@@ -196,7 +196,7 @@ final class MultiServerBatch {
     for (Part part : parts) {
       Throwable its = part.failure();
       if (!ChargeOutcome.writes(part.asked) || (its == null && !passes(part))) {
-        continue; // took nothing
+        continue; // this part took nothing
       }
       if (its == null || !ChargeOutcome.isNothing(its)) {
         charged = ChargeOutcome.UNKNOWN;

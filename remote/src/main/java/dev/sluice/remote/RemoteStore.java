@@ -35,9 +35,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RemoteStore implements BucketStore {
 
-  private static final int LATE = 25; // tolerance of deadlines: 1/25 of the time-out
-  private static final int REHEARSED = 3; // two requests leave, the third waits for its turn
-  private static final long REHEARSED_NANOS = 5_000_000; // time for the two to leave
+  private static final int LATE = 25; // a deadline may be missed by 1/25 of the time-out
+  private static final int REHEARSED = 3; // two requests are sent, the third stays in the queue
+  private static final long REHEARSED_NANOS = 5_000_000; // time to send the first two requests
 
   private final String name;
   private final Topology topology;
@@ -111,17 +111,18 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * Lets calls to no server time out, hidden from the observer. So the classes that a time-out
-   * needs are not loaded during an outage, while all callers wait for the thread that ends calls.
+   * Lets calls to an unreachable server time out, hidden from the observer. So the classes that a
+   * time-out needs are not loaded during an outage, while all callers wait for the thread that ends
+   * calls.
    */
   public void rehearseTimeOuts() {
     long nanos = REHEARSED_NANOS;
     while (!timedOutTogether(nanos) && nanos < context.timeoutNanos()) {
-      nanos *= 2; // a busy machine, which has loaded some of the classes by now
+      nanos *= 2; // the machine is busy, but has loaded some classes by now
     }
     long now = context.timing().nanoTime();
     HandedOver late = new HandedOver(look(now, now), ChargeOutcome.UNKNOWN);
-    late.timeOut(); // as its own timer does if its queue would end it later
+    late.timeOut(); // the charge's own timer does this if the queue would end it later
     awaited(() -> late, context.timeoutNanos());
   }
 
@@ -252,7 +253,8 @@ public final class RemoteStore implements BucketStore {
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
         // The store was closed in between, which ends the stage.
-      } catch (Throwable e) { // no memory for the timer: nothing else would end it in time
+      } catch (Throwable e) {
+        // No memory for the timer, so nothing else would end the charge in time.
         stage.completeExceptionally(leave(answer, ifSent, name + ": " + e, null));
       }
     }
@@ -533,7 +535,7 @@ public final class RemoteStore implements BucketStore {
   @Override
   public void ping() {
     requireThreadThatMayWait("ping()", "call it on another thread");
-    await(topology.ping().toCompletableFuture(), null, fromNow()); // it charges nothing
+    await(topology.ping().toCompletableFuture(), null, fromNow()); // a ping charges nothing
   }
 
   /**
@@ -569,7 +571,7 @@ public final class RemoteStore implements BucketStore {
     try {
       CompletableFuture<Boolean> all =
           CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
-              .handle((done, failure) -> true); // its caller got the failure
+              .handle((done, failure) -> true); // each call reports its own failure
       return context.timing().await(all, nanos);
     } catch (ExecutionException | TimeoutException e) {
       return false;

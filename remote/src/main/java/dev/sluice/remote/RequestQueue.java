@@ -62,8 +62,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestQueue {
 
-  private static final long MOST_ROUND_TRIP_NANOS = 50_000_000; // a slow moment is not the rule
-  private static final int LEAST_ROUND_TRIPS = 4; // within a time-out
+  // Bounds the estimate after a slow call.
+  private static final long MOST_ROUND_TRIP_NANOS = 50_000_000;
+  // The estimate is at most the time-out divided by this.
+  private static final int LEAST_ROUND_TRIPS = 4;
 
   private final Endpoint server;
   private final Options options;
@@ -143,7 +145,7 @@ public final class RequestQueue {
     try {
       deadlines.arm(request);
       drain();
-    } catch (Throwable e) { // no memory: without a timer nothing would end the request
+    } catch (Throwable e) { // no memory for a timer, so nothing would end the request
       if (waiting.remove(request)) {
         waitingCount.decrementAndGet();
       }
@@ -196,7 +198,7 @@ public final class RequestQueue {
           send(slot);
         }
       } catch (Throwable e) {
-        // The requests have failed, or a sweep ends them; the next drain continues.
+        // The requests have failed, or their deadline ends them; the next drain continues.
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);
@@ -237,14 +239,15 @@ public final class RequestQueue {
         return;
       }
       call = new SharedCall(this, slot, requests, charges);
-    } catch (Throwable e) { // no sweep would find them
+    } catch (Throwable e) { // neither in the queue nor in a call, the requests would never end
       StoreException exception = ChargeOutcome.NOTHING.exception(server.name() + ": " + e, e);
       requests.forEach(request -> request.completeExceptionally(exception));
       throw e;
     }
     calls.set(slot, call);
     try {
-      deadlines.arm(requests.get(0)); // a sweep at this moment may have found it nowhere
+      // A timer that fired during this method saw the requests in neither the queue nor a slot.
+      deadlines.arm(requests.get(0));
       if (closed) {
         call.closed();
       } else {
@@ -263,21 +266,22 @@ public final class RequestQueue {
    */
   private int take(List<Request> requests) {
     int charges = 0;
-    long estimateNanos = roundTripNanos; // the same for all
+    long estimateNanos = roundTripNanos; // one estimate for all requests
     boolean refusedByEstimate = false;
-    StoreException tooLate = null; // one for all: thousands may be due at once
+    // One exception for all: thousands of requests may be due at once.
+    StoreException tooLate = null;
     for (Request next = waiting.peek(); next != null; next = waiting.peek()) {
       boolean isFull = charges > 0 && charges + next.charges.size() > options.maxChargesPerCall;
       if (isFull || !mayLeave(next)) {
         break;
       }
-      requests.add(next); // before the removal, so that an exception does not lose it
+      requests.add(next); // added before the removal, so that no exception loses it
       if (!waiting.remove(next)) {
         requests.remove(requests.size() - 1);
-        continue; // a sweep has just removed it as overdue
+        continue; // the request was just removed as overdue
       }
       waitingCount.decrementAndGet();
-      if (!next.isDone() && next.leave()) { // else its caller has given up
+      if (!next.isDone() && next.leave()) { // otherwise the caller has given up
         long now = timing.nanoTime();
         if (!next.isLeftBy(now + estimateNanos)) {
           charges += next.charges.size();
@@ -344,7 +348,8 @@ public final class RequestQueue {
           call.endOverdue(now);
         }
       }
-      StoreException timeOut = null; // one for all: thousands may be due at once
+      // One exception for all: thousands of requests may be due at once.
+      StoreException timeOut = null;
       for (Request next = waiting.peek();
           next != null && next.overdue(now);
           next = waiting.peek()) {

@@ -46,7 +46,7 @@ final class SharedCall {
   private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
   private final Queue<Asked> underWay = new ConcurrentLinkedQueue<>();
   private volatile boolean abandoned;
-  private volatile boolean refusedForAKey; // so the server is reachable
+  private volatile boolean refusedForAKey; // true shows that the server is reachable
 
   /**
    * Creates a call that has not been sent yet.
@@ -89,7 +89,7 @@ final class SharedCall {
   }
 
   void start() {
-    requests.forEach(request -> request.goesWith(this)); // not before all fields are set
+    requests.forEach(request -> request.goesWith(this)); // called after all fields are set
     RemoteCall<?> call = ask(requests);
     Stages.onEnd(
         call,
@@ -142,7 +142,7 @@ final class SharedCall {
       return RemoteCall.failed(e);
     }
     Asked asked = new Asked(call, some);
-    underWay.add(asked); // before the check: abandon() then sees this call
+    underWay.add(asked); // added before the check, so that abandon() sees this call
     if (abandoned) {
       call.abandon();
     }
@@ -172,7 +172,7 @@ final class SharedCall {
         request.answer(call.readings(first, request.charges, name));
       } catch (StoreException e) {
         request.completeExceptionally(e);
-      } catch (Throwable e) { // not an answer of our making
+      } catch (Throwable e) { // the reply has an unknown form
         request.completeExceptionally(server.fault(e).exception(name));
       }
       first += request.charges.size();
@@ -195,7 +195,8 @@ final class SharedCall {
 
   /** Ends a call that was never sent, without reporting to the breaker or the observer. */
   private void stayed() {
-    if (requests.stream().allMatch(Request::isDone)) { // else whoever abandoned it ends it
+    // The thread that abandons a request ends it.
+    if (requests.stream().allMatch(Request::isDone)) {
       ended.set(true);
       free();
     }
@@ -245,7 +246,7 @@ final class SharedCall {
             return;
           }
           if (failure instanceof StayedException) {
-            if (request.isDone()) { // else whoever abandoned the call ends it
+            if (request.isDone()) { // otherwise the thread that abandoned the call ends it
               settled(left, null);
             }
             return;
@@ -322,13 +323,13 @@ final class SharedCall {
       return;
     }
     boolean neverSent = abandon();
-    // All requests: a cancelled one must also learn that its answer is lost.
+    // Includes cancelled requests, which must also learn that their answer is lost.
     end(Result.TIMED_OUT, "timed out", timeOut(ChargeOutcome.by(neverSent)));
   }
 
   /** Stops sending; returns whether the server has certainly received nothing. */
   private boolean abandon() {
-    abandoned = true; // first: ask() sends nothing from now on
+    abandoned = true; // set first, so that ask() sends nothing more
     boolean neverSent = true;
     for (Asked asked : underWay) {
       neverSent &= asked.call.abandon();
@@ -365,7 +366,8 @@ final class SharedCall {
       return;
     }
     boolean wasThere = result == Result.TIMED_OUT && refusedForAKey;
-    if (server.breaker() == breaker) { // else the slot moved: which server failed is unknown
+    // If the slot has moved, the server that failed is unknown.
+    if (server.breaker() == breaker) {
       if (outage == null || wasThere) {
         breaker.answered();
       } else {

@@ -150,7 +150,7 @@ public final class StoreContext {
 
   private BucketStore.Observer observerOfNothing() {
     return new GuardedObserver(
-        new BucketStore.Observer() {}, timing, log); // guarded like real observers
+        new BucketStore.Observer() {}, timing, log); // guarded like a user's observer
   }
 
   public Breaker breaker(String server, Supplier<CompletionStage<?>> probe) {

@@ -24,7 +24,7 @@ public final class StoreLog {
     try {
       logger.log(level, line, parameters);
     } catch (Throwable e) {
-      // The log itself failed: nothing is left to report to.
+      // The log failed as well, so the failure cannot be reported.
     }
   }
 
@@ -32,7 +32,7 @@ public final class StoreLog {
     try {
       logger.log(level, line, failure);
     } catch (Throwable e) {
-      // The log itself failed: nothing is left to report to.
+      // The log failed as well, so the failure cannot be reported.
     }
   }
 }

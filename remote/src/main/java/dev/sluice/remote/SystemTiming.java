@@ -109,7 +109,7 @@ public final class SystemTiming implements Timing {
 
   @Override
   public <T> CompletableFuture<T> within(CompletableFuture<T> future, long nanos) {
-    return future.copy().orTimeout(nanos, TimeUnit.NANOSECONDS); // its timer ends with the future
+    return future.copy().orTimeout(nanos, TimeUnit.NANOSECONDS); // the timer ends with the copy
   }
 
   @Override
@@ -130,6 +130,6 @@ public final class SystemTiming implements Timing {
   @Override
   public void close() {
     timer.shutdownNow();
-    users.shutdown(); // what was handed over still runs
+    users.shutdown(); // tasks that were submitted still run
   }
 }

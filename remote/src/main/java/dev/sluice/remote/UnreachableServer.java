@@ -41,7 +41,7 @@ final class UnreachableServer implements Endpoint {
 
     @Override
     protected void send() {
-      // It stays without an answer, and times out.
+      // The request gets no answer, and times out.
     }
 
     @Override

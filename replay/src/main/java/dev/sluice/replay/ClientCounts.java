@@ -16,10 +16,11 @@ final class ClientCounts {
 
   private final int most;
   private final Clients clients;
-  private final Clients lateClients; // those that are denied when the first table is full
+  private final Clients lateClients; // clients first denied after `clients` was full
   private long[] requests = new long[1 << 8];
   private long[] denied = new long[1 << 8];
-  private long[] served = new long[1 << 8]; // denied here, and answered without an error in the log
+  // Requests denied here that the log shows as answered without an error.
+  private long[] served = new long[1 << 8];
   private long[] otherDenied = new long[1 << 8];
 
   ClientCounts(int most) {
@@ -90,7 +91,7 @@ final class ClientCounts {
   /** The clients with the most denied requests. */
   List<Client> mostDenied() {
     List<Client> found = new ArrayList<>();
-    long least = 0; // what a client needs to be listed
+    long least = 0; // the smallest count that is listed
     for (int i = 0; i < all(); i++) {
       if (denied[i] > 0 && denied[i] >= least) {
         found.add(new Client(name(i), requests[i], denied[i], served[i]));

@@ -21,7 +21,7 @@ final class Clients {
   private final Sketch sketch = new Sketch();
   private byte[] names = new byte[1 << 12];
   private int[] ends = new int[1 << 8];
-  private int[] slots = new int[1 << 10]; // 0 is empty; else the number plus 1
+  private int[] slots = new int[1 << 10]; // 0 if empty, else the client's number plus 1
   private int count;
   private boolean full;
 

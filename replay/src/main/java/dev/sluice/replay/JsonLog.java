@@ -56,7 +56,7 @@ final class JsonLog extends LogFormat {
           Map.entry("httprequest.uri", "target"),
           Map.entry("httprequest.args", "query"),
           Map.entry("responsecodesent", "status"),
-          // what many others write
+          // names that many other programs write
           Map.entry("time", "time"),
           Map.entry("client", "client"),
           Map.entry("method", "method"),
@@ -105,7 +105,7 @@ final class JsonLog extends LogFormat {
     if (column >= 0 || isSealed || !(isHeader || wanted.startsWith(FIELD))) {
       return column;
     }
-    // A column that nothing declared may be in any line.
+    // The log has no list of its columns, so a later line may contain this one.
     String key = wanted.substring(wanted.indexOf(':') + 1).toLowerCase(Locale.ROOT);
     if (!isHeader) {
       int added = add(key, null);
@@ -166,7 +166,7 @@ final class JsonLog extends LogFormat {
         if (!readArray(parser, key, depth, entry)) {
           return false;
         }
-      } else if (key.equals("httprequest.headers.name")) { // WAF lists names and values
+      } else if (key.equals("httprequest.headers.name")) { // AWS WAF lists header names and values
         header = parser.getText();
       } else if (key.equals("httprequest.headers.value") && header != null) {
         set("httprequest.headers." + header.toLowerCase(Locale.ROOT), parser, entry);

@@ -17,7 +17,7 @@ final class LogEntry {
   private final LogFormat format;
   private int[] from;
   private int[] to;
-  private byte[] bytes = new byte[512]; // at least PADDING longer than the line
+  private byte[] bytes = new byte[512]; // at least PADDING bytes longer than the line
   private int length;
   private long atNanos;
 
@@ -34,7 +34,7 @@ final class LogEntry {
     }
     System.arraycopy(line, start, bytes, 0, newLength);
     length = newLength;
-    if (from.length < format.columns()) { // a heading added columns
+    if (from.length < format.columns()) { // a heading in the log added columns
       from = new int[format.columns()];
       to = new int[format.columns()];
     }

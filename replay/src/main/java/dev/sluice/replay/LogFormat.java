@@ -257,12 +257,13 @@ abstract class LogFormat {
   }
 
   private long time(LogEntry entry) {
-    if (timesOf != columns()) { // a heading added columns
+    if (timesOf != columns()) { // a heading in the log added columns
       timesOf = columns();
       time = column("time");
       date = column("date");
     }
-    if (date >= 0 && entry.has(date) && entry.has(time)) { // two columns, of UTC
+    // A date and a time in two columns are in UTC.
+    if (date >= 0 && entry.has(date) && entry.has(time)) {
       String both = entry.text(date) + "T" + entry.text(time) + "Z";
       byte[] text = both.getBytes(StandardCharsets.US_ASCII);
       return times.nanos(text, 0, text.length);
@@ -330,7 +331,7 @@ abstract class LogFormat {
       int end = entry.length();
       int at = behindSyslog ? behindSyslog(line, end) : 0;
       for (int column = 0; column < columns(); column++) {
-        if (column == last) { // captured headers may stand before it
+        if (column == last) { // captured headers may precede the column
           at = Math.max(at, ByteSearch.indexOf(line, at, end, '"'));
         }
         if (at >= end) {
@@ -487,7 +488,7 @@ abstract class LogFormat {
         while (stop < end && (quoted ? !isClosing(line, stop, end) : line[stop] != separator)) {
           stop += quoted && line[stop] == '"' ? 2 : 1;
         }
-        if (!entry.has(column)) { // of columns with the same title, the first counts
+        if (!entry.has(column)) { // if several columns have the same title, the first counts
           entry.set(column, start, Math.min(stop, end));
         }
         at = quoted ? stop + 2 : stop + 1;
@@ -566,7 +567,7 @@ abstract class LogFormat {
 
     @Override
     boolean read(LogEntry entry) {
-      // One char for each byte, so that a position in the text is one in the line.
+      // One char per byte, so that positions in the text are positions in the line.
       String line = new String(entry.bytes(), 0, entry.length(), StandardCharsets.ISO_8859_1);
       Matcher matcher = pattern.matcher(line);
       if (!matcher.find()) {

@@ -104,7 +104,7 @@ final class LogReader implements AutoCloseable {
    */
   @Nullable LogEntry next() throws IOException {
     while (!isReady() && readOne()) {
-      // until the oldest one held is older than the window
+      // Reads until the oldest held request is older than the window.
     }
     if (count == 0) {
       return null;
@@ -183,7 +183,7 @@ final class LogReader implements AutoCloseable {
   void requireUnderstood() {
     if (firstUnread != null && unread == lines) {
       throw new LogException(
-          "%s. No other line is one either. %s"
+          "%s. No other line has this format either. %s"
               .formatted(
                   notOfTheFormat(firstUnread, firstUnreadText, firstUnreadFault),
                   format.column("time") >= 0
@@ -341,7 +341,7 @@ final class LogReader implements AutoCloseable {
           filled -= start;
           start = 0;
         }
-        if (filled > 2 * LONGEST_LINE) { // such a line is refused, so its beginning is enough
+        if (filled > 2 * LONGEST_LINE) { // so long a line is rejected, so its rest is not needed
           scanned = filled = LONGEST_LINE + 1;
         }
         if (filled == buffer.length) {

@@ -24,8 +24,8 @@ final class ReadAhead implements AutoCloseable {
 
     final LogEntry[] entries = new LogEntry[512];
     int size;
-    long lines; // that were read up to here
-    private @Nullable Throwable failure; // after these requests
+    long lines; // the number of lines read up to here
+    private @Nullable Throwable failure; // the failure after these requests
 
     private boolean isLast() {
       return size == 0 || failure != null;
@@ -51,7 +51,7 @@ final class ReadAhead implements AutoCloseable {
         free.add(new Batch());
       }
       Thread made = new Thread(this::readAll, "sluice-log-reader");
-      made.setDaemon(true); // it may wait for a pipe forever
+      made.setDaemon(true); // a read from a pipe may block for ever
       made.start();
       this.thread = made;
     } else {
@@ -105,7 +105,7 @@ final class ReadAhead implements AutoCloseable {
         filled.put(batch);
       } while (!batch.isLast());
     } catch (InterruptedException | IOException e) {
-      // The run ended, and needs no more requests.
+      // The run has ended, and needs no more requests.
     }
   }
 

@@ -45,8 +45,10 @@ final class ReplayRun {
 
   private static final int GROUP = 32;
   private static final int REMEMBERED = 1 << 17;
-  private static final int WAYS = 4; // lines with the same place that do not displace each other
-  private static final int LONGEST_REMEMBERED = 1 << 10; // so that the table is bounded in bytes
+  // The number of lines with equal places that do not displace each other.
+  private static final int WAYS = 4;
+  // A bound per key, so that the table is bounded in bytes.
+  private static final int LONGEST_REMEMBERED = 1 << 10;
   private static final int SHOWN = 80;
   private static final int LINES_PER_REPORT = 1 << 14;
   private static final int FAILED_FROM = 400;
@@ -65,7 +67,7 @@ final class ReplayRun {
     private boolean isWatched;
     private boolean lacksCost;
     private Map<String, Long> demands = Map.of();
-    private boolean isElsewhere; // in another shard
+    private boolean isElsewhere; // whether another shard decides the request
 
     Known(long hash, byte[] key, String name, Charges base, @Nullable Charges other) {
       this.hash = hash;
@@ -87,9 +89,9 @@ final class ReplayRun {
   private final long[] answers = new long[GROUP];
   private final long[] hashes = new long[GROUP];
   private final Known[] found = new Known[GROUP];
-  private long unusedSum; // so that the reads before it are not left out
+  private long unusedSum; // keeps the JIT from removing the reads
   private final @Nullable Known[] known = new @Nullable Known[REMEMBERED];
-  private int[] columns = new int[0]; // whose values are the keys
+  private int[] columns = new int[0]; // the columns whose values are the keys
 
   private final ClientCounts clients;
   private final TimeLine time;
@@ -231,7 +233,7 @@ final class ReplayRun {
 
   /** Decides a group of requests in order. */
   private void decide(LogEntry[] batch, int from, int to) {
-    int status = reader.format().column("status"); // a heading may have added it
+    int status = reader.format().column("status"); // a heading in the log may have added the column
     int kept = 0;
     for (int i = from; i < to; i++) {
       long answered = batch[i].number(status);
@@ -262,7 +264,8 @@ final class ReplayRun {
     long at = entry.atNanos();
     read++;
     Outcome outcome = line.base.outcome();
-    boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty(); // a rule may be free
+    // A rule may charge nothing.
+    boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty();
     chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;
     if (line.isElsewhere) {
       return;
@@ -363,7 +366,7 @@ final class ReplayRun {
     long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
     if (request.used().cardinality() != columns.length) {
       columns = request.used().stream().toArray();
-      Arrays.fill(known, null); // their keys have fewer columns
+      Arrays.fill(known, null); // the known keys have fewer columns
     }
     byte[] key = LogRequest.Key.of(entry, columns);
     Known made = new Known(LogRequest.Key.hash(entry, columns), key, name, ofBase, ofOther);
@@ -386,7 +389,7 @@ final class ReplayRun {
     }
     if (key.length <= LONGEST_REMEMBERED) {
       int place = place(made.hash);
-      System.arraycopy(known, place, known, place + 1, WAYS - 1); // the oldest one falls out
+      System.arraycopy(known, place, known, place + 1, WAYS - 1); // drops the oldest entry
       known[place] = made;
     }
     return made;
@@ -441,7 +444,7 @@ final class ReplayRun {
     }
     byte[] digits = text.getBytes(StandardCharsets.US_ASCII);
     long cost = TimeText.digits(digits, 0, digits.length);
-    return cost < 0 ? Long.MAX_VALUE : cost; // more than any burst
+    return cost < 0 ? Long.MAX_VALUE : cost; // a cost above any burst
   }
 
   /** The client's number; one that is denied gets a number even where the first table is full. */

@@ -25,7 +25,7 @@ final class TimeLine {
   private final boolean keepsMinutes;
   private long binNanos = MINUTE;
   private final TreeMap<Long, long[]> bins = new TreeMap<>();
-  private long binFrom; // of the bin of the last request
+  private long binFrom; // the start of the last request's bin
   private long binTo;
   private long[] bin = new long[3];
   private final Map<Integer, long[]> ofMinute = new HashMap<>();

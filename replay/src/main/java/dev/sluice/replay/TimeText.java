@@ -27,7 +27,8 @@ final class TimeText {
 
   private static final long SECOND = 1_000_000_000;
   private static final String MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  private static final long MILLIS_FROM = 100_000_000_000L; // in seconds, the year 5138
+  // As seconds, this would be the year 5138.
+  private static final long MILLIS_FROM = 100_000_000_000L;
   private static final long MICROS_FROM = 100_000_000_000_000L;
   private static final long NANOS_FROM = 100_000_000_000_000_000L;
   private static final int MOST_DIGITS = 18;

@@ -92,7 +92,8 @@ public final class Replacements {
       }
     }
     Set<@Nullable String> domains = new LinkedHashSet<>();
-    domains.add(null); // reports circles of rules for any domain first, and once
+    // Reports a circle among rules for any domain once, not once for each domain.
+    domains.add(null);
     rules.forEach(rule -> domains.add(rule.domain));
     for (String domain : domains) {
       reportCircles(

@@ -118,7 +118,7 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns a reader of books for a door that decides on requests only, such as a filter. It
+   * Returns a reader of books for a filter or another program that decides on requests only. It
    * ignores rules for descriptors, with a warning.
    *
    * @param onMissing what to do with a rule whose limit is not configured
@@ -420,7 +420,7 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * What a rule matches, for people.
+   * A description of what a rule matches.
    *
    * @param line where the rule starts in the file, from 1
    * @param forRequests whether it is for requests; otherwise for descriptors

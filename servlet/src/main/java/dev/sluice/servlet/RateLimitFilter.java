@@ -118,7 +118,7 @@ public final class RateLimitFilter implements Filter {
   private static void expectCost(HttpServletRequest request, Admission admission) {
     List<Object> admissions = new ArrayList<>();
     if (request.getAttribute(ADMISSIONS) instanceof List<?> before) {
-      admissions.addAll(before); // of other filters
+      admissions.addAll(before); // admissions by other filters
     }
     admissions.add(admission);
     request.setAttribute(ADMISSIONS, admissions);
@@ -147,7 +147,7 @@ public final class RateLimitFilter implements Filter {
    * @throws IOException if the response cannot be written
    */
   public static void refuse(HttpServletResponse response, Refusal refusal) throws IOException {
-    // Not sendError, which would start a dispatch to an error page and lose the body.
+    // sendError would start a dispatch to an error page and lose the body.
     byte[] body = refusal.body().getBytes(StandardCharsets.UTF_8);
     response.setStatus(refusal.status());
     refusal.headers().forEach(response::setHeader);
@@ -191,7 +191,7 @@ public final class RateLimitFilter implements Filter {
     try {
       request.getAsyncContext().addListener(settlement);
     } catch (IllegalStateException e) {
-      settlement.interrupted(); // it has ended, but how is unknown
+      settlement.interrupted(); // the request has ended, but how is unknown
     }
   }
 

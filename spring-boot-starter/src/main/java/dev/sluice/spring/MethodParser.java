@@ -78,7 +78,7 @@ final class MethodParser {
     this.limits = limits;
     this.needsDefaults = needsDefaults;
     this.beans = beans;
-    // A client that is an interface alone: the methods of its proxy say nothing.
+    // For a client that is only an interface, the proxy's methods lack the annotations.
     boolean isProxy = Proxy.isProxyClass(type);
     this.method = isProxy ? declared : AopUtils.getMostSpecificMethod(declared, type);
     this.type = isProxy ? declared.getDeclaringClass() : type;
@@ -222,7 +222,7 @@ final class MethodParser {
       return cost instanceof Number number
           ? new BigDecimal(number.toString()).longValueExact()
           : Long.valueOf(
-              String.valueOf(cost).strip()); // no decimal: a long text would take minutes
+              String.valueOf(cost).strip()); // BigDecimal would take minutes for a long text
     } catch (ArithmeticException | NumberFormatException e) {
       return null;
     }
@@ -307,7 +307,7 @@ final class MethodParser {
                         : "a parameter of the method: " + known));
       }
     }
-    // Within a selection or a projection, #this is an element, and the rest is the same.
+    // Within a selection or a projection, only #this differs: it is an element.
     for (int i = 0; i < node.getChildCount(); i++) {
       checkNames(field, text, node.getChild(i));
     }

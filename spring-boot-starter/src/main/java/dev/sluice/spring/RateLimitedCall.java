@@ -188,7 +188,7 @@ final class RateLimitedCall {
     Object found;
     try {
       found = spend.quota() == null ? null : spend.quota().getValue(context);
-    } catch (RuntimeException e) { // of the bean, or of the expression
+    } catch (RuntimeException e) { // thrown by the bean or by the expression
       return CompletableFuture.failedFuture(e);
     }
     return found instanceof CompletionStage<?> stage
@@ -226,7 +226,10 @@ final class RateLimitedCall {
               : Transaction.of(name, supplied, spent.id);
       if (spend.quota() != null && one.coverage().isMissing()) {
         throw failed(
-            name, "found null, expected a quota: the limits have none", null, limiter.observer());
+            name,
+            "found null, expected a quota: no limit file has one for this limit",
+            null,
+            limiter.observer());
       }
       return spent.cost.apply(one);
     } catch (InvalidRequestException e) {
@@ -289,7 +292,7 @@ final class RateLimitedCall {
         return tokens;
       }
       found = value == null || value instanceof Number ? value : value.getClass().getName();
-    } catch (RuntimeException e) { // of the result, or of the expression
+    } catch (RuntimeException e) { // thrown by the result or by the expression
       found = e.getMessage();
     }
     String more = UNKNOWN_COSTS.next();
@@ -456,7 +459,7 @@ final class RateLimitedCall {
     }
   }
 
-  @SuppressWarnings("unchecked") // the method's result is one
+  @SuppressWarnings("unchecked") // the method returns this type
   private static CompletionStage<Object> stageOf(@Nullable Object result) {
     return result == null
         ? CompletableFuture.completedFuture(null)
@@ -487,7 +490,7 @@ final class RateLimitedCall {
       arguments = Arrays.copyOf(arguments, arguments.length + 1);
       arguments[arguments.length - 1] = denial;
     }
-    // A client that is an interface alone has no other object than its proxy.
+    // A client that is only an interface has no target object, so the proxy stands for it.
     Object target =
         call.getThis() == null ? ((ProxyMethodInvocation) call).getProxy() : call.getThis();
     try {

@@ -56,7 +56,7 @@ public final class RateLimitedException extends RuntimeException {
       return Refusal.quotaFailed();
     }
     if (failure instanceof UnusableIdException) {
-      // Not the exception's message: it names the method, and may quote the client.
+      // Omits the exception's message, which names the method and may quote the client.
       return new Refusal(
           400,
           Map.of("Cache-Control", "no-store", "Content-Type", ProblemDetails.MEDIA_TYPE),

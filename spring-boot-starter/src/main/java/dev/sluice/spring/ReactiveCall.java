@@ -85,7 +85,7 @@ final class ReactiveCall {
     }
   }
 
-  @SuppressWarnings("unchecked") // the method's result is one
+  @SuppressWarnings("unchecked") // the method returns a Publisher
   private static Publisher<Object> body(RateLimitedCall call, Admission admission) {
     try {
       MethodInvocation later = call.later();

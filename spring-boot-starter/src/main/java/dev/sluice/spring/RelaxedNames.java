@@ -60,7 +60,7 @@ final class RelaxedNames {
     return all;
   }
 
-  @SuppressWarnings("unchecked") // of the type of the two
+  @SuppressWarnings("unchecked") // `merged` has the type of both arguments
   private static <T> T both(T one, T two, String prefix, String name, Binder binder) {
     String property = prefix + "." + uniform(name);
     if (one instanceof Map<?, ?> first && two instanceof Map<?, ?> second) {

@@ -61,7 +61,8 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
     public <T> @Nullable Bindable<T> onStart(
         ConfigurationPropertyName name, Bindable<T> target, BindContext context) {
       Class<?> type = target.getType().resolve(Object.class);
-      // Spring Boot tries the getters of a plain value too.
+      // Spring Boot also calls this method for the getters of plain values, which are not
+      // properties.
       if (isOurs(name) && (name.equals(OURS) || parents.contains(name.getParent()))) {
         known.add(name);
         if (type.isRecord() || List.class.isAssignableFrom(type)) {
@@ -109,7 +110,7 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
         return super.onFailure(name, target, context, error);
       }
       if (error instanceof UnboundConfigurationPropertiesException e) {
-        // A list that begins late or has a gap is refused before the end.
+        // Spring Boot rejects a list that starts late or has a gap before it calls onFinish().
         if (wrong.stream().noneMatch(name::isAncestorOf)) {
           e.getUnboundProperties()
               .forEach(

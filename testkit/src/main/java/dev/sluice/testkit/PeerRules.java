@@ -86,8 +86,8 @@ interface PeerRules extends DrivenStores {
     bench.time.set(ManualTime.START_NANOS + step.get("at_ns").asLong());
     JsonNode expect = step.get("expect");
     if (step.get("op").asText().equals("retain_recent")) {
-      // It keeps each key at least until its bucket is full. So the key of every bucket of ours
-      // that is not full must be present. It may keep keys a little longer.
+      // The peer keeps a key at least until the key's bucket is full, perhaps a little longer. It
+      // must therefore have the key of every bucket that is not full here.
       List<String> kept = new ArrayList<>();
       expect.get("keys").forEach(key -> kept.add(key.asText()));
       for (String key : keys) {
@@ -144,7 +144,7 @@ interface PeerRules extends DrivenStores {
     long cost = step.get("quantity").asLong();
     JsonNode expect = step.get("expect");
     if (cost > quota.burst()) {
-      // There: denied, with the state of a full bucket in any case. Here: an exception.
+      // The peer denies, with the state of a full bucket in any case; Sluice throws an exception.
       assertThatThrownBy(() -> bench.limiter.spend(A, key(step), cost).orThrow())
           .as(what)
           .isInstanceOf(InvalidRequestException.class);
@@ -159,8 +159,8 @@ interface PeerRules extends DrivenStores {
       assertThat(decision.remaining()).as(what).isEqualTo(expect.get("remaining").asLong());
       assertThat(decision.resetInNanos()).as(what).isEqualTo(expect.get("reset_after_ns").asLong());
     }
-    // Its -1 means "not limited"; our value then is the wait until the same cost can be spent
-    // again.
+    // The peer's -1 means "not limited"; our value is then the wait until the same cost can be
+    // spent again.
     if (expect.path("retry_after_ns").asLong(-1) >= 0) {
       assertThat(decision.retryInNanos()).as(what).isEqualTo(expect.get("retry_after_ns").asLong());
     }
@@ -266,7 +266,7 @@ interface PeerRules extends DrivenStores {
         byId.put(step.path("id").asText(what), caller);
         passesIn(which, expect.get("delay_ns").asLong());
         Stages.onSuccess(caller, decision -> passed.put(which, sinceStart()));
-        if (step.get("op").asText().equals("wait_n")) { // which blocks there
+        if (step.get("op").asText().equals("wait_n")) { // the peer's wait_n blocks
           bench.time.advanceNanos(expect.get("delay_ns").asLong());
         }
       }

@@ -26,7 +26,7 @@ final class RandomHistory {
   Quota quota() {
     long interval = oneOf(1, 2, 7, 1_000, 333_333_333, 100_000_000, 3_600_000_000_000L);
     long burst = oneOf(1, 2, 3, 10, 17, 1_000);
-    // The division of period by count then has a remainder.
+    // With these counts, the period cannot be divided without a remainder.
     long count = oneOf(1, 3, 7, 1_000);
     return Quota.burst(burst)
         .refill(count, Duration.ofNanos(interval * count + random.nextLong(count)));

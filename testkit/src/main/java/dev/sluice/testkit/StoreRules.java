@@ -216,7 +216,7 @@ interface StoreRules extends DrivenStores {
       long start = time.nanos();
       keys.forEach(key -> charge(store, spend(key, 400)));
       time.advanceNanos(300);
-      charge(store, of("1:refunded", Op.REFUND, 100)); // to exactly full
+      charge(store, of("1:refunded", Op.REFUND, 100)); // refunds until the bucket is exactly full
       time.advanceNanos(100);
       charge(store, of("1:checked", Op.CHECK, 1));
       charge(

@@ -58,7 +58,7 @@ interface WaitHistoryRules extends DrivenStores {
     private final long latestNanos;
     private volatile long passedNanos = -1;
     private boolean gaveUp;
-    private boolean isBack; // whether its tokens are back
+    private boolean isBack; // whether the caller's tokens were given back
 
     Caller(CompletableFuture<Decision> answer, long cost, long askedNanos, long maxWaitNanos) {
       this.answer = answer;

@@ -129,7 +129,8 @@ interface WaitRules extends DrivenStores {
   default void spend_whileOthersWait_isDeniedBehindThem() {
     try (Bench bench = empty()) {
       CompletableFuture<Decision> waiting = acquire(bench, 5, MINUTE);
-      for (int i = 0; i < 3; i++) { // none of them forgives what others wait for
+      // Tokens of waiting callers are not a debt that these spends could forgive.
+      for (int i = 0; i < 3; i++) {
         assertThat(bench.limiter.spend(WAITS, ID))
             .isDenied()
             .hasRemaining(0)

@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
 public final class Batch<O> {
 
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  // Without an entry, no outcome gives tokens back.
+  // A limit without an entry gives no tokens back, whatever the outcome.
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();

@@ -59,7 +59,7 @@ final class Credentials {
       throw new UnusableRequestException(
           "the credentials continue after a \"=\", expected it only at the end");
     }
-    // One character alone at the end has no whole byte.
+    // A single character at the end holds less than a byte.
     String whole = base64.substring(0, end % 4 == 1 ? end - 1 : end);
     return Base64.getEncoder().encodeToString(Base64.getDecoder().decode(whole));
   }

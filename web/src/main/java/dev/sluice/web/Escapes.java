@@ -61,7 +61,7 @@ final class Escapes {
   /** A character beyond ASCII may be a byte of UTF-8, which the client did not escape. */
   private static @Nullable String percent(String text, boolean plusIsSpace, boolean strict) {
     if (text.chars().allMatch(c -> c != '%' && c < 0x80 && !(plusIsSpace && c == '+'))) {
-      return text; // nearly all
+      return text; // nearly all texts contain no escape
     }
     ByteBuffer bytes = ByteBuffer.allocate(3 * text.length());
     ByteBuffer ofBytes = ByteBuffer.allocate(3 * text.length());

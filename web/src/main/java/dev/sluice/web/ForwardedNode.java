@@ -17,14 +17,14 @@ final class ForwardedNode {
     for (int i = 0; i <= element.length(); i++) {
       boolean end = i == element.length();
       if (!end && element.charAt(i) == '\\') {
-        return null; // no address needs an escape, and none is worth a second reading of quotes
+        return null; // addresses need no escapes, so a text with an escape is no address
       }
       quoted ^= !end && element.charAt(i) == '"';
       if (end || (element.charAt(i) == ';' && !quoted)) {
         String pair = element.substring(start, i).strip();
         if (pair.regionMatches(true, 0, "for=", 0, 4)) {
           if (node != null) {
-            return null; // two claims: neither is believed
+            return null; // two values for "for": neither is trusted
           }
           node = pair.substring(4);
         }
@@ -66,7 +66,7 @@ final class ForwardedNode {
   static String withoutPort(String header, String value) {
     int colon = value.lastIndexOf(':');
     if (colon < 0) {
-      return value; // nearly all
+      return value; // nearly all values have no port
     }
     boolean hasPort =
         value.substring(colon + 1).matches("[0-9]{1,5}")

@@ -11,7 +11,7 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * The rules that are for one request, and what they charge it. Shadow rules stand apart, so that a
+ * The rules that match one request, and what they charge it. Shadow rules stand apart, so that a
  * trial cannot refuse what the others let through.
  *
  * <p>Nothing has been charged yet: {@link RequestLimiter} does that, or a caller that combines
@@ -71,7 +71,8 @@ public final class Match {
             (done, failure) -> {
               Batch<Ending> batch = new Batch<>();
               for (Enforced one : enforced) {
-                for (Transaction transaction : one.transactions.join()) { // the first failure
+                // Throws the first failure.
+                for (Transaction transaction : one.transactions.join()) {
                   add(batch, transaction, one.rule);
                 }
               }

@@ -68,8 +68,8 @@ public final class PathPattern {
   }
 
   /**
-   * Returns this pattern for paths {@linkplain RequestFacts#as in lower case}, which it compares
-   * with its own in lower case.
+   * Returns this pattern for paths {@linkplain RequestFacts#as in lower case}, with its own texts
+   * in lower case too.
    *
    * @return a pattern with the same variables
    */
@@ -88,7 +88,7 @@ public final class PathPattern {
    */
   public static String folded(String text) {
     if (text.chars().noneMatch(c -> c >= 0x80 || (c >= 'A' && c <= 'Z'))) {
-      return text; // nearly all
+      return text; // nearly all texts are in lower case already
     }
     int[] folded =
         text.codePoints()

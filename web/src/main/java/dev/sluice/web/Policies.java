@@ -55,7 +55,7 @@ final class Policies {
   }
 
   private static String period(Quota quota) {
-    return GoDuration.shortened(quota.period()).replace('µ', 'u'); // fields are ASCII
+    return GoDuration.shortened(quota.period()).replace('µ', 'u'); // header fields are ASCII
   }
 
   static @Nullable Quota quotaOf(Decision decision) {
@@ -97,7 +97,7 @@ final class Policies {
     for (State policy : policies) {
       field
           .append(field.isEmpty() ? "\"" : ", \"")
-          .append(policy.limit()) // has no character that needs an escape
+          .append(policy.limit()) // a limit's name needs no escape
           .append("\";q=")
           .append(integer(policy.quota().burst()))
           .append(";w=")

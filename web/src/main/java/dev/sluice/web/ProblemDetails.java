@@ -39,7 +39,7 @@ public final class ProblemDetails {
   }
 
   /**
-   * The body of a 429 where no single decision says it all.
+   * The body of a 429 for several limits that denied.
    *
    * @param limits the names of the limits that denied
    * @param detail the message for the client
@@ -66,7 +66,8 @@ public final class ProblemDetails {
   }
 
   /**
-   * The same where the response has another status: behind a proxy that has one for all denials.
+   * The same body for a response with another status, behind a proxy that uses one status for all
+   * denials.
    *
    * @param status the HTTP status of the response, which the body must repeat (RFC 9457)
    * @return JSON

@@ -5,8 +5,8 @@ import dev.sluice.limit.IpAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The header in which the proxies in front of the application write for whom they forward. One of
- * them, as most proxies write one and let the other through as the client made it up.
+ * The header in which the proxies in front of the application name the client. One of them, as most
+ * proxies write one and let the other through as the client made it up.
  */
 public enum ProxyHeader {
   /** RFC 7239: {@code Forwarded: for=192.0.2.60;proto=http, for="[2001:db8::1]:4711"}. */

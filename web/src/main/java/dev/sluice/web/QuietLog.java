@@ -30,7 +30,7 @@ final class QuietLog {
       logger.log(
           Level.INFO,
           "%s would have denied (shadow rule on %s)%s".formatted(limit, rule, more),
-          (Throwable) null); // or the text would be a format
+          (Throwable) null); // without this argument, the text would be a format
     }
   }
 

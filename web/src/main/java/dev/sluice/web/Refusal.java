@@ -111,9 +111,9 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   }
 
   /**
-   * Returns the response to a request that a limit denied: a 429, or a 503 where the failure rule
-   * {@code deny} did in place of the store. A 429 has a {@code Link} with {@code rel="help"} if the
-   * limit has a page for denied clients.
+   * Returns the response to a request that a limit denied: a 429, or a 503 if the failure rule
+   * {@code deny} denied in place of the store. A 429 has a {@code Link} with {@code rel="help"} if
+   * the limit has a page for denied clients.
    *
    * @param decision the denial
    * @param profile the family of rate limit headers

@@ -181,7 +181,7 @@ public final class RequestFacts {
     Set<String> methods = new LinkedHashSet<>();
     Iterable<String> names = request.headerNames();
     for (String header : names == null ? OVERRIDES : names) {
-      // All of them begin with an X, and few other headers do.
+      // All headers in OVERRIDES begin with an X, and few other headers do.
       if (header.regionMatches(true, 0, "X", 0, 1) && OVERRIDES.contains(header)) {
         for (String line : request.headers(header)) {
           Stream.of(line.split(",", -1)).forEach(method -> addMethod(method, methods));
@@ -249,7 +249,7 @@ public final class RequestFacts {
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
     T own = value.apply(this);
     if (!spellingMatters) {
-      return List.of(own); // nearly all
+      return List.of(own); // nearly all requests have only one spelling
     }
     Set<T> results = new LinkedHashSet<>();
     results.add(own);

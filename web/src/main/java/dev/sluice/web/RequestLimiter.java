@@ -148,7 +148,8 @@ public final class RequestLimiter implements AutoCloseable {
             made.leaveSpent(); // the caller gave up
           }
         });
-    Stages.onEnd(admission, (made, failure) -> spent.cancel(false)); // if it gave up
+    // Cancels the spend if the caller gave up.
+    Stages.onEnd(admission, (made, failure) -> spent.cancel(false));
   }
 
   /** Refuses a request after a failure; what is no failure to decide is the caller's. */

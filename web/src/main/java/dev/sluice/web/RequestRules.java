@@ -26,7 +26,7 @@ public interface RequestRules {
   Charges charges(WebRequest request, ClientAddress client, Limits limits);
 
   /**
-   * Whether these rules are for no request at all.
+   * Whether these rules match no request at all.
    *
    * @return true for a book of rules for descriptors alone, or without rules
    */

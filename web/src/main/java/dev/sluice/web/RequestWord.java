@@ -10,10 +10,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The words for what of a request makes an id: {@code ip}, {@code ip/48}, {@code header:X-Api-Key},
- * {@code cookie:session}, {@code query:user}, {@code path:account} (a variable of the path), {@code
- * path}, {@code method}, {@code host}. A text behind "|" stands in for a value that is absent:
- * {@code header:X-Api-Key|anonymous}. Stateless and thread-safe.
+ * The words that name the part of a request to use as an id: {@code ip}, {@code ip/48}, {@code
+ * header:X-Api-Key}, {@code cookie:session}, {@code query:user}, {@code path:account} (a variable
+ * of the path), {@code path}, {@code method}, {@code host}. A text behind "|" stands in for a value
+ * that is absent: {@code header:X-Api-Key|anonymous}. Stateless and thread-safe.
  */
 public final class RequestWord {
 

@@ -25,7 +25,8 @@ public final class RetryAdvice {
 
   private static final int LONGEST_FIELD = 8_192;
   private static final int FIRST_ERROR = 400;
-  private static final long LEAST_EPOCH_SECONDS = 1_000_000_000; // 2001; as a delta, 31 years
+  // The year 2001; as a number of seconds to wait, 31 years.
+  private static final long LEAST_EPOCH_SECONDS = 1_000_000_000;
   private static final long LEAST_EPOCH_MILLIS = 1_000_000_000_000L;
 
   /** The three forms of a date that a recipient must accept (RFC 9110, section 5.6.7). */
@@ -106,7 +107,7 @@ public final class RetryAdvice {
       try {
         return LocalDateTime.parse(value, form).toInstant(ZoneOffset.UTC);
       } catch (DateTimeException e) {
-        // Perhaps the next form.
+        // The next format may fit.
       }
     }
     return null;

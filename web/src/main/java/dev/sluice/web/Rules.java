@@ -44,7 +44,7 @@ public final class Rules {
   }
 
   /**
-   * Finds the rules that are for a request, and what they charge it. Waits for the quotas that the
+   * Finds the rules that match a request, and what they charge it. Waits for the quotas that the
    * application supplies.
    *
    * @param request the request
@@ -72,7 +72,7 @@ public final class Rules {
   }
 
   /**
-   * Returns what in these rules does not fit the limits: unknown limits, ids of another form, a
+   * Returns the mistakes of these rules under the limits: unknown limits, ids of another form, a
    * cost above the burst.
    *
    * @param limits the limits

@@ -85,9 +85,9 @@ record Spend(
     try {
       return Optional.of(name(limits.catalogue()).id().join(parts, Strictness.LENIENT));
     } catch (InvalidIdException e) {
-      // Its message quotes the value, which a function of the application's may want to keep.
+      // The exception's message quotes the value, which the application may want to keep secret.
       throw new UnusableRequestException(
-          "the request has an unusable value as %s, which its limit needs"
+          "the request has an unusable value as %s, which a limit needs"
               .formatted(id.stream().map(VaryBy::toString).collect(Collectors.joining(" or "))));
     }
   }
@@ -111,7 +111,7 @@ record Spend(
         limits.catalogue().find(limit) == null ? null : Transaction.of(limits, limit, canonicalId);
     if (ofLimits == null || (supplied != null && ofLimits.coverage().isMissing())) {
       throw new QuotaFailedException(
-          name, "found null, expected a quota: the limits have none", null);
+          name, "found null, expected a quota: no limit file has one for this limit", null);
     }
     return ofLimits;
   }

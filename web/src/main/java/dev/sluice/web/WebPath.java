@@ -64,7 +64,7 @@ public final class WebPath {
 
   private static List<String> readings(String path, boolean keepsParameters) {
     if (isPlain(path)) {
-      return List.of(path); // nearly all
+      return List.of(path); // nearly all paths
     }
     requireReadable(path);
     List<String> names = names(path, WebPath::decodedSegment);
@@ -154,7 +154,7 @@ public final class WebPath {
   /** Whether the path begins with two slashes, at least once dots and parameters are removed. */
   private static boolean beginsWithTwo(String path) {
     if (!path.contains("//") && path.chars().noneMatch(c -> "%;\\".indexOf(c) >= 0)) {
-      return false; // nearly all
+      return false; // nearly all paths contain none of these characters
     }
     List<String> names = new ArrayList<>();
     for (String segment : path.substring(1).split("/", -1)) {
@@ -200,7 +200,7 @@ public final class WebPath {
   /** Whether a parameter has a slash, which splits the path if decoded before it is dropped. */
   private static boolean splitsInAParameter(String path) {
     if (path.indexOf(';') < 0) {
-      return false; // nearly all
+      return false; // nearly all paths have no parameters
     }
     for (String segment : PathPattern.segments(path)) {
       int parameters = segment.indexOf(';');

@@ -211,7 +211,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
    */
   private Mono<Void> settledAtTheEnd(
       ServerWebExchange exchange, WebFilterChain chain, Admission admission) {
-    @SuppressWarnings("unchecked") // of other filters
+    @SuppressWarnings("unchecked") // all filters store this type
     List<Admission> admissions =
         (List<Admission>)
             exchange

@@ -92,9 +92,9 @@ public final class WireException extends IllegalArgumentException {
   }
 
   /**
-   * Whether every mistake is the name of a limit that does not exist.
+   * Whether all mistakes in the request are names of limits that do not exist.
    *
-   * @return false if there is any other mistake
+   * @return false if the request has any other mistake
    */
   public boolean unknownLimit() {
     return unknownLimit;

@@ -304,9 +304,9 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds a file that refers to the limits. It is loaded together with them: its content becomes a
-     * {@linkplain Limits#companion companion} of the limits, and a mistake in any of the files
-     * refuses all of them.
+     * Adds a file that refers to the limits. The file is loaded together with the limits, and its
+     * content becomes a {@linkplain Limits#companion companion} of the limits. If the file or a
+     * limit file has a mistake, none of the files takes effect.
      *
      * @param file the file
      * @param reader reads the file; only one file for each type of companion, unless {@link

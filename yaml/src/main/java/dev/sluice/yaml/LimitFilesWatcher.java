@@ -73,7 +73,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private String settled = "";
   private String pending = "";
   private int looks;
-  private boolean isPutBack; // earlier limits are in force
+  private boolean isPutBack; // whether a rollback put earlier limits in force
   private int changes; // consecutive polls that found new content
   private volatile boolean closed;
 
@@ -247,7 +247,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
       boolean isNews = !others.fingerprint().equals(before.fingerprint());
       if (rest.limits() != null) {
         Verdict verdict =
-            isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED; // by an earlier poll
+            // An earlier poll applied them.
+            isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED;
         if (verdict == Verdict.LOOK_AGAIN) {
           return verdict;
         }

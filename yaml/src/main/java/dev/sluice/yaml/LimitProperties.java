@@ -56,7 +56,7 @@ public final class LimitProperties {
       @Nullable Object limits,
       @Nullable Object overrides,
       Consumer<String> warnings) {
-    problems.recognized(); // messages may quote the application's own properties
+    problems.recognized(); // lets messages quote the properties, which are the application's own
     NamesReader declared =
         new NamesReader(
             Catalogue.of(),

@@ -55,7 +55,8 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
       throws IOException {
     Path absolute = file.toAbsolutePath();
     Path folder = Objects.requireNonNull(absolute.getParent());
-    Path fresh = Files.createTempFile(folder, absolute.getFileName() + ".", ".tmp"); // owner only
+    // Only the owner can read the file.
+    Path fresh = Files.createTempFile(folder, absolute.getFileName() + ".", ".tmp");
     try {
       try (FileChannel out = FileChannel.open(fresh, StandardOpenOption.WRITE)) {
         String head = String.join("\n", FIRST_LINE, HASH + snapshot.hash(), TIME + at, "");

@@ -49,7 +49,8 @@ final class NamesReader {
   private final IdFormat.Registry idFormats;
   private final Map<String, Declared> declared = new LinkedHashMap<>();
   private final Map<Integer, LimitName> byNumber = new HashMap<>();
-  private final Map<String, Node> keys = new HashMap<>(); // of the defaults
+  // The key of each default, by the limit's name.
+  private final Map<String, Node> keys = new HashMap<>();
   private final Set<String> broken = new HashSet<>();
 
   /** A name, and where it is declared. */
@@ -153,7 +154,7 @@ final class NamesReader {
       Node.Scalar key = entry.key();
       if (keys.putIfAbsent(key.text(), key) == null
           && entry.value() instanceof Node.Mapping value) {
-        // The reader of defaults reports the fields that are unknown or stand there twice.
+        // The reader of defaults reports fields that are unknown or repeated.
         Fields fields = Fields.of(value, key, IN_PLACE, new Problems(""));
         if (fields.find("id") != null) {
           declare(key.text(), key, fields, problems);
@@ -291,7 +292,7 @@ final class NamesReader {
     }
     try {
       IdFormat format = idFormats.parse(text);
-      problems.recognized(); // other files hardly ever have the name of an id format
+      problems.recognized(); // lets messages quote the file: only limit files name an id format
       return format;
     } catch (IllegalArgumentException e) {
       problems.mistake(node, String.valueOf(e.getMessage()));

@@ -27,13 +27,14 @@ final class Quotas {
   /** Returns the quota; null after a mistake, which is reported. */
   static @Nullable Quota read(Fields fields, Problems problems) {
     if (fields.find("burst") != null) {
-      problems.recognized(); // only limit files have the field burst
+      // Lets messages quote the file: only limit files have a field named burst.
+      problems.recognized();
     }
     Long burst = Values.wholeNumber(fields.require("burst"), problems);
     Long count = Values.wholeNumber(fields.require("count"), problems);
     Duration period = Values.duration(fields.require("period"), problems);
     if (burst == null || count == null || period == null) {
-      // Checks each given value alone, with valid values in place of the others.
+      // Checks each value alone, with valid values in place of the others.
       report(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)), fields, problems);
       report(
           Quota.faults(1, count == null ? 1 : count, period == null ? LONGEST : period),

@@ -51,7 +51,7 @@ public final class LogProvider implements SLF4JServiceProvider {
 
   @Override
   public void initialize() {
-    // There is nothing to prepare.
+    // Nothing needs preparation.
   }
 
   /** Writes events of its level and above to standard error, each in one write. Thread-safe. */

@@ -13,8 +13,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calls that failed for now, and are repeated for up to 10 s, in rounds that have each call once.
- * At most 10,000 calls wait. Thread-safe; never blocks if the calls do not.
+ * Calls that failed and are repeated for up to 10 s, in rounds; a round makes each call once. At
+ * most 10,000 calls wait. Thread-safe; never blocks if the calls do not.
  */
 public final class Retries implements AutoCloseable {
 
@@ -98,7 +98,7 @@ public final class Retries implements AutoCloseable {
     return fits;
   }
 
-  /** Loses the calls that wait; those under way are not repeated any more. */
+  /** Drops the waiting calls; calls in flight are not repeated. */
   @Override
   public void close() {
     List<Waiting> all;

@@ -49,8 +49,8 @@ public final class Stages {
   }
 
   /**
-   * As {@link CompletionStage#handle}; without waiting and with a single object if the stage has a
-   * value already, as the stages of a store in memory have.
+   * Same as {@link CompletionStage#handle}. If the stage has a value already, as the stages of a
+   * store in memory have, the step runs at once, and only one object is created.
    *
    * @param <T> the stage's value
    * @param <R> the result
@@ -66,7 +66,7 @@ public final class Stages {
     }
     try {
       return CompletableFuture.completedFuture(step.apply(value, null));
-    } catch (Throwable e) { // as handle() does
+    } catch (Throwable e) { // CompletionStage.handle() also catches every Throwable
       return CompletableFuture.failedFuture(e);
     }
   }

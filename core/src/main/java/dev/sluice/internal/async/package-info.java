@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Shared code to follow stages. For Sluice's own modules only. */
+/** Shared code for {@code CompletionStage}s and retries. For Sluice's own modules only. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.internal.async;

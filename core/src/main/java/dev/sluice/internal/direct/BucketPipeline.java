@@ -21,15 +21,15 @@ public interface BucketPipeline {
   void clear();
 
   /**
-   * Adds a bucket; one may be there more than once.
+   * Adds a bucket; the same bucket may be added several times.
    *
    * @param id the id, canonical, not empty; not kept
    */
   void add(IdBytes id);
 
   /**
-   * Moves the clock forward to a decision for which it was read again. Otherwise the next decisions
-   * would count as earlier than that one, and find a token less.
+   * Moves the clock forward to the time of a decision that read the clock again. Otherwise the next
+   * decisions would count as earlier than that one, and find a token less.
    *
    * @param nowNanos the moment of that decision; an earlier one changes nothing
    */
@@ -44,6 +44,6 @@ public interface BucketPipeline {
    * @param outcome makes the answer, without the id
    * @return the answer; a store that could not decide throws as its charge does
    */
-  @CanIgnoreReturnValue // a mapper may keep what it reads
+  @CanIgnoreReturnValue // the outcome may store the answer itself
   <R extends @Nullable Object> R charge(int index, Effect effect, ReadingMapper<R> outcome);
 }

@@ -7,7 +7,7 @@ package dev.sluice.internal.direct;
  * each write takes that line away from the other thread. Two lines of 64 bytes, as processors fetch
  * them in pairs.
  */
-@SuppressWarnings({"unused", "UnusedVariable"}) // it is room
+@SuppressWarnings({"unused", "UnusedVariable"}) // the fields only take up space
 abstract class CacheLinePadding {
 
   private long r0;

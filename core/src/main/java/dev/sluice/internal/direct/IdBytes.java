@@ -28,8 +28,10 @@ public final class IdBytes extends CacheLinePadding {
   private static final int FIRST_CAPACITY = 256; // some of it is padding
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
-  private static final int LONGEST_KEPT = 256; // so that threads don't hold long texts
-  private static final int LONGEST_ARRAY = 1 << 14; // nor large arrays
+  // Longer texts are dropped, so that threads do not hold them.
+  private static final int LONGEST_KEPT = 256;
+  // Larger arrays are dropped, so that threads do not hold them.
+  private static final int LONGEST_ARRAY = 1 << 14;
 
   private byte[] bytes = new byte[FIRST_CAPACITY];
   private int length;

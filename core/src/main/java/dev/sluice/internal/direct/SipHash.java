@@ -52,10 +52,10 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Hashes a whole bucket key, from its first byte: both messages, after a kept state.
+   * Hashes a whole bucket key, from its first byte, starting from a stored state.
    *
-   * @param state the kept state
-   * @param bytes the key, after which the array goes on for 7 more
+   * @param state the stored state
+   * @param bytes the key, after which the array has 7 more bytes
    * @param length how many bytes the key has
    * @return this
    */
@@ -69,10 +69,10 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Becomes a state (this one, or a kept one) and one message more: the bytes {@code from} to
-   * {@code to}, after which the array goes on for 7 more.
+   * Sets this state to another one plus one more message: the bytes {@code from} to {@code to},
+   * after which the array must have 7 more bytes.
    *
-   * @param state the state to go on from
+   * @param state the state to start from, which may be this one
    * @param bytes the message
    * @param from its first byte
    * @param to the byte after its last one

@@ -52,7 +52,7 @@ public interface SpendPipeline {
   interface Outcome {
 
     /**
-     * A spend was decided on.
+     * Called when a spend was decided on.
      *
      * @param index its place, from 0
      * @param quota what it was held to
@@ -70,8 +70,8 @@ public interface SpendPipeline {
         long resetInNanos);
 
     /**
-     * A spend was decided on by a failure rule, in the store's place. Calls {@link #decided} unless
-     * overridden.
+     * Called when a failure rule decided on a spend, in the store's place. Calls {@link #decided}
+     * unless overridden.
      *
      * @param index its place, from 0
      * @param rule its word: {@code local}, {@code allow} or {@code deny}
@@ -93,7 +93,7 @@ public interface SpendPipeline {
     }
 
     /**
-     * A spend could not be decided on.
+     * Called when a spend could not be decided on.
      *
      * @param index its place, from 0
      * @param failure the exception for its caller

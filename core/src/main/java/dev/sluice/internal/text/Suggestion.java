@@ -26,15 +26,15 @@ public final class Suggestion {
   public static String didYouMean(String found, Collection<String> known) {
     String best = "";
     String word = found.toLowerCase(Locale.ROOT);
-    // A third of the letters may be wrong: enough for a slip, too little for another word.
+    // A third of the letters may be wrong: typing errors change fewer letters.
     int bestDistance = Math.max(2, Math.min(found.length(), LONGEST) / 3) + 1;
     for (String candidate : known) {
       int longer = Math.max(found.length(), candidate.length());
-      // Their lengths alone differ by too much for most; there may be thousands of known words.
+      // Thousands of words may be known, and most of them differ too much in length alone.
       if (longer > LONGEST || Math.abs(found.length() - candidate.length()) >= bestDistance) {
         continue;
       }
-      // One that shares no letter is as far away as it is long.
+      // A candidate with no letter in common has a distance equal to the longer length.
       int below = Math.min(bestDistance, longer);
       int distance = distance(word, candidate.toLowerCase(Locale.ROOT), below);
       if (distance < below) {
@@ -83,7 +83,7 @@ public final class Suggestion {
         nearest = Math.min(nearest, row[j]);
       }
       if (Math.min(nearest, nearestOfLast) >= below) {
-        return below; // each further row comes from the last two
+        return below; // later rows are computed from the last two rows, so they cannot be smaller
       }
       nearestOfLast = nearest;
       int[] free = before;

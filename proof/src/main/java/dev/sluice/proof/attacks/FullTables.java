@@ -18,7 +18,8 @@ final class FullTables {
   private static final int MOST_MARKS = 1_000_000;
   private static final int MOST_IDS = 2_000_000;
   private static final double ALERT = 0.75;
-  private static final double MOST_WITH_MARKS = 0.26; // a quarter, and the buckets of the limit
+  // A quarter for the marks, and the rest for the limit's buckets.
+  private static final double MOST_WITH_MARKS = 0.26;
   private static final long PATIENCE_MILLIS = 120_000;
   private static final String LIMITS =
       """

@@ -116,7 +116,7 @@ final class HostileConnection implements AutoCloseable {
       channel.setOption(StandardSocketOptions.SO_LINGER, 0);
       channel.close();
     } catch (IOException e) {
-      // closed already
+      // The connection is closed already.
     }
   }
 }

@@ -77,7 +77,7 @@ final class HostileFiles {
       try (Server server = launch.start(options)) {
         requireDenied(server);
         folder.cut(LIMITS, LOGINS.length());
-        TimeUnit.SECONDS.sleep(1); // between the two writes of one writer
+        TimeUnit.SECONDS.sleep(1); // pause between the writer's two writes
         folder.append(LIMITS, SIGN_UPS);
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
         requireStatus(DENIED, signUp(server), "a sign-up after a file was cut for a second");

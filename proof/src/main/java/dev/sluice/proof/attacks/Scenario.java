@@ -137,7 +137,8 @@ enum Scenario {
   private static final int CLIENTS = 40;
   private static final long MUCH = 2_000_000; // more than a client can spend
   private static final int FIFO_SECONDS = 3;
-  private static final int MOST_FIFO_LINES = 5; // one for the file, and some for the shutdown
+  // One line about the FIFO, the others about the shutdown.
+  private static final int MOST_FIFO_LINES = 5;
   private static final long MOST_STOP_MILLIS = 10_000;
   private static final int STOPPED = Server.STOPPED;
   private static final int WRONG_INPUT = 2;

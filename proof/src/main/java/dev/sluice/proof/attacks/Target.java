@@ -143,7 +143,8 @@ enum Target {
       if (!head.startsWith("*")) {
         throw new IOException("answered " + head);
       }
-      int parts = Integer.parseInt(head.substring(1)); // names and values; the count may grow
+      // The number of names and values, which may grow.
+      int parts = Integer.parseInt(head.substring(1));
       for (int i = 0; i < parts; i++) {
         String part = from.line();
         if (part.startsWith("$") && !part.equals("$-1")) {

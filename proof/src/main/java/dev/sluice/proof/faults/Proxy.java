@@ -71,7 +71,7 @@ final class Proxy implements AutoCloseable {
         }
       }
     } catch (IOException e) {
-      // closed
+      // The proxy was closed.
     }
   }
 
@@ -88,7 +88,7 @@ final class Proxy implements AutoCloseable {
         }
       }
     } catch (IOException e) {
-      // one side has closed
+      // One side has closed its connection.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
@@ -124,7 +124,7 @@ final class Proxy implements AutoCloseable {
         client.close();
         server.close();
       } catch (IOException e) {
-        // closed already
+        // The connection is closed already.
       }
     }
   }

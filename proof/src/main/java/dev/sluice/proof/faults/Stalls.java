@@ -28,7 +28,7 @@ final class Stalls implements AutoCloseable {
         longestNanos = Math.max(longestNanos, stallNanos);
       }
     } catch (InterruptedException e) {
-      // Closed.
+      // The connection was closed.
     }
   }
 

@@ -118,9 +118,8 @@ enum Trial {
                   + " the promotion); a bucket gave out at most %s tokens more")
               .formatted(named, promoted, excess);
       BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
-      // Both masters grant for a moment. Tokens whose grants had not reached the replica are
-      // granted
-      // a second time.
+      // For a moment, both masters grant. Tokens whose grants had not reached the replica are then
+      // granted a second time.
       BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
       return seen;
     }

@@ -42,7 +42,8 @@ final class Generator {
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();
     boolean back = random.nextInt(8) == 0;
-    boolean crowded = random.nextInt(4) == 0; // lines are full, buckets are moved
+    // The table's lines are full, so that buckets are moved.
+    boolean crowded = random.nextInt(4) == 0;
     brimful = random.nextInt(3) == 0 && !back;
     int keys = crowded ? 18 + random.nextInt(7) : (brimful ? 2 : 1) + random.nextInt(5);
     boolean bounded = random.nextInt(2) == 0 && !back;
@@ -55,12 +56,13 @@ final class Generator {
     Setup setup = new Setup(bound, keys, burst, back ? 1_000 * MILLI : 0);
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
-    int crowding = random.nextInt(2); // before the threads start, or concurrently
+    // 0: the table is crowded before the threads start; 1: while they run.
+    int crowding = random.nextInt(2);
     List<Op> filling = brimful ? filled(setup) : List.of();
     List<List<Op>> all = new ArrayList<>();
     for (int i = 0; i <= threads; i++) {
       List<Op> ops = new ArrayList<>();
-      if (brimful && i < 2) { // all of it before the threads start, or most of it concurrently
+      if (brimful && i < 2) { // fills the store before the threads start, or mostly while they run
         int alone = crowded && crowding == 1 ? 1 : filling.size();
         ops.addAll(i == 0 ? filling.subList(0, alone) : filling.subList(alone, filling.size()));
       } else if (crowded && i == crowding) {

@@ -28,7 +28,7 @@ final class LinearizationJudge {
       if (call.op().kind() == Kind.CHARGE) {
         events.add(new Event(call, -1));
       } else if (call.op().kind() == Kind.SNAPSHOT && call.answer().failure().isEmpty()) {
-        // each key has its value at some moment of the call
+        // Each key has its value at some moment of the call.
         for (int key = 0; key < setup.keys(); key++) {
           events.add(new Event(call, key));
         }

@@ -33,7 +33,8 @@ final class ClockSteps implements ProductionReport.Drill {
   private static final List<Long> STEPS = List.of(HOUR, 0L, -HOUR, 0L);
   private static final int SECONDS_AFTER_STEP = 6;
   private static final int PAUSE_MILLIS = 50;
-  private static final long LONGEST_WAIT_MILLIS = 2_500; // for a token a second, on a busy machine
+  // A token refills within a second; the machine may be busy.
+  private static final long LONGEST_WAIT_MILLIS = 2_500;
   private static final int LEAST_IDLE_SECONDS = 25;
   private static final int MOST_IDLE_SECONDS = 50;
   private static final List<Path> LIBRARIES =

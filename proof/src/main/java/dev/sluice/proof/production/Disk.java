@@ -76,7 +76,7 @@ interface Disk extends AutoCloseable {
             out.write(0);
           }
         } catch (IOException e) {
-          // full to the last byte
+          // The disk is full to the last byte.
         }
       }
 

@@ -63,7 +63,7 @@ final class Ledger {
             .map(n -> id(follows ? String.valueOf(now) : "away", n % IDS))
             .toList();
     if (act == Act.REFUND && lacking(ids.get(0)) < cost) {
-      act = Act.SPEND; // a refund never fills beyond the burst
+      act = Act.SPEND; // a refund would exceed the burst
     }
     Outcome outcome = client.act(act, ids, cost);
     if (!follows) {

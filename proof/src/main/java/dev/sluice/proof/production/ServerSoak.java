@@ -191,7 +191,8 @@ final class ServerSoak implements ProductionReport.Drill {
       case NOTICED_SECONDS -> away = true;
       case OUTAGE_SECONDS -> {
         away = false;
-        window.bucketsLost(); // before the restart, since the first grant after it already counts
+        // Called before the restart, since the first grant after the restart counts as new.
+        window.bucketsLost();
         if (kills) {
           redis.startAgain();
         } else {

@@ -45,12 +45,13 @@ public final class KeyScan {
     List<String> found = new ArrayList<>();
     try (Connection connection = source.getConnection()) {
       long startNanos = System.nanoTime();
-      byte[] last = prefix; // no bucket has an empty key, so none is the prefix itself
+      byte[] last = prefix; // no bucket's key consists of the prefix alone
       while (last != null
           && found.size() < most
           && System.nanoTime() - startNanos < LONGEST_NANOS) {
         int limit = Math.min(STEP, most - found.size());
-        String unseen = sql + " /* " + found.size() + " */"; // so it is not prepared in a session
+        // A text that is new to the session is not prepared.
+        String unseen = sql + " /* " + found.size() + " */";
         try (PreparedStatement step = connection.prepareStatement(unseen)) {
           step.setQueryTimeout(STEP_SECONDS);
           step.setBytes(1, last);

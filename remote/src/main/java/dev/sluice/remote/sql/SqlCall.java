@@ -83,12 +83,12 @@ public abstract class SqlCall extends RemoteCall<long[]> {
     return 1L + Arrays.binarySearch(ordered, keys.get(charge), Arrays::compareUnsigned);
   }
 
-  /** Returns the end of a charge: flipped, but the emission interval of a spend up to as it is. */
+  /** Returns a charge's end with its sign bit flipped, or a spend up to's emission interval. */
   protected static long until(Charge charge) {
     return charge.op() == Op.SPEND_UP_TO ? charge.untilNanos() : flipped(charge.untilNanos());
   }
 
-  /** The operations, as the functions number them. */
+  /** Returns the number of an operation in the SQL functions. */
   public static long number(Op op) {
     return switch (op) {
       case CHECK -> 0;

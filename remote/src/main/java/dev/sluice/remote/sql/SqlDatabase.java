@@ -56,9 +56,10 @@ public final class SqlDatabase implements Endpoint, Topology {
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(5);
   private static final int VALID_SECONDS = 2;
   private static final long REOPEN_MILLIS = 500;
-  private static final long PATIENT_MILLIS = 10_000; // for what is done seldom
-  private static final int SILENT_TIMEOUTS = 2; // a connection is closed after so many time-outs
-  private static final int ATTEMPTS = 3; // of a call that has changed nothing
+  private static final long PATIENT_MILLIS = 10_000; // time-out of rare operations
+  // A connection that is silent for this many time-outs is closed.
+  private static final int SILENT_TIMEOUTS = 2;
+  private static final int ATTEMPTS = 3; // tries of a call that has changed nothing
 
   private final String name;
   private final DataSource source;
@@ -68,8 +69,8 @@ public final class SqlDatabase implements Endpoint, Topology {
   private final RequestQueue queue;
   private final BlockingQueue<SqlCall> calls = new LinkedBlockingQueue<>();
   private final List<Link> links = new ArrayList<>();
-  private final AtomicInteger opened = new AtomicInteger(); // connections, now
-  private final AtomicInteger broken = new AtomicInteger(); // connections, so far
+  private final AtomicInteger opened = new AtomicInteger(); // connections that are open now
+  private final AtomicInteger broken = new AtomicInteger(); // connections broken so far
   private volatile @Nullable String refusal;
   private volatile boolean closed;
 
@@ -208,12 +209,12 @@ public final class SqlDatabase implements Endpoint, Topology {
     private final Thread thread;
     private final @Nullable Cleaning cleaning;
     private final Map<String, PreparedStatement> statements = new HashMap<>();
-    private @Nullable Connection open; // of this thread
-    private int brokenBefore; // when this connection was last known to work
+    private @Nullable Connection open; // this thread's connection
+    private int brokenBefore; // value of `broken` when this connection last worked
     private boolean keepsStatements = true;
     private long unprepared; // statements sent as text
-    private boolean committed; // automatically, when it came from its pool
-    private int lentMillis; // its network time-out then
+    private boolean committed; // auto-commit mode that the pool had set
+    private int lentMillis; // network time-out that the pool had set
     private @Nullable SqlCall current; // guarded by this
     private @Nullable PreparedStatement running; // guarded by this
 
@@ -257,8 +258,8 @@ public final class SqlDatabase implements Endpoint, Topology {
             bound(on, 0);
           }
         } catch (InterruptedException e) {
-          // The store is closed, which the loop sees.
-        } catch (Throwable e) { // no memory, or a missing class: the next call may do
+          // The store was closed; the loop's condition ends the thread.
+        } catch (Throwable e) { // no memory, or a missing class: the next call may succeed
           leave();
         }
       }
@@ -304,7 +305,7 @@ public final class SqlDatabase implements Endpoint, Topology {
       for (int attempt = 1; ; attempt++) {
         try {
           return run(call, on);
-        } catch (SQLException e) { // an error has changed nothing
+        } catch (SQLException e) { // a failed call has changed nothing
           boolean again = e instanceof SqlCall.TryAgainException || doWithoutPrepared(e);
           if (!again || attempt == ATTEMPTS || call.isAbandoned()) {
             throw e;
@@ -368,7 +369,8 @@ public final class SqlDatabase implements Endpoint, Topology {
       try {
         context.timing().elsewhere(() -> cancel(call));
       } catch (Throwable e) {
-        // No thread: the functions bound their waits, and the connection's time-out does the rest.
+        // Without a thread, the connection's time-out ends the statement, and functions bound their
+        // waits.
       }
     }
 
@@ -385,7 +387,8 @@ public final class SqlDatabase implements Endpoint, Topology {
 
     private Connection connection() throws SQLException {
       int since = broken.get();
-      if (open != null && since != brokenBefore) { // what broke another may have broken this one
+      // The event that broke another connection may have broken this one.
+      if (open != null && since != brokenBefore) {
         checkIdle();
       }
       brokenBefore = since;
@@ -447,7 +450,7 @@ public final class SqlDatabase implements Endpoint, Topology {
           left.setNetworkTimeout(Runnable::run, lentMillis);
         }
       } catch (SQLException e) {
-        // It was broken.
+        // The connection was broken.
       }
     }
   }
@@ -476,7 +479,7 @@ public final class SqlDatabase implements Endpoint, Topology {
 
     void clean(Connection on) throws SQLException {
       long start = System.nanoTime();
-      due = start + ROUND_NANOS; // also if it fails
+      due = start + ROUND_NANOS; // set first, in case cleaning fails
       byte[] last = dialect.clean(on, after, LOT);
       after = last == null ? new byte[0] : last;
       long end = System.nanoTime();

@@ -74,7 +74,7 @@ public final class SqlOptions {
     this.prefix = text;
   }
 
-  /** Returns a bucket key as the database has it. */
+  /** Returns a bucket key as the database stores it. */
   public byte[] key(String key) {
     return KeyBytes.utf8(prefix + key);
   }
@@ -131,7 +131,7 @@ public final class SqlOptions {
     }
   }
 
-  /** Sets one of {@link #NAMES} as it stands in a URL. */
+  /** Sets one of {@link #NAMES}, as written in a URL. */
   public void set(SqlUrl.Option option) {
     String value = option.value();
     set(

@@ -87,7 +87,7 @@ final class DomainWriter {
       rated(domain.branches()).forEach(one -> writer.replaced.addAll(rate(one).replaces()));
       int before = files.rules();
       writer.write(List.of(), domain.branches());
-      if (files.rules() == before) { // a book needs a rule for each of its domains
+      if (files.rules() == before) { // a rule file needs a rule for each of its domains
         Branch first = domain.branches().get(0);
         files.rule(() -> writer.begin(entries(List.of(first))) + "    unmatched: true\n");
       }
@@ -186,13 +186,14 @@ final class DomainWriter {
 
     /** Finds the dead ends, once all descriptors are added. */
     void close() {
-      // The patterns with a limit below them, by the keys that lead to it: there are few such
-      // lists.
+      // The patterns that lead to a limit below them, by their keys. There are few such lists of
+      // keys.
       Map<List<String>, PatternSet> all = new LinkedHashMap<>();
       open.forEach(
           one ->
               limited(one).keySet().forEach(keys -> all.put(keys, new PatternSet(files.steps()))));
-      for (int i = open.size() - 1; i >= 0; i--) { // so only more general ones are in the sets
+      // The sets then contain only patterns that are more general.
+      for (int i = open.size() - 1; i >= 0; i--) {
         Branch branch = open.get(i);
         all.forEach((keys, general) -> close(branch, keys, () -> general.meets(branch.pattern())));
         limited(branch)
@@ -239,7 +240,9 @@ final class DomainWriter {
 
   private Level level(List<Branch> branches) {
     Level level = levels.get(branches);
-    if (level == null) { // not computeIfAbsent: a level adds those below it to the map
+    // A call of computeIfAbsent would fail, since creating a level adds its lower levels to the
+    // map.
+    if (level == null) {
       level = new Level(branches);
       levels.put(branches, level);
     }
@@ -357,7 +360,7 @@ final class DomainWriter {
     Quota quota = rate.quota();
     String begin = begin(entries(path));
     if (quota == null) {
-      // A limit in shadow that denies everything lets everything pass.
+      // In shadow, even a limit that denies everything lets all requests pass.
       boolean denies = rate.isNothing() && !branch.shadow();
       String verdict = denies ? "    deny: true\n" : "    unlimited: true\n";
       files.rule(() -> begin + replaces(rate) + verdict);

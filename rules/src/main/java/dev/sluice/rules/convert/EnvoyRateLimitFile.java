@@ -75,7 +75,8 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
   @Override
   public @Nullable Domains read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
-    problems.recognized(); // messages may quote the file: only the person who converts sees them
+    // Messages may quote the file, since only the user who converts the file sees the messages.
+    problems.recognized();
     Node.Mapping map = Values.map(root, expected(), problems);
     if (map == null) {
       return null;

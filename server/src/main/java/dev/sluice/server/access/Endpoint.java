@@ -204,7 +204,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     try {
       return QueryStringDecoder.decodeComponent(encoded.replace("+", "%2B"));
     } catch (IllegalArgumentException e) {
-      return encoded; // as it was written
+      return encoded; // the parameter as the client wrote it
     }
   }
 }

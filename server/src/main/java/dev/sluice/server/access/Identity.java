@@ -194,7 +194,7 @@ public final class Identity {
             ? names(first)
             : List.of();
       } catch (SSLPeerUnverifiedException e) {
-        return List.of(); // the client has shown none
+        return List.of(); // the client has sent no certificate
       }
     }
 
@@ -235,7 +235,8 @@ public final class Identity {
       } catch (InvalidNameException e) {
         // A name that cannot be read grants nothing.
       }
-      boolean isUri = names.size() == 1 && names.get(0).contains("://"); // must not pass for a URI
+      // A name must not pass for a URI.
+      boolean isUri = names.size() == 1 && names.get(0).contains("://");
       return names.size() == 1 && !isUri ? List.copyOf(names) : List.of();
     }
   }

@@ -174,7 +174,7 @@ public final class LimiterCalls {
                           : wire.toTransactions(limits, limiter));
       caller.require(act, transactions);
       return transactions;
-    } catch (IllegalArgumentException e) { // access control notes its own refusals
+    } catch (IllegalArgumentException e) { // access control records its own refusals
       audit.refused(caller, door, String.valueOf(e.getMessage()));
       throw e;
     }

@@ -212,7 +212,7 @@ final class TokensFile implements CompanionFile<Tokens> {
     Node hashNode = fields.require("sha256");
     String hash = Values.text(hashNode, "a SHA-256 of 64 hexadecimal digits", problems);
     if (hash != null && !HASH.matcher(hash).matches()) {
-      problems.mistake( // without the value: it may be the token itself
+      problems.mistake( // without the value, which may be the token itself
           fields.at("sha256"),
           "not a SHA-256 hash (64 hexadecimal digits); copy the line that sluice token new prints");
       return null;

@@ -240,7 +240,7 @@ final class FileKeeper extends ListKeeper {
     try {
       return channel.tryLock();
     } catch (OverlappingFileLockException e) {
-      return null; // this process holds it, through another name of the file
+      return null; // this process holds the lock, through another name of the file
     }
   }
 
@@ -319,7 +319,7 @@ final class FileKeeper extends ListKeeper {
       Files.deleteIfExists(fresh);
     }
     try (FileChannel entry = FileChannel.open(folder, StandardOpenOption.READ)) {
-      entry.force(true); // saves the new name too
+      entry.force(true); // also saves the new file's name
     } catch (IOException e) {
       // Some systems cannot open a folder; the file's content is on the disk in any case.
     }
@@ -344,7 +344,7 @@ final class FileKeeper extends ListKeeper {
         try {
           names.add(LimitName.builder(text).id(AnyId.AS_IT_STANDS).build());
         } catch (IllegalArgumentException e) {
-          // No limit can have this name: it stays unknown, which is a mistake in the file.
+          // No limit can have this name, so the name stays unknown and is reported as a mistake.
         }
       }
       return Catalogue.of(names.toArray(LimitName[]::new));
@@ -424,7 +424,7 @@ final class FileKeeper extends ListKeeper {
             penalties.items().forEach(this::penalty);
           }
         }
-        return null; // the result is in texts
+        return null; // the field `texts` collects the result
       }
 
       private void penalty(Node item) {

@@ -74,7 +74,7 @@ interface Keeper {
 
     @Override
     boolean alone(BooleanSupplier change) {
-      return change.getAsBoolean(); // no other process can change it
+      return change.getAsBoolean(); // no other process can change the entries
     }
 
     @Override

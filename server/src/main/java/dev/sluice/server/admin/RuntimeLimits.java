@@ -83,7 +83,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private final BucketStore store;
   private final ScheduledExecutorService looks;
   private final Duration every;
-  private final Object place = new Object(); // held around all calls of the keeper
+  private final Object place = new Object(); // held during all calls of the keeper
   private final @Nullable CurrentLimits deployed; // null without a table
   private @Nullable Catalogue loadedFor; // guarded by place
   private Kept kept = Kept.NOTHING; // guarded by this
@@ -91,7 +91,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private String complained = ""; // guarded by this
   private Set<String> unasked = Set.of(); // guarded by this
   private volatile List<LimitOverride> ending = List.of();
-  private volatile Instant nextEnd = Instant.MAX; // when ending changes next
+  private volatile Instant nextEnd = Instant.MAX; // when the list `ending` must next change
   private volatile List<String> mistakes = List.of();
   private final AtomicLong failedReads = new AtomicLong();
   private volatile boolean ready;
@@ -261,7 +261,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
         }
       }
       return true;
-    } catch (Throwable e) { // a task that throws would never run again
+    } catch (Throwable e) { // a scheduled task that throws would never run again
       failedReads.incrementAndGet();
       String why = e instanceof KeepException ? String.valueOf(e.getMessage()) : e.toString();
       mistakes = why.lines().toList();

@@ -69,7 +69,8 @@ final class TableKeeper implements Keeper {
     } else {
       onDatabase(
           () -> {
-            int removed = penalties.removeEnded(Instant.now().minus(GRACE)); // makes room
+            // Makes room for new penalties.
+            int removed = penalties.removeEnded(Instant.now().minus(GRACE));
             penalties.put((Penalty) one);
             return removed;
           });

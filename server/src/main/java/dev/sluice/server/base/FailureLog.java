@@ -120,7 +120,8 @@ public final class FailureLog {
         ids.clear();
         since = now;
       }
-      String key = ids.size() < MOST - 1 || ids.containsKey(cause) ? cause : ""; // all others
+      // An empty key stands for all other causes.
+      String key = ids.size() < MOST - 1 || ids.containsKey(cause) ? cause : "";
       String known = ids.putIfAbsent(key, id);
       return known == null ? id : known;
     }

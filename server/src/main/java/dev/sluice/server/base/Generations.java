@@ -183,7 +183,7 @@ public final class Generations {
    * @return its files
    */
   public Watched of(Kind kind) {
-    return Objects.requireNonNull(byKind.get(kind)); // each kind has its files
+    return Objects.requireNonNull(byKind.get(kind)); // the map contains every kind
   }
 
   /**
@@ -322,7 +322,8 @@ public final class Generations {
 
     private void keep(Past one) {
       synchronized (past) {
-        // A generation that was put back has been in force last, so a rollback returns to it.
+        // The active generation may be an old one that was put back. It becomes the newest past
+        // one, so that a rollback returns to it.
         String active = state.active().hash();
         past.stream()
             .filter(other -> other.hash().equals(active))

@@ -56,7 +56,7 @@ public final class JsonLines implements AutoCloseable {
   private final Counter lost;
   private final Thread thread;
   private final AtomicBoolean full = new AtomicBoolean();
-  private boolean failing; // used by the thread only
+  private boolean failing; // used only by the writer thread
 
   private JsonLines(Target target, String name, LogKind kind, MeterRegistry meters) {
     this.target = target;
@@ -206,7 +206,7 @@ public final class JsonLines implements AutoCloseable {
       fields.write(json);
       json.writeEndObject();
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: it is memory
+      throw new UncheckedIOException(e); // cannot happen: the target is in memory
     }
     bytes.write('\n');
     add(bytes.toByteArray());
@@ -241,7 +241,7 @@ public final class JsonLines implements AutoCloseable {
       try {
         ended = writeNext();
       } catch (Throwable e) {
-        // Even the failure could not be logged; the next lines are tried anyway.
+        // Even the failure could not be logged; the writer continues with the next lines.
       }
     }
   }
@@ -284,7 +284,9 @@ public final class JsonLines implements AutoCloseable {
     if (!failing) {
       failing = true;
       log.error(
-          "{} cannot be written, its lines are lost until it can: {}", name, failure.toString());
+          "{} cannot be written; its lines are lost until writing works again: {}",
+          name,
+          failure.toString());
     }
     OutOfMemory.report(failure);
   }

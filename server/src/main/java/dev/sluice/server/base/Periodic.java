@@ -72,7 +72,7 @@ public final class Periodic implements Runnable {
       }
       OutOfMemory.report(failure);
     } catch (Throwable e) {
-      // The log failed too, so nothing can be reported.
+      // The log failed as well, so the failure cannot be reported.
     }
   }
 }

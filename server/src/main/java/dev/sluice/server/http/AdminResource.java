@@ -288,7 +288,7 @@ abstract class AdminResource implements HttpService {
       try {
         done = change.get();
       } catch (RefusedException e) {
-        throw e; // access control has noted it
+        throw e; // access control has recorded the refusal
       } catch (RuntimeException e) {
         // The audit log notes both mistakes in the request and failures.
         boolean refused = e instanceof IllegalArgumentException;
@@ -342,7 +342,7 @@ abstract class AdminResource implements HttpService {
     /** Stands for a value that is neither a string nor a 64-bit integer nor a list. */
     private record Unusable(String why) {}
 
-    private final String path; // before the names of the fields
+    private final String path; // the path that precedes the names of the fields
     private final Map<String, Object> fields;
     private final Mistakes mistakes;
 

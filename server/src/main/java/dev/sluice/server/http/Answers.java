@@ -285,7 +285,7 @@ final class Answers {
     try (JsonGenerator json = JSON.createGenerator(bytes)) {
       body.write(json);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: it is memory
+      throw new UncheckedIOException(e); // cannot happen: the target is in memory
     }
   }
 

@@ -81,8 +81,8 @@ final class AskedRequest implements WebRequest {
       if (query != null && !query.isEmpty() && query.equals(queryOf(uri))) {
         throw new WireException(
             null,
-            "found the query of the original request, expected that of the proxy's configuration:"
-                + " keep the proxy from appending the one to the other");
+            "found the original request's query, expected only the query in the proxy's configuration;"
+                + " stop the proxy from appending the original query");
       }
     }
     return query;

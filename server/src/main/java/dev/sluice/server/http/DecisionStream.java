@@ -65,16 +65,16 @@ final class DecisionStream {
   private final AtomicBoolean told = new AtomicBoolean();
   private byte[] lines = NOTHING;
   private int size;
-  private int start; // of the next line
-  private int seen; // from start to here, no line ends
-  private int objects; // JSON objects that begin from start to seen
+  private int start; // start of the next line
+  private int seen; // no line ends between start and here
+  private int objects; // JSON objects that begin between start and seen
   private int number;
-  private boolean whole; // the body has ended
+  private boolean whole; // whether the body has ended
   private @Nullable Fault fault; // why the body ended early
   private boolean counted;
-  private boolean begun; // the status was sent
-  private boolean ending; // the last line was sent
-  private int unread; // bytes written and not read yet
+  private boolean begun; // whether the status was sent
+  private boolean ending; // whether the last line was sent
+  private int unread; // bytes that were written but not read yet
 
   DecisionStream(
       LimiterCalls acts,
@@ -93,7 +93,7 @@ final class DecisionStream {
   private final class Line {
 
     private final int number;
-    private final int most; // bytes that its answer may have
+    private final int most; // the most bytes of the answer
     private volatile byte @Nullable [] answer;
 
     Line(int number, int most) {
@@ -190,7 +190,7 @@ final class DecisionStream {
   /** Sends lines and writes answers as far as possible. */
   private void advance() {
     if (unread > 0 || ending || !response.isOpen()) {
-      return; // nothing is decided for a client that went away
+      return; // the client has gone, so nothing more is decided
     }
     told.set(true); // answers that come at once need not wake this loop
     boolean fits = send();
@@ -341,7 +341,7 @@ final class DecisionStream {
       if (counted) {
         caller.countRequest();
       }
-      counted = true; // the first line was counted with the request
+      counted = true; // the first line is counted as the request
       Stages.onEnd(
           acts.send(act, wire, caller),
           (decision, failure) ->

@@ -155,7 +155,7 @@ record ForwardAuthQuery(
       if (!value.matches("[0-9]{1,18}")) {
         throw new WireException(
             "cost",
-            "found %s, expected a whole number, or header:NAME for a header that says it"
+            "found %s, expected a whole number, or header:NAME for a header with the cost"
                 .formatted(SafeText.quote(value)));
       }
       return new Cost(Long.parseLong(value), null);

@@ -142,7 +142,7 @@ final class HttpFailures implements ServerErrorHandler {
   @Override
   public @Nullable HttpResponse onServiceException(ServiceRequestContext context, Throwable cause) {
     if (cause instanceof HttpStatusException || cause instanceof HttpResponseException) {
-      return null; // the library's failure, rendered below
+      return null; // the method below renders the library's own failures
     }
     if (cause instanceof RequestTimeoutException) {
       return ForwardAuthResource.inTheFormAskedFor(context, Answers.fault(timedOut(context)))

@@ -117,7 +117,8 @@ public final class HttpPart implements Part {
         .addTo(server);
     new Endpoint("/v1/reset", ADMIN, new ActResource(Act.RESET, acts)).act("reset").addTo(server);
     new Endpoint("/v1/decisions", DECIDE, new DecisionsResource(acts))
-        .addWithoutBound(server); // bounds its body itself, to report a large one in its stream
+        // The resource bounds its body itself, to report a large body in its stream.
+        .addWithoutBound(server);
     new Endpoint("/v1/reservations", DECIDE, new ReservationsResource(acts, reservations))
         .addTo(server);
     new Endpoint("/v1/reservations/*", DECIDE, new TokenResource(reservations)).addTo(server);

@@ -233,7 +233,7 @@ final class MetricsResource extends MethodService {
           close();
         }
       } catch (IOException e) {
-        throw new UncheckedIOException(e); // cannot happen: it is memory
+        throw new UncheckedIOException(e); // cannot happen: the target is in memory
       }
     }
 
@@ -305,12 +305,12 @@ final class MetricsResource extends MethodService {
             text.flush();
           });
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: it is memory
+      throw new UncheckedIOException(e); // cannot happen: the target is in memory
     }
   }
 
   private synchronized void scrape(CompletableFuture<Scrape> mine) {
-    next.set(null); // from here on, this scrape may miss a change
+    next.set(null); // a change made from now on may be missing in this scrape
     try {
       Scrape scrape = new Scrape(compressed(registry::scrape));
       newest.set(scrape);

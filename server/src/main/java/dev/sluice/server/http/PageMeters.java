@@ -81,7 +81,8 @@ final class PageMeters extends PrometheusMeterRegistry {
     }
     double[] own = BulkHistogram.bounds(config);
     double[] shared =
-        bounds.computeIfAbsent(Arrays.stream(own).boxed().toList(), values -> own); // shared
+        // Meters with equal bounds share one array.
+        bounds.computeIfAbsent(Arrays.stream(own).boxed().toList(), values -> own);
     return new BulkHistogram(id, clock, shared, config, scale);
   }
 
@@ -175,7 +176,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     try {
       scrape(page);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: it is memory
+      throw new UncheckedIOException(e); // cannot happen: the target is in memory
     }
     return page.toString(StandardCharsets.UTF_8);
   }

@@ -323,7 +323,7 @@ class ReloadResource extends Resource {
       Set<Transaction> denied = Collections.newSetFromMap(new IdentityHashMap<>());
       if (!limited.isEmpty()) {
         List<Decision> parts = limiter.async().check(limited).toCompletableFuture().join().parts();
-        if (parts.stream().anyMatch(Decision::degraded)) { // by a failure rule, not by the store
+        if (parts.stream().anyMatch(Decision::degraded)) { // a failure rule decided, not the store
           throw new CompletionException(new StoreException("the store does not answer"));
         }
         for (int i = 0; i < limited.size(); i++) {

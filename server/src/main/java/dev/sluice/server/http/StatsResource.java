@@ -95,7 +95,7 @@ final class StatsResource extends Resource {
       throw new WireException(
           SINCE, "found %s, expected 5m to 24h, such as 1h".formatted(SafeText.quote(since)));
     }
-    // The newest step has begun a moment ago, so one more is needed to cover the time.
+    // The newest step is incomplete, so one more step is needed to cover the time.
     long steps = (seconds - 1) / RateHistory.DAY_STEP_SECONDS + 2;
     return (int) Math.min(steps, RateHistory.DAY_STEPS);
   }

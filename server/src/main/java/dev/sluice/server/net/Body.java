@@ -238,12 +238,12 @@ final class Body implements Subscriber<HttpObject> {
 
       @Override
       public void onError(Throwable cause) {
-        // somebody reads it, or it will not arrive: either way there is nothing to drop
+        // The body is read elsewhere, or will not arrive, so nothing must be dropped.
       }
 
       @Override
       public void onComplete() {
-        // it arrived
+        // The body has arrived.
       }
     }
   }

@@ -83,8 +83,8 @@ final class Connection extends Client {
   private long looseChargedBytes;
   private long looseSinceNanos;
 
-  // Written by the event loop, read by all threads; racy, benign because they only decide which
-  // connection is closed first.
+  // Written by the event loop, read by all threads; racy, benign because the values only decide
+  // which connection is closed first.
   private volatile int requests;
   private volatile long oldestNanos = NEVER;
   private volatile boolean waitsForClient;
@@ -148,7 +148,7 @@ final class Connection extends Client {
         if (!charged(slice.readableBytes())) {
           slice.release();
           close("no room for its headers; it held %s bytes");
-          drop(); // at once: thousands of connections may be refused before the first is closed
+          drop(); // closes at once, since thousands of refused connections could be open together
           return;
         }
         ctx.fireChannelRead(slice);
@@ -186,7 +186,7 @@ final class Connection extends Client {
     }
     looseBytes += bytes;
     if (http2 && looseBytes > MAX_LOOSE) {
-      forgetLoose(); // these were frames: no headers are that large
+      forgetLoose(); // no headers are so large, so the bytes were frames
     }
     boolean fits = true;
     if (looseBytes - looseChargedBytes > LOOSE_STEP) {

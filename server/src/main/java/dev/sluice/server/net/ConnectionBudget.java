@@ -251,7 +251,7 @@ public final class ConnectionBudget {
     if (!fits) {
       refused.warn(
           () ->
-              "connection from %s refused: %s connections are open, and none is an idle one of a peer with as many connections; close some, or raise the bound"
+              "connection from %s refused: %s connections are open, and no peer with as many connections as this one has an idle connection; close some, or raise the bound"
                   .formatted(channel.remoteAddress(), connections.size()));
       connection.closeNow();
     }
@@ -453,7 +453,8 @@ public final class ConnectionBudget {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    closeAll(); // an unread HTTP/2 response would hold up the library for ever
+    // The library would wait for ever for an HTTP/2 response that the client does not read.
+    closeAll();
   }
 
   /** Stops accepting connections; from now on each HTTP/1.1 answer ends its connection. */
@@ -516,7 +517,7 @@ public final class ConnectionBudget {
       try {
         port.eventLoop().execute(() -> look(true));
       } catch (RejectedExecutionException e) {
-        var unused = port.close(); // its event loop has ended
+        var unused = port.close(); // the port's event loop has ended
       }
     }
 
@@ -541,7 +542,8 @@ public final class ConnectionBudget {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      if (cause instanceof Error) { // loads no other class: no file descriptor may be left
+      // Exits without loading another class, since no file descriptor may be left.
+      if (cause instanceof Error) {
         OutOfMemory.report(cause);
       }
       refused.warn(

@@ -101,7 +101,8 @@ final class Http1Messages extends ChannelDuplexHandler {
     static void avoid(Http2Headers headers) {
       CharSequence method = headers.method();
       CharSequence path = headers.path();
-      boolean isTunnel = headers.contains(PseudoHeaderName.PROTOCOL.value()); // a tunnel has a path
+      // A tunnel through CONNECT (RFC 8441) has a path.
+      boolean isTunnel = headers.contains(PseudoHeaderName.PROTOCOL.value());
       if (method != null && !isTunnel && isWithoutPath(method, path)) {
         headers.path(ROOT);
       }

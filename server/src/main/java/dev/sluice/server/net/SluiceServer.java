@@ -390,8 +390,9 @@ public final class SluiceServer implements AutoCloseable {
                     pipeline.addBefore(pipeline.lastContext().name(), null, errors);
                   })
               .gracefulShutdownTimeout(QUIET_PERIOD, LONGEST_SHUTDOWN)
-              .unloggedExceptionsReportInterval(Duration.ZERO) // Sluice handles them
-              .meterRegistry(new CompositeMeterRegistry()) // unused: the parts have meters
+              .unloggedExceptionsReportInterval(Duration.ZERO) // Sluice logs these exceptions
+              // Discards the library's metrics, since the parts of the server have their own.
+              .meterRegistry(new CompositeMeterRegistry())
               .disableServerHeader();
       if (requestLog) {
         builder.accessLogWriter(new RequestLogWriter(), true);

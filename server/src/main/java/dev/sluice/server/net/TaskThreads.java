@@ -45,7 +45,7 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
    */
   public static TaskThreads one(ServerBuilder server, String name, int mostWaiting) {
     TaskThreads one = new TaskThreads(name, 1, mostWaiting);
-    // A task that still runs then is too late, and nobody waits for it.
+    // A task that still runs after the stop is too late, and nobody waits for its result.
     server.serverListener(ServerListener.builder().whenStopped(unused -> one.shutdown()).build());
     return one;
   }

@@ -110,12 +110,14 @@ public final class Reservations implements AutoCloseable {
   private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // guarded by itself
   private int rememberedSize; // guarded by remembered
   private final TreeMap<Long, Set<String>> ends =
-      new TreeMap<>(); // when reservations lapse: their nonces; guarded by remembered
-  private final Set<String> settling = new HashSet<>(); // nonces that wait; guarded by remembered
+      // Nonces by the time at which their reservations lapse; guarded by remembered.
+      new TreeMap<>();
+  // Nonces whose settlement waits; guarded by remembered.
+  private final Set<String> settling = new HashSet<>();
   private long alarmMillis = Long.MAX_VALUE; // guarded by remembered, like the alarm
   private Future<?> alarm = CompletableFuture.completedFuture(null);
   private final Marks marks;
-  private final Retries settlements; // those whose tokens could not be marked yet
+  private final Retries settlements; // settlements whose tokens could not be marked yet
   private final LimiterObserver observer;
 
   /**
@@ -287,7 +289,7 @@ public final class Reservations implements AutoCloseable {
         if (isOver || rememberedSize > MOST_REMEMBERED) {
           oldest.remove();
           removed(one);
-          one.reservation.close(); // the token can still be used
+          one.reservation.close(); // closes only the object; the token can still be used
           early += one.lapsing == null ? 0 : 1;
         }
       }
@@ -356,7 +358,7 @@ public final class Reservations implements AutoCloseable {
               ? giveBack.apply(token)
               : marked(token, Duration.ZERO).thenCompose(marked -> giveBack.apply(token)),
           (nothing, failure) -> one.reservation.close());
-    } catch (RefusedException e) { // there is no room for a mark
+    } catch (RefusedException e) { // the store has no room for a mark
       one.reservation.close();
     }
   }
@@ -489,11 +491,12 @@ public final class Reservations implements AutoCloseable {
     return marked(token, left)
         .handle(
             (marked, failure) -> {
-              if (failure == null) { // the limiter counts what it loses
+              if (failure == null) { // the limiter counts tokens that the settlement loses
                 waited(token.nonce());
                 return settled(token, costs).handle((settlement, lost) -> true);
               }
-              if (cause(failure) instanceof TokenException) { // another use was first
+              // Another call has used the token first.
+              if (cause(failure) instanceof TokenException) {
                 waited(token.nonce());
                 return CompletableFuture.completedFuture(true);
               }

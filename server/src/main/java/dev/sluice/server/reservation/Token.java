@@ -163,7 +163,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     try {
       return read(ByteBuffer.wrap(bytes, 0, length));
     } catch (BufferUnderflowException e) {
-      return null; // signed by another version
+      return null; // another version of the server signed the token
     }
   }
 

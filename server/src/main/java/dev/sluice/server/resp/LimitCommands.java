@@ -278,7 +278,7 @@ final class LimitCommands {
             sent,
             (decision, writer) -> {
               if (act == Act.RESET) {
-                writer.ok(); // a penalty shows in every other command
+                writer.ok(); // a reset always succeeds; the other commands report penalties
               } else {
                 reply.accept(decision.orElseThrow(), writer);
               }

@@ -15,7 +15,7 @@ final class ReplyWriter {
   private static final int LONGEST_NUMBER = 20;
   private static final int MOST_DIGITS = 19; // of a number of 64 bits
   private static final byte[] TENS = new byte[100]; // the first digit of 00 to 99
-  private static final byte[] ONES = new byte[100]; // and the second
+  private static final byte[] ONES = new byte[100]; // the second digit of 00 to 99
   private static final byte[] OK = "+OK\r\n".getBytes(StandardCharsets.US_ASCII);
 
   static {

@@ -55,10 +55,10 @@ final class RequestReader {
 
   private final Request request = new Request();
   private byte[] bytes = NONE;
-  private int start; // of the current request
+  private int start; // start of the current request
   private int at; // end of the parsed part of the current request
   private int end;
-  private int expected = UNKNOWN; // arguments
+  private int expected = UNKNOWN; // the number of arguments
 
   // Number and CR position of the last header read.
   private long number;
@@ -276,7 +276,7 @@ final class RequestReader {
     if (lineEnd - start > MAX_INLINE) {
       throw new ProtocolException("too big inline request");
     }
-    at = lineEnd; // searched up to here
+    at = lineEnd; // the bytes before this place contain no line end
     if (lineEnd == end) {
       return false;
     }

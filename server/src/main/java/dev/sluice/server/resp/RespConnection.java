@@ -50,7 +50,7 @@ final class RespConnection extends Client {
   private final Replies replies;
   private final Session session;
   private @Nullable Command last; // the last command called
-  private int uncounted; // calls of that command
+  private int uncounted; // calls of the last command that were not counted yet
   private boolean inputEnded;
   private boolean leaving; // reads no more from the network
   private boolean ended;
@@ -99,7 +99,7 @@ final class RespConnection extends Client {
   public void channelRead(ChannelHandlerContext ctx, Object message) {
     ByteBuf read = (ByteBuf) message;
     if (ended) {
-      read.release(); // it arrived too late
+      read.release(); // the bytes arrived too late
       return;
     }
     reader.add(read);
@@ -232,7 +232,8 @@ final class RespConnection extends Client {
     ChannelFuture sent = channel.writeAndFlush(out);
     if (!sent.isDone()) { // the client reads slowly
       lastSent = sent;
-      sent.addListener(later -> channel.eventLoop().execute(this::account)); // unsent until then
+      // The bytes count as unsent until the write has finished.
+      sent.addListener(later -> channel.eventLoop().execute(this::account));
     }
   }
 

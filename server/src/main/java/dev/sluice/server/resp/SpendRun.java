@@ -105,7 +105,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     boolean add(Replies replies, Request request, long cost) {
       try {
         return add(replies, request, ID, null, cost) >= 0;
-      } catch (UnknownLimitException e) { // removed since the run was made
+      } catch (UnknownLimitException e) { // the limit was removed after the run was made
         return false;
       }
     }
@@ -150,7 +150,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
     private final Limiter limiter;
     private final @Nullable LimitRun[] slots = new @Nullable LimitRun[SLOTS];
-    private boolean none; // the store may not answer at once
+    private boolean none; // whether no run is possible, since the store may not answer at once
 
     LimitRuns(Limiter limiter) {
       this.limiter = limiter;
@@ -189,7 +189,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
         SpendPipeline spends = limit.spends();
         none = spends == null;
         return spends;
-      } catch (UnknownLimitException e) { // the limits were replaced since
+      } catch (UnknownLimitException e) { // new limits no longer contain the name
         return null;
       }
     }

@@ -44,7 +44,8 @@ final class ThrottleCommands {
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
-  private static final Quota SOME = Quota.per(1, Duration.ofSeconds(1)); // each command has its own
+  // Replaced by each command's own quota.
+  private static final Quota SOME = Quota.per(1, Duration.ofSeconds(1));
   private static final int MOST_QUOTAS = 256;
   private static final long MOST_SECONDS = TimeUnit.NANOSECONDS.toSeconds(Long.MAX_VALUE);
 
@@ -114,12 +115,12 @@ final class ThrottleCommands {
       }
       boolean fits = quantity <= quota.burst();
       long cost = fits ? quantity : 0;
-      // Replies do not overtake one that waits, so a run cannot begin behind it.
+      // Replies keep their order, so no run can begin while an earlier reply waits.
       ThrottleRun run = replies.waiting() == 0 ? ofThread.run() : null;
       if (run == null || !run.add(replies, request, dialect, quota, cost, fits)) {
         spend(replies, request, dialect, quota, cost, fits);
       }
-    } catch (IllegalArgumentException e) { // an InvalidRequestException too
+    } catch (IllegalArgumentException e) { // includes InvalidRequestException
       replies.error("ERR", String.valueOf(e.getMessage()));
     }
   }
@@ -236,7 +237,7 @@ final class ThrottleCommands {
 
     private final byte[] bytes = new byte[MOST_BYTES]; // from the first argument to the last
     private int length;
-    private final int[] starts = new int[LAST - FIRST + 1]; // in these bytes
+    private final int[] starts = new int[LAST - FIRST + 1]; // where each argument begins in `bytes`
     private final int[] lengths = new int[LAST - FIRST + 1];
     private @Nullable Dialect dialect;
     private @Nullable Quota quota;

@@ -220,7 +220,7 @@ final class DescriptorCharges {
             }
           }
         }
-        // If all limits of a rule are skipped, it replaces none.
+        // A rule whose limits are all skipped replaces no limit.
         yield Found.limited(charges, charges.isEmpty() ? List.of() : match.replaces());
       }
     };
@@ -411,10 +411,10 @@ final class DescriptorCharges {
     private final LimitName limit;
     private final @Nullable RateLimitOverride closed;
     private final @Nullable RefusedDescriptor denied;
-    private final int debt; // the bursts that the bucket may owe
+    private final int debt; // how many bursts the bucket may owe
     private final boolean settles;
     private @Nullable String call; // the id of the request that reserves or settles, null for none
-    private int line; // of the rule that matched, 0 for none
+    private int line; // the matching rule's line, 0 for none
     private long cost;
     private long drained;
     private long owed;
@@ -425,7 +425,7 @@ final class DescriptorCharges {
     private long retryInNanos;
     private long resetInNanos;
     private @Nullable Decision decision;
-    private @Nullable Quota refundedTo; // of several, the one that the outcome describes
+    private @Nullable Quota refundedTo; // with several quotas, the quota that the outcome describes
 
     private DescriptorCharge(
         String domain, Transaction transaction, long cost, Excess excess, int debt) {

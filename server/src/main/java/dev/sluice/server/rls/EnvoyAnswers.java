@@ -88,7 +88,7 @@ final class EnvoyAnswers {
 
   /** Returns the response, once the charges are decided. */
   RateLimitResponse response() {
-    charges.removeIf(charge -> !charge.isDecided()); // a trial that failed
+    charges.removeIf(charge -> !charge.isDecided()); // removes trials that failed
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder();
     for (Found one : found) {
       response.addStatuses(status(one));
@@ -237,7 +237,7 @@ final class EnvoyAnswers {
     String body =
         degraded
             ? ProblemDetails.temporaryReducedCapacity(TOO_MANY_REQUESTS)
-            : limits.isEmpty() // no quota is exceeded: an id cannot be used, or a rule denies
+            : limits.isEmpty() // no quota is exceeded: the id is invalid, or a rule denies
                 ? ProblemDetails.of(TOO_MANY_REQUESTS, "Request denied", detail(refusals.get(0)))
                 : ProblemDetails.quotaExceeded(limits, detail(refusals.get(0)));
     response.setRawBody(ByteString.copyFromUtf8(body));
@@ -289,7 +289,7 @@ final class EnvoyAnswers {
     boolean blind = false;
     for (DescriptorCharge charge : charges) {
       if (charge.quota() == null || charge.isShadow()) {
-        continue; // no bucket, or in shadow
+        continue; // the charge has no bucket, or is in shadow
       }
       if (charge.decidedBy() != DecidedBy.STORE && !blind) {
         fields.put(HeaderProfile.DEGRADED, charge.decidedBy().word());

@@ -139,14 +139,15 @@ final class JsonService implements HttpService {
     ResponseHeadersBuilder headers =
         headers(passes ? HttpStatus.OK : HttpStatus.TOO_MANY_REQUESTS, MediaType.JSON);
     for (HeaderValue header : response.getResponseHeadersToAddList()) {
-      if (!header.getKey().equals("content-type")) { // the type of Envoy's body, not of this
+      // The header describes Envoy's own body, not the JSON.
+      if (!header.getKey().equals("content-type")) {
         headers.set(header.getKey(), header.getValue());
       }
     }
     try {
       return HttpResponse.of(headers.build(), HttpData.ofUtf8(PRINTER.print(response)));
     } catch (InvalidProtocolBufferException e) {
-      throw new IllegalStateException(e); // only for messages of type Any
+      throw new IllegalStateException(e); // thrown only for messages of type Any
     }
   }
 

@@ -72,7 +72,7 @@ final class JsonShape {
       throw new BadRequest(
           "the body is not JSON at line %s column %s".formatted(at.getLineNr(), at.getColumnNr()));
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: it is memory
+      throw new UncheckedIOException(e); // cannot happen: the target is in memory
     }
   }
 

@@ -23,7 +23,8 @@ final class OpenCalls {
   /** The most requests; beyond that, the oldest is forgotten. */
   static final int MOST = 100_000;
 
-  private static final int LONGEST_KEY = 256; // characters of domain and request id
+  // The most characters of domain and request id together.
+  private static final int LONGEST_KEY = 256;
   private static final int LOOKED_AT = 2;
 
   private final TimeSource time;

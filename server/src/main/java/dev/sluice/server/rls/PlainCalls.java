@@ -164,7 +164,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
     try {
       answer.writeTo(out);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: it is memory
+      throw new UncheckedIOException(e); // cannot happen: the target is in memory
     }
     return HttpData.wrap(frame);
   }

@@ -201,7 +201,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                     refunds.stream().map(DescriptorCharge::givenBack).toList())
                 .thenCompose(back -> charge(enforced, givenUp, whole -> {}));
       }
-      for (DescriptorCharge one : inFull) { // alone, so that no other descriptor can prevent it
+      // Charged alone, so that no other descriptor can prevent the charge.
+      for (DescriptorCharge one : inFull) {
         charged = charged.thenCombine(charge(List.of(one), givenUp, whole -> {}), (a, b) -> null);
       }
       for (DescriptorCharge trial : trials) {
@@ -423,7 +424,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                 List<Transaction> again = new ArrayList<>();
                 for (int i = 0; i < charges.size(); i++) {
                   Decision part = decision.parts().get(i);
-                  // Of several quotas, one that allowed has been charged.
+                  // If a limit has several quotas, a quota that allowed its part has been charged.
                   boolean isCharged = part.quotas().stream().anyMatch(Decision::allowed);
                   if (part.denied() && !isCharged && part.remaining() > 0) {
                     rest.add(charges.get(i));

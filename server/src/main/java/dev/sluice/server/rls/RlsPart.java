@@ -143,7 +143,7 @@ public final class RlsPart implements Part {
     return builder
         .supportedSerializationFormats(GrpcSerializationFormats.PROTO)
         .maxRequestMessageLength(SluiceServer.MAX_BODY)
-        .useClientTimeoutHeader(false) // GrpcRequests bounds it
+        .useClientTimeoutHeader(false) // GrpcRequests bounds the time-out
         .exceptionHandler((context, status, cause, metadata) -> GrpcStatuses.ofProtocol(cause))
         .build();
   }
@@ -242,7 +242,7 @@ public final class RlsPart implements Part {
     private GrpcService made() {
       try {
         GrpcService service = maker.get();
-        known = service; // so that reflection finds itself too
+        known = service; // reflection must list itself too
         ServiceConfig added = config;
         if (added != null) {
           service.serviceAdded(added);

@@ -252,7 +252,8 @@ interface Door {
      */
     private static final long PREPARATION_SECONDS = 5;
 
-    private static final AtomicBoolean CALLED = new AtomicBoolean(); // in this process
+    // Whether this process has made its first calls.
+    private static final AtomicBoolean CALLED = new AtomicBoolean();
 
     private final InetSocketAddress address;
     private final Settings rls;
@@ -309,7 +310,7 @@ interface Door {
       try {
         var unused = FirstCalls.make();
       } catch (IOException | RuntimeException e) {
-        // The server works all the same; only the first calls of clients take longer.
+        // The server works without the first calls; the first requests of clients only take longer.
       }
     }
 

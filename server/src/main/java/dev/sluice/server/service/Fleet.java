@@ -34,7 +34,8 @@ final class Fleet implements AutoCloseable {
 
   private final int atLeast;
   private final LongSupplier nanoTime;
-  private final Deque<Look> looks = new ArrayDeque<>(); // guarded by this; without smaller old ones
+  // Guarded by this; omits old looks that found fewer servers.
+  private final Deque<Look> looks = new ArrayDeque<>();
   private final String id = HexFormat.of().toHexDigits(new SecureRandom().nextLong());
   private final ScheduledExecutorService clock = Periodic.scheduler("sluice-fleet");
   private @Nullable Presence presence; // guarded by this

@@ -51,7 +51,8 @@ final class KeptBuckets implements AutoCloseable {
 
   /** Reads the snapshot, if there is one, and writes a snapshot to test that this works. */
   static KeptBuckets open(Path named, Duration every, MeterRegistry registry) {
-    Path file = SymlinkTargets.followed(named); // a link keeps pointing to the newest snapshot
+    // Follows links, so that a link keeps pointing to the newest snapshot.
+    Path file = SymlinkTargets.followed(named);
     KeptBuckets kept;
     try {
       MemoryStore.Builder builder = MemoryStore.builder();

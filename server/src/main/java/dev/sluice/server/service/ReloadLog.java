@@ -137,7 +137,8 @@ final class ReloadLog implements ReloadListener {
 
     @Override
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {
-      boolean first = generations.state().active().hash().equals(Generations.NONE); // the start
+      // Whether the server is starting.
+      boolean first = generations.state().active().hash().equals(Generations.NONE);
       boolean changed = !generations.state().active().hash().equals(hash);
       List<String> changes = changes(limits);
       generations.applied(

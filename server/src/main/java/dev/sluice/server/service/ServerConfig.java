@@ -121,7 +121,7 @@ public record ServerConfig(
   private static boolean isSame(Path one, Path other) {
     try {
       return java.nio.file.Files.isSameFile(one, other);
-    } catch (IOException e) { // one of them does not exist
+    } catch (IOException e) { // one of the two files does not exist
       return one.toAbsolutePath().normalize().equals(other.toAbsolutePath().normalize());
     }
   }
@@ -542,7 +542,7 @@ public record ServerConfig(
     }
   }
 
-  /** Thrown when a door would be open to a network without TLS or without access control. */
+  /** Thrown when a port would be open to a network without TLS or without access control. */
   public static final class InsecureException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

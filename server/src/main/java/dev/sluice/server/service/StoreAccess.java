@@ -159,7 +159,7 @@ public final class StoreAccess {
 
   private static IllegalArgumentException twice() {
     return new IllegalArgumentException(
-        "found a password in the address and one besides it, expected one of the two");
+        "found a password in the address and another outside it; give only one");
   }
 
   /** Returns the address without user, passwords and options. */

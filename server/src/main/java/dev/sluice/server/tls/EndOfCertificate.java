@@ -72,7 +72,7 @@ public final class EndOfCertificate implements AutoCloseable {
   /** Warns if a warning is due. */
   synchronized void look() {
     Instant now = clock.instant();
-    if (!current.get().end().equals(end)) { // a new certificate: loading it has warned
+    if (!current.get().end().equals(end)) { // the load of the new certificate has warned already
       end = current.get().end();
       told = now;
       return;

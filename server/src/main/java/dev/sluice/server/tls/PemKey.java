@@ -65,7 +65,7 @@ public final class PemKey {
     String text = block.group(2);
     if (kind.startsWith("ENCRYPTED") || text.contains("ENCRYPTED")) {
       throw new InvalidKeyException(
-          "found a key with a password, expected one without: openssl pkey -in THIS.key -out"
+          "found a key with a password, expected a key without: openssl pkey -in THIS.key -out"
               + " PLAIN.key");
     }
     try {
@@ -92,7 +92,7 @@ public final class PemKey {
       }
     }
     throw new InvalidKeyException(
-        "found a key of another kind, or a damaged one" + OF_ANOTHER_KIND);
+        "found a key of another kind, or a damaged key" + OF_ANOTHER_KIND);
   }
 
   private static PrivateKey key(String algorithm, byte[] pkcs8) throws GeneralSecurityException {

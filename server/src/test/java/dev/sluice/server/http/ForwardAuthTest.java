@@ -640,7 +640,7 @@ final class ForwardAuthTest {
     HttpResponse<String> leaked =
         get("?" + query, "X-Forwarded-Method", "POST", "X-Forwarded-Uri", "/login?" + query);
     assertThat(leaked.statusCode()).isEqualTo(400);
-    assertThat(leaked.body()).contains("the query of the original request");
+    assertThat(leaked.body()).contains("the original request's query");
   }
 
   /** A client that writes the query of nginx's configuration would get a 500 from nginx. */
@@ -652,7 +652,7 @@ final class ForwardAuthTest {
         get(query, "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/any" + query);
     assertThat(same.statusCode()).isEqualTo(403);
     assertThat(header(same, "X-RateLimit-Status")).isEqualTo("400");
-    assertThat(same.body()).contains("the query of the original request");
+    assertThat(same.body()).contains("the original request's query");
   }
 
   @Test

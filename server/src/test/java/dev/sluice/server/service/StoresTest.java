@@ -102,7 +102,7 @@ final class StoresTest {
             : access.withPassword("another");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Stores.openForOneAct(both).close())
-        .withMessageContaining("expected one of the two")
+        .withMessageContaining("give only one")
         .withMessageNotContaining("S3cret");
     assertThat(both.toString()).doesNotContain("S3cret", "another");
   }

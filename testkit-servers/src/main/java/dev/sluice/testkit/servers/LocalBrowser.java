@@ -47,7 +47,7 @@ public final class LocalBrowser implements AutoCloseable {
           "--hide-scrollbars");
 
   private static final int HEIGHT = 900;
-  private static final int LOWEST = 100; // a page is always higher
+  private static final int LOWEST = 100; // every page is higher
   private static final int WIDEST_PHONE = 500;
 
   /** Muted: it warns of an unknown protocol version. Kept, since a logger may be collected. */

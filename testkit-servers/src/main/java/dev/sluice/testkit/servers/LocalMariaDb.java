@@ -107,7 +107,7 @@ public final class LocalMariaDb {
 
   private static Process start(List<String> command, Path folder) throws IOException {
     return new ProcessBuilder(command)
-        .directory(Path.of("/").toFile()) // nobody may not read our working directory
+        .directory(Path.of("/").toFile()) // the user "nobody" may not read our working directory
         .redirectErrorStream(true)
         .redirectOutput(ProcessBuilder.Redirect.appendTo(folder.resolve("log").toFile()))
         .start();

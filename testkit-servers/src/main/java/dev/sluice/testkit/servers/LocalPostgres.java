@@ -90,7 +90,7 @@ public final class LocalPostgres {
     }
     try {
       return startMavens();
-    } catch (IOException | RuntimeException mavens) { // either may be thrown
+    } catch (IOException | RuntimeException mavens) { // the library throws either
       try {
         return startInstalled(newestDebians());
       } catch (IOException debians) {
@@ -152,7 +152,7 @@ public final class LocalPostgres {
         }
       }
     }
-    // Maven's lacks this processor, or refuses to run as root where user namespaces are forbidden.
+    // Maven's PostgreSQL lacks this processor, or does not run as root without user namespaces.
     throw new IOException("no usable PostgreSQL; install Debian's package postgresql");
   }
 
@@ -181,7 +181,8 @@ public final class LocalPostgres {
   private static void run(List<String> command) throws IOException {
     Process process =
         new ProcessBuilder(command)
-            .directory(Path.of("/").toFile()) // nobody may not read our working directory
+            // The user "nobody" may not read our working directory.
+            .directory(Path.of("/").toFile())
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .start();

@@ -167,7 +167,7 @@ public final class LocalRedis implements AutoCloseable {
     try {
       return command("PING");
     } catch (IllegalStateException e) {
-      return null; // not yet
+      return null; // the server has not started yet
     }
   }
 

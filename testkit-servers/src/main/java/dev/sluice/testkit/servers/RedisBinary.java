@@ -103,7 +103,7 @@ public final class RedisBinary {
           Files.deleteIfExists(file);
         }
       } catch (IOException e) {
-        // It stays in the folder for temporary files.
+        // The file stays in the folder for temporary files.
       }
     }
   }

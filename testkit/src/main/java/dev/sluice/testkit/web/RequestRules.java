@@ -169,7 +169,7 @@ interface RequestRules extends FilterRules {
   private void exhaust(String path, String header, String value) {
     assertThat(run().get(path, header, value).statusCode()).isEqualTo(200);
     while (run().get(path, header, value).statusCode() == 200) {
-      // until the bucket is empty
+      // Spends until the bucket is empty.
     }
   }
 

@@ -86,9 +86,10 @@ final class Scenes {
   private static void churn(List<Row> rows) {
     add(rows, FEW, 1_000_000, "uniform", "reuse", new Machine(1, "Parallel"));
     Set<Subjects> insert = EnumSet.copyOf(FEW);
-    insert.remove(Subjects.SLUICE_TICKING); // each run would leave a clock thread
+    insert.remove(Subjects.SLUICE_TICKING); // each run would leave a clock thread behind
     insert.removeAll(
-        EnumSet.of(Subjects.CLOCK_AND_SWAP, Subjects.HASH_AND_SWAP)); // these keep no keys
+        // These subjects store no keys.
+        EnumSet.of(Subjects.CLOCK_AND_SWAP, Subjects.HASH_AND_SWAP));
     add(rows, insert, InsertBenchmark.KEYS, "in order", "insert", new Machine(1, "Parallel"));
   }
 

@@ -11,7 +11,7 @@ import java.util.List;
 final class Warmth {
 
   private static final int SPANS = 3;
-  private static final double RISE = 1.05; // more than noise changes the mean of three spans
+  private static final double RISE = 1.05; // noise changes the mean of three spans by less
 
   private final List<Double> rates = new ArrayList<>();
 

@@ -17,7 +17,8 @@ public final class ServerFlags {
    */
   public static final Map<String, String> SMALL_ENVIRONMENT = Map.of("MALLOC_ARENA_MAX", "2");
 
-  private static final int OWN_COUNT_UNTIL = 24; // as in the launcher
+  // From this Java version on, the launcher passes other flags too.
+  private static final int OWN_COUNT_UNTIL = 24;
 
   private ServerFlags() {}
 

@@ -14,7 +14,7 @@ final class Usage {
   private static final Pattern RESIDENT = Pattern.compile("VmRSS:\\s*(\\d+) kB");
   private static final int KIB_PER_MIB = 1_024;
   private static final int USER_TICKS =
-      11; // the field's index after the name, which may have blanks
+      11; // the field's index after the program's name, which may contain spaces
   private static final int SYSTEM_TICKS = 12;
   private static final double MICROS_PER_TICK = 10_000; // 100 ticks a second on every Linux
 

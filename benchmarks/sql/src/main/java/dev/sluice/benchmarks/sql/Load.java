@@ -89,7 +89,7 @@ record Load(int callers, int keys, double perSecond) {
     Samples[] samples = new Samples[subjects.size()];
     Arrays.setAll(samples, i -> new Samples());
     long before = System.nanoTime();
-    do { // at least once, on a machine that has stood still
+    do { // runs at least once, even if the machine stood still
       if (perSecond > 0) {
         before = start + (long) (turns.getAndIncrement() / perSecond * 1e9);
         for (long left = before - System.nanoTime(); left > 0; ) {

@@ -187,7 +187,7 @@ public final class SqlReport {
       for (int round = 0; round <= ROUNDS; round++) {
         for (Map.Entry<String, Subject> subject : subjects.entrySet()) {
           Round measured = load.run(seconds, List.of(subject.getValue())).get(0);
-          if (round > 0) { // the first warms up
+          if (round > 0) { // the first round only warms up
             rounds.getOrDefault(subject.getKey(), List.of()).add(measured);
           }
         }

@@ -103,7 +103,7 @@ interface Subject extends AutoCloseable {
       public void close() {
         try (connection;
             statement) {
-          // Nothing else is open.
+          // Closes the connection and the statement.
         } catch (SQLException e) {
           throw new IllegalStateException(e);
         }

@@ -59,7 +59,7 @@ final class HotPath {
             ? MemoryStore.builder().restore(snapshot)
             : MemoryStore.builder().build();
     Limiter limiter = Limiter.of(limits, store);
-    // … and once a minute, and at the end
+    // Save once a minute, and before the process ends:
     store.save(snapshot);
     // end: snapshot
     return limiter;
