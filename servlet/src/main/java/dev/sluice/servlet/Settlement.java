@@ -36,6 +36,8 @@ import org.jspecify.annotations.Nullable;
  *    attribute for error pages, even if the application caught the exception.
  *  - A time-out that the application's listeners do not answer is a 500 in both. Spring MVC answers
  *    it with a 503 in the application's name.
+ *  - Jetty 12.1 may drop a very short time-out on a stalled machine, and then reports nothing: the
+ *    tokens stay spent until the application completes the request.
  *
  * So a 400 or a 500 may come from the container, and every other status comes from the application.
  * After a time-out, a status of 500 or above does not show how the work ends.
