@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
@@ -86,6 +87,11 @@ final class ReportPageTest {
         new LocalBrowser.Look("narrow-dark", 390, "screen", "dark"),
         new LocalBrowser.Look("small-light", 320, "screen", "light"),
         new LocalBrowser.Look("print-from-dark", 700, "print", "dark"));
+  }
+
+  @BeforeEach
+  void asOnAScreen() {
+    browser.look(new LocalBrowser.Look("wide-light", 1280, "screen", "light"));
   }
 
   @ParameterizedTest
