@@ -212,7 +212,6 @@ public final class SqlDatabase implements Endpoint, Topology {
     private @Nullable Connection open; // this thread's connection
     private int brokenBefore; // value of `broken` when this connection last worked
     private boolean keepsStatements = true;
-    private long unprepared; // statements sent as text
     private boolean committed; // auto-commit mode that the pool had set
     private int lentMillis; // network time-out that the pool had set
     private @Nullable SqlCall current; // guarded by this
@@ -317,7 +316,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     private long[] run(SqlCall call, Connection on) throws SQLException {
       PreparedStatement statement = statements.get(call.sql());
       if (statement == null) {
-        statement = on.prepareStatement(keepsStatements ? call.sql() : asNew(call.sql()));
+        statement = on.prepareStatement(keepsStatements ? call.sql() : KeyScan.asNew(call.sql()));
         statements.put(call.sql(), statement);
       }
       synchronized (this) {
@@ -336,11 +335,6 @@ public final class SqlDatabase implements Endpoint, Topology {
           discard(statement);
         }
       }
-    }
-
-    /** Returns an equal statement that the driver has not seen: it prepares what it sees often. */
-    private String asNew(String sql) {
-      return sql + " /* " + unprepared++ + " */";
     }
 
     /**
