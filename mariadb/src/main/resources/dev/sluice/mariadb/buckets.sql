@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS sluice_bucket (
 --            offset; the end (flipped; of a spend up to, the emission interval, as it is)
 --
 -- The only row has the current time and then for each charge the TAT that it found, all flipped; it
--- is null if buckets were deleted meanwhile: nothing is decided then, and the caller asks again.
+-- is null if other calls deleted buckets meanwhile: nothing is decided then, and the caller asks again.
 CREATE OR REPLACE PROCEDURE sluice_decide_v1(
   IN at_time BIGINT, IN buckets LONGBLOB, IN charges LONGBLOB)
 MODIFIES SQL DATA SQL SECURITY DEFINER
@@ -123,7 +123,7 @@ body: BEGIN
         SET tat = present + off; -- also when the spend is denied
       END IF;
       IF op IN (is_spend, is_spend_only, is_forgive, is_up_to) THEN
-        IF passes AND inc > 0 AND tat <= present + (off - inc) THEN
+        IF passes AND inc > 0 AND inc <= off AND tat <= present + (off - inc) THEN
           SET tat = GREATEST(tat, present) + inc;
         END IF;
       ELSEIF op = is_reset THEN
