@@ -281,15 +281,18 @@ $$;
 
 -- Deletes full buckets among the next keys. It waits for no lock: locked rows stay for the next round.
 --
--- Returns the last of these keys; null at the end of the table; after, while another call cleans it.
-CREATE OR REPLACE FUNCTION ${schema}.sluice_clean_v1(after bytea, most int)
-RETURNS bytea LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+-- Returns the last of these keys (null at the end of the table; after, while another call cleans it),
+-- and how many buckets it deleted.
+CREATE OR REPLACE FUNCTION ${schema}.sluice_clean_v2(after bytea, most int, OUT last bytea, OUT deleted int)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   looked bytea[];
 BEGIN
+  last := after;
+  deleted := 0;
   IF NOT pg_try_advisory_xact_lock(${lock}) THEN
-    RETURN after;
+    RETURN;
   END IF;
   SELECT array_agg(n.key) INTO looked FROM (
     SELECT b.key FROM ${schema}.sluice_bucket b WHERE b.key > after ORDER BY b.key LIMIT most
@@ -299,7 +302,8 @@ BEGIN
     FOR UPDATE SKIP LOCKED
   ) AS d
   WHERE b.key = d.key;
-  RETURN looked[cardinality(looked)];
+  GET DIAGNOSTICS deleted = ROW_COUNT;
+  last := looked[cardinality(looked)];
 END
 $$;
 
@@ -311,5 +315,5 @@ REVOKE ALL ON FUNCTION
   ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
   ${schema}.sluice_spend_v1(boolean, int, bytea, bigint, bigint),
   ${schema}.sluice_read_v1(bytea[]),
-  ${schema}.sluice_clean_v1(bytea, int)
+  ${schema}.sluice_clean_v2(bytea, int)
 FROM PUBLIC;

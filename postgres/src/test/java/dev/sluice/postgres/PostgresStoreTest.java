@@ -466,9 +466,10 @@ final class PostgresStoreTest {
         Statement lock = other.createStatement()) {
       other.setAutoCommit(false);
       lock.execute("SELECT * FROM sluice_bucket WHERE key = '1:7'::bytea FOR UPDATE");
-      assertThat(number("SELECT octet_length(sluice_clean_v1('', 10))")).isPositive();
-      assertThat(number("SELECT octet_length(sluice_clean_v1('1:17', 100))")).isPositive();
-      assertThat(number("SELECT octet_length(sluice_clean_v1('', 100))")).isPositive();
+      assertThat(number("SELECT deleted FROM sluice_clean_v2('', 10)")).isEqualTo(10);
+      assertThat(number("SELECT octet_length(last) FROM sluice_clean_v2('1:17', 100)"))
+          .isPositive();
+      assertThat(number("SELECT deleted FROM sluice_clean_v2('', 100)")).isZero();
       other.rollback();
     }
     assertThat(number("SELECT count(*) FROM sluice_bucket")).isEqualTo(2);
@@ -483,14 +484,16 @@ final class PostgresStoreTest {
     try (Connection other = source.getConnection();
         Statement cleaning = other.createStatement()) {
       other.setAutoCommit(false);
-      cleaning.execute("SELECT sluice_clean_v1('', 10)");
-      assertThat(number("SELECT (sluice_clean_v1('a', 10) = 'a'::bytea)::int")).isEqualTo(1);
-      assertThat(number("SELECT (second.sluice_clean_v1('a', 10) IS NULL)::int"))
+      cleaning.execute("SELECT sluice_clean_v2('', 10)");
+      assertThat(number("SELECT (last = 'a'::bytea)::int FROM sluice_clean_v2('a', 10)"))
+          .isEqualTo(1);
+      assertThat(number("SELECT (last IS NULL)::int FROM second.sluice_clean_v2('a', 10)"))
           .as("another schema has tables of its own")
           .isEqualTo(1);
       other.rollback();
     }
-    assertThat(number("SELECT (sluice_clean_v1('a', 10) = 'k'::bytea)::int")).isEqualTo(1);
+    assertThat(number("SELECT (last = 'k'::bytea)::int FROM sluice_clean_v2('a', 10)"))
+        .isEqualTo(1);
   }
 
   /** A disk that is full also lets one read and not write. */
