@@ -28,12 +28,12 @@ final class MariaDbDialect implements SqlDialect {
   // A lock wait takes at most 1/3 of the time-out, since a call may wait twice.
   private static final int WAITS = 3;
   private static final int PROCEDURES = 3; // procedures that every caller needs
-  private static final String CLEAN = "CALL sluice_clean_v1(?, ?)";
+  private static final String CLEAN = "CALL sluice_clean_v2(?, ?)";
   private static final String LOOK =
       """
       SELECT DATABASE() IS NULL, @@global.read_only <> 0, CURRENT_USER(), (
         SELECT COUNT(*) FROM information_schema.routines
-        WHERE routine_schema = DATABASE() AND routine_name IN ('%s', 'sluice_read_v1', 'sluice_clean_v1'))
+        WHERE routine_schema = DATABASE() AND routine_name IN ('%s', 'sluice_read_v1', 'sluice_clean_v2'))
       """;
 
   private final @Nullable ClientClock clock;
@@ -56,7 +56,7 @@ final class MariaDbDialect implements SqlDialect {
   static List<String> statements(@Nullable String user) {
     List<String> all = new ArrayList<>(List.of(source().strip().split("\n----\n", -1)));
     if (user != null) {
-      for (String procedure : List.of("sluice_charge_v1", "sluice_read_v1", "sluice_clean_v1")) {
+      for (String procedure : List.of("sluice_charge_v1", "sluice_read_v1", "sluice_clean_v2")) {
         all.add("GRANT EXECUTE ON PROCEDURE " + procedure + " TO " + quoted(user));
       }
       all.add("GRANT SELECT (bucket) ON TABLE sluice_bucket TO " + quoted(user));
@@ -122,13 +122,12 @@ final class MariaDbDialect implements SqlDialect {
   }
 
   @Override
-  public byte @Nullable [] clean(Connection connection, byte[] after, int most)
-      throws SQLException {
+  public Cleaned clean(Connection connection, byte[] after, int most) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(CLEAN)) {
       statement.setBytes(1, after);
       statement.setInt(2, most);
       try (ResultSet rows = statement.executeQuery()) {
-        return rows.next() ? rows.getBytes(1) : null;
+        return rows.next() ? new Cleaned(rows.getBytes(1), rows.getInt(2)) : new Cleaned(null, 0);
       }
     }
   }

@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS sluice_bucket (
 --            offset; the end (flipped; of a spend up to, the emission interval, as it is)
 --
 -- The only row has the current time and then for each charge the TAT that it found, all flipped; it
--- is null if buckets were deleted meanwhile: nothing is decided then, and the caller asks again.
+-- is null if other calls deleted buckets meanwhile: nothing is decided then, and the caller asks again.
 CREATE OR REPLACE PROCEDURE sluice_decide_v1(
   IN at_time BIGINT, IN buckets LONGBLOB, IN charges LONGBLOB)
 MODIFIES SQL DATA SQL SECURITY DEFINER
@@ -123,7 +123,7 @@ body: BEGIN
         SET tat = present + off; -- also when the spend is denied
       END IF;
       IF op IN (is_spend, is_spend_only, is_forgive, is_up_to) THEN
-        IF passes AND inc > 0 AND tat <= present + (off - inc) THEN
+        IF passes AND inc > 0 AND inc <= off AND tat <= present + (off - inc) THEN
           SET tat = GREATEST(tat, present) + inc;
         END IF;
       ELSEIF op = is_reset THEN
@@ -202,9 +202,9 @@ END
 ----
 -- Deletes full buckets among the next keys. It waits for no lock: locked rows stay for the next round.
 --
--- The only row has the last of these keys; null at the end of the table; after, while another call
--- cleans it.
-CREATE OR REPLACE PROCEDURE sluice_clean_v1(IN after VARBINARY(3072), IN most INT)
+-- The only row has the last of these keys (null at the end of the table; after, while another call
+-- cleans it), and how many buckets were deleted.
+CREATE OR REPLACE PROCEDURE sluice_clean_v2(IN after VARBINARY(3072), IN most INT)
 MODIFIES SQL DATA SQL SECURITY DEFINER
 body: BEGIN
   DECLARE own_lock VARCHAR(64) DEFAULT CONCAT('sluice_clean.', MD5(DATABASE()));
@@ -212,6 +212,7 @@ body: BEGIN
     TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) * 1000 + (-9223372036854775808);
   DECLARE last, next VARBINARY(3072);
   DECLARE is_over BOOLEAN DEFAULT FALSE;
+  DECLARE deleted INT DEFAULT 0;
   DECLARE full CURSOR FOR
     SELECT b.bucket FROM sluice_bucket b
     WHERE b.bucket > after AND b.bucket <= last AND b.tat <= present FOR UPDATE SKIP LOCKED;
@@ -222,7 +223,7 @@ body: BEGIN
   END;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET is_over = TRUE;
   IF GET_LOCK(own_lock, 0) = 0 THEN
-    SELECT after;
+    SELECT after, deleted;
     LEAVE body;
   END IF;
   SELECT MAX(n.bucket) INTO last FROM (
@@ -237,9 +238,10 @@ body: BEGIN
       LEAVE deleting;
     END IF;
     DELETE FROM sluice_bucket WHERE bucket = next;
+    SET deleted = deleted + 1;
   END LOOP;
   CLOSE full;
   COMMIT;
   DO RELEASE_LOCK(own_lock);
-  SELECT last;
+  SELECT last, deleted;
 END

@@ -268,8 +268,8 @@ final class MariaDbStoreTest {
         Statement lock = other.createStatement()) {
       other.setAutoCommit(false);
       lock.execute("SELECT * FROM sluice_bucket WHERE bucket = '1:7' FOR UPDATE");
-      database.execute("CALL sluice_clean_v1('', 10)", "CALL sluice_clean_v1('1:17', 100)");
-      database.execute("CALL sluice_clean_v1('', 100)");
+      database.execute("CALL sluice_clean_v2('', 10)", "CALL sluice_clean_v2('1:17', 100)");
+      database.execute("CALL sluice_clean_v2('', 100)");
       other.rollback();
     }
     assertThat(database.number("SELECT COUNT(*) FROM sluice_bucket")).isEqualTo(2);

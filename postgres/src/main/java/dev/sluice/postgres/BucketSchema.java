@@ -26,7 +26,7 @@ final class BucketSchema {
         ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
         ${schema}.sluice_spend_v1(boolean, int, bytea, bigint, bigint),
         ${schema}.sluice_read_v1(bytea[]),
-        ${schema}.sluice_clean_v1(bytea, int)
+        ${schema}.sluice_clean_v2(bytea, int)
       TO ${role};
       GRANT SELECT (key) ON TABLE ${schema}.sluice_bucket TO ${role};
       """;

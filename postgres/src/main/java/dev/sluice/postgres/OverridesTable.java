@@ -251,7 +251,7 @@ public final class OverridesTable {
       throws SQLException {
     try {
       List<Quota> quotas =
-          OverrideRow.quotas(row.getLong(1), row.getLong(2), row.getLong(3), row.getString(4));
+          OverrideRow.quotas(row.getLong(1), row.getLong(2), row.getLong(3), further(row));
       return new LimitOverride(override.name(), override.id(), quotas, "", "", null);
     } catch (IllegalArgumentException e) {
       return null;
@@ -345,6 +345,15 @@ public final class OverridesTable {
     return false;
   }
 
+  /**
+   * Returns the further quotas as PostgreSQL prints them. The driver gets arrays in binary after a
+   * few reads on a connection, and then puts quotation marks around the numbers.
+   */
+  private static @Nullable String further(ResultSet row) throws SQLException {
+    String printed = row.getString("further_quotas");
+    return printed == null ? null : printed.replace("\"", "");
+  }
+
   private static OverrideRow row(ResultSet result, boolean hasEnds, boolean hasFurther)
       throws SQLException {
     long untilNanos = hasEnds ? result.getLong("until_ns") : 0;
@@ -352,7 +361,7 @@ public final class OverridesTable {
     String author = hasEnds ? result.getString("author") : "";
     String comment = result.getString("comment");
     Timestamp updatedAt = result.getTimestamp("updated_at");
-    String further = hasFurther ? result.getString("further_quotas") : null;
+    String further = hasFurther ? further(result) : null;
     return new OverrideRow(
         result.getInt("limit_number"),
         String.valueOf(result.getString("bucket_key")),

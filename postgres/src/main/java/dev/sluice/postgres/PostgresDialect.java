@@ -24,7 +24,8 @@ final class PostgresDialect implements SqlDialect {
   private static final int WAITS = 3;
 
   /** Not prepared: a pooler may give each call another session. */
-  private static final String CLEAN = "SELECT sluice_clean_v1(decode('%s', 'hex'), %s)";
+  private static final String CLEAN =
+      "SELECT last, deleted FROM sluice_clean_v2(decode('%s', 'hex'), %s)";
 
   private static final String LOOK =
       """
@@ -44,7 +45,7 @@ final class PostgresDialect implements SqlDialect {
       "sluice_charge_v1(boolean,integer,bytea[],bigint[],integer[])",\
       "sluice_spend_v1(boolean,integer,bytea,bigint,bigint)",\
       "sluice_read_v1(bytea[])",\
-      "sluice_clean_v1(bytea,integer)\"""";
+      "sluice_clean_v2(bytea,integer)\"""";
 
   private static final String BY_OUR_CLOCK =
       "\"sluice_decide_v1(bigint,bytea[],bigint[],integer[])\"";
@@ -125,12 +126,11 @@ final class PostgresDialect implements SqlDialect {
   }
 
   @Override
-  public byte @Nullable [] clean(Connection connection, byte[] after, int most)
-      throws SQLException {
+  public Cleaned clean(Connection connection, byte[] after, int most) throws SQLException {
     String sql = CLEAN.formatted(HexFormat.of().formatHex(after), most);
     try (Statement statement = connection.createStatement();
         ResultSet rows = statement.executeQuery(sql)) {
-      return rows.next() ? rows.getBytes(1) : null;
+      return rows.next() ? new Cleaned(rows.getBytes(1), rows.getInt(2)) : new Cleaned(null, 0);
     }
   }
 }

@@ -22,7 +22,8 @@ import org.postgresql.util.ServerErrorMessage;
  */
 record PostgresFault(Throwable cause, String state, boolean isRefusal) implements SqlFault {
 
-  private static final Set<String> LOST = Set.of("26000", "42P05", "08P01", "22P02", "22P03");
+  private static final Set<String> LOST =
+      Set.of("26000", "42P05", "08P01", "22P02", "22P03", "42804");
 
   static PostgresFault of(@Nullable Throwable failure) {
     Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
@@ -114,7 +115,15 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
    */
   @Override
   public boolean isLostStatement() {
-    return isRefusal && LOST.contains(state);
+    return isRefusal && (LOST.contains(state) || isArrayOfTooMuch());
+  }
+
+  /** Whether a parameter was read as an array that is too large; an index's key may be as well. */
+  private boolean isArrayOfTooMuch() {
+    ServerErrorMessage words =
+        cause instanceof PSQLException its ? its.getServerErrorMessage() : null;
+    String source = words == null ? null : words.getFile();
+    return state.equals("54000") && source != null && source.startsWith("array");
   }
 
   @Override

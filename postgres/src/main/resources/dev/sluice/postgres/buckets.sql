@@ -60,8 +60,8 @@ $$;
 --            the burst offset, the end (flipped; of a spend up to, the emission interval, as it is)
 --   sizes    the number of charges of each batch
 --
--- Returns the current time and then for each charge the TAT that it found, all flipped; null if a bucket
--- was deleted meanwhile: nothing is decided then, and the caller asks again.
+-- Returns the current time and then for each charge the TAT that it found, all flipped; null if another
+-- call inserted a bucket meanwhile: nothing is decided then, and the caller asks again.
 --
 -- A session keeps its plans, since planning takes longer than one bucket does. A plan from when the
 -- table was small must not read all of it.
@@ -129,7 +129,8 @@ BEGIN
       inc := charges[first + 3];
       tat := tats[k];
       answer := answer || tat;
-      IF tat <= present + (charges[first + 4] - inc) THEN
+      off := charges[first + 4];
+      IF inc <= off AND tat <= present + (off - inc) THEN
         tats[k] := greatest(tat, present) + inc;
         wrote := true;
       END IF;
@@ -170,7 +171,7 @@ BEGIN
         tat := present + off; -- also when the spend is denied
       END IF;
       IF op IN (is_spend, is_spend_only, is_forgive, is_up_to) THEN
-        IF passes AND inc > 0 AND tat <= present + (off - inc) THEN
+        IF passes AND inc > 0 AND inc <= off AND tat <= present + (off - inc) THEN
           tat := greatest(tat, present) + inc;
         END IF;
       ELSIF op = is_reset THEN
@@ -248,12 +249,18 @@ BEGIN
   IF lazy THEN
     setting := set_config('synchronous_commit', 'off', true);
   END IF;
-  INSERT INTO ${schema}.sluice_bucket AS b (key, tat) VALUES (bucket, ${schema}.sluice_now_v1() + inc)
-  ON CONFLICT (key) DO UPDATE SET tat = greatest(b.tat, ${schema}.sluice_now_v1()) + inc
-  WHERE b.tat <= ${schema}.sluice_now_v1() + (off - inc)
-  RETURNING b.tat - inc INTO found_tat;
+  IF inc <= off THEN
+    INSERT INTO ${schema}.sluice_bucket AS b (key, tat) VALUES (bucket, ${schema}.sluice_now_v1() + inc)
+    ON CONFLICT (key) DO UPDATE SET tat = greatest(b.tat, ${schema}.sluice_now_v1()) + inc
+    WHERE b.tat <= ${schema}.sluice_now_v1() + (off - inc)
+    RETURNING b.tat - inc INTO found_tat;
+  END IF;
   IF FOUND THEN
     present := ${schema}.sluice_now_v1();
+    IF found_tat < present - 1000000 THEN -- the insert waited for another that was undone
+      UPDATE ${schema}.sluice_bucket b SET tat = present + inc WHERE b.key = bucket;
+      found_tat := present;
+    END IF;
     IF found_tat <= present THEN
       RETURN ARRAY[found_tat, no_tat];
     END IF;
@@ -274,15 +281,18 @@ $$;
 
 -- Deletes full buckets among the next keys. It waits for no lock: locked rows stay for the next round.
 --
--- Returns the last of these keys; null at the end of the table; after, while another call cleans it.
-CREATE OR REPLACE FUNCTION ${schema}.sluice_clean_v1(after bytea, most int)
-RETURNS bytea LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+-- Returns the last of these keys (null at the end of the table; after, while another call cleans it),
+-- and how many buckets it deleted.
+CREATE OR REPLACE FUNCTION ${schema}.sluice_clean_v2(after bytea, most int, OUT last bytea, OUT deleted int)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   looked bytea[];
 BEGIN
+  last := after;
+  deleted := 0;
   IF NOT pg_try_advisory_xact_lock(${lock}) THEN
-    RETURN after;
+    RETURN;
   END IF;
   SELECT array_agg(n.key) INTO looked FROM (
     SELECT b.key FROM ${schema}.sluice_bucket b WHERE b.key > after ORDER BY b.key LIMIT most
@@ -292,7 +302,8 @@ BEGIN
     FOR UPDATE SKIP LOCKED
   ) AS d
   WHERE b.key = d.key;
-  RETURN looked[cardinality(looked)];
+  GET DIAGNOSTICS deleted = ROW_COUNT;
+  last := looked[cardinality(looked)];
 END
 $$;
 
@@ -304,5 +315,5 @@ REVOKE ALL ON FUNCTION
   ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
   ${schema}.sluice_spend_v1(boolean, int, bytea, bigint, bigint),
   ${schema}.sluice_read_v1(bytea[]),
-  ${schema}.sluice_clean_v1(bytea, int)
+  ${schema}.sluice_clean_v2(bytea, int)
 FROM PUBLIC;

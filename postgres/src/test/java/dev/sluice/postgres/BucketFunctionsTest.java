@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
+import static dev.sluice.postgres.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
@@ -33,11 +35,12 @@ import org.junit.jupiter.api.Test;
 @Tag("slow")
 class BucketFunctionsTest extends SqlLawContract {
 
+  private DataSource source;
   private Connection connection;
 
   @BeforeEach
   void aDatabase() throws SQLException {
-    DataSource source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+    source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
     PostgresStore.create(source, Durability.UNLOGGED, null);
     connection = source.getConnection();
   }
@@ -72,6 +75,51 @@ class BucketFunctionsTest extends SqlLawContract {
         assertThat(stored("1:a")).isEqualTo(answer[0] + ahead + 1_000);
       }
       assertThat(answer[0]).isBetween(before, epochNanos());
+    }
+  }
+
+  @Test
+  void spend_ofMoreThanTheBurst_isDenied() throws SQLException {
+    for (long increment : List.of(2_001L, Long.MAX_VALUE)) {
+      long[] answer = spend("1:a", increment, 2_000);
+      assertThat(answer[1]).isEqualTo(Gcra.NO_TAT);
+      assertThat(stored("1:a")).isEqualTo(Gcra.NO_TAT);
+    }
+  }
+
+  /** The other insert keeps the spend waiting, and is then undone. */
+  @Test
+  void spend_thatWaitsForAnInsert_isDecidedByTheTimeAfterTheWait() throws Exception {
+    long hour = TimeUnit.HOURS.toNanos(1);
+    try (Connection other = source.getConnection();
+        Statement insert = other.createStatement()) {
+      other.setAutoCommit(false);
+      insert.execute("INSERT INTO sluice_bucket VALUES ('1:a', 0)");
+      CompletableFuture<long[]> answer =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  return spend("1:a", hour, hour);
+                } catch (SQLException e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+      await().until(() -> isWaiting(insert));
+      long waits = epochNanos(insert);
+      await().until(() -> epochNanos(insert) > waits + 50_000_000);
+      long after = epochNanos(insert);
+      other.rollback();
+      assertThat(answer.get()[0]).isGreaterThanOrEqualTo(after);
+      assertThat(stored("1:a")).isGreaterThanOrEqualTo(after + hour);
+    }
+  }
+
+  private static boolean isWaiting(Statement statement) throws SQLException {
+    try (ResultSet rows =
+        statement.executeQuery(
+            "SELECT count(*) FROM pg_stat_activity"
+                + " WHERE wait_event_type = 'Lock' AND datname = current_database()")) {
+      return rows.next() && rows.getInt(1) == 1;
     }
   }
 
@@ -133,7 +181,7 @@ class BucketFunctionsTest extends SqlLawContract {
 
   private long[] spend(String key, long increment, long offset) throws SQLException {
     try (PreparedStatement query =
-        connection.prepareStatement("SELECT sluice_spend_v1(false, 1000, ?, ?, ?)")) {
+        connection.prepareStatement("SELECT sluice_spend_v1(false, 30000, ?, ?, ?)")) {
       query.setBytes(1, utf8(key));
       query.setLong(2, increment);
       query.setLong(3, offset);
@@ -164,8 +212,13 @@ class BucketFunctionsTest extends SqlLawContract {
   }
 
   private long epochNanos() throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery("SELECT sluice_now_v1()")) {
+    try (Statement statement = connection.createStatement()) {
+      return epochNanos(statement);
+    }
+  }
+
+  private static long epochNanos(Statement statement) throws SQLException {
+    try (ResultSet rows = statement.executeQuery("SELECT sluice_now_v1()")) {
       assertThat(rows.next()).isTrue();
       return flipped(rows.getLong(1));
     }

@@ -45,12 +45,14 @@ class OverridesTableTest {
   private static final Quota AN_HOUR = Quota.per(9, Duration.ofHours(1));
   private static final Quota A_SECOND = Quota.burst(3).refill(2, Duration.ofSeconds(1));
 
+  private String url;
   private DataSource source;
   private OverridesTable table;
 
   @BeforeEach
   void aDatabase() throws SQLException {
-    source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+    url = LocalPostgres.newDatabase();
+    source = PostgresUrl.dataSource(url);
     table = new OverridesTable(source, CATALOGUE);
   }
 
@@ -246,6 +248,39 @@ class OverridesTableTest {
             "has several quotas (burst 9, 9 per 1h and burst 3, 2 per 1s), and the change has fewer: burst 9, 9 per 1h");
     assertThat(table.put(List.of(several(AN_HOUR, A_SECOND)), false))
         .isEqualTo(new PutResult(0, 1, 0));
+  }
+
+  /** The driver reads otherwise after its fifth read on a connection. */
+  @Test
+  void put_ofManyOverrides_ofWhichTheLastHasALowerFurtherQuota_isRefused() throws SQLException {
+    table.migrate();
+    LimitName name = CATALOGUE.get("NewOrdersPerAccount");
+    List<LimitOverride> many = new ArrayList<>();
+    for (int id = 10; id < 30; id++) {
+      many.add(
+          new LimitOverride(name, "" + id, List.of(AN_HOUR, A_SECOND), "", "", /* until= */ null));
+    }
+    table.put(many);
+    Quota lower = Quota.burst(2).refill(2, Duration.ofSeconds(1));
+    many.set(19, new LimitOverride(name, "29", List.of(AN_HOUR, lower), "", "", null));
+    assertThatThrownBy(() -> table.put(many, false))
+        .isInstanceOf(LoweredException.class)
+        .hasMessageContaining("burst 2, 2 per 1s");
+  }
+
+  @Test
+  void load_severalTimesOnOneConnection_findsTheFurtherQuotas() throws SQLException {
+    table.migrate();
+    LimitOverride two = several(AN_HOUR, A_SECOND);
+    table.put(List.of(two));
+    try (Connection only = PostgresUrl.dataSource(url + "?prepareThreshold=1").getConnection()) {
+      OverridesTable pooled = new OverridesTable(Proxies.lending(source, only), CATALOGUE);
+      for (int i = 0; i < 7; i++) {
+        TableContent content = pooled.load();
+        assertThat(content.bad()).isEmpty();
+        assertThat(content.overrides()).containsExactly(two);
+      }
+    }
   }
 
   @Test

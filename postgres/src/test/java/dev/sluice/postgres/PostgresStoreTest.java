@@ -12,7 +12,6 @@ import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalPostgres;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -242,32 +241,11 @@ final class PostgresStoreTest {
     assertThat(lent.get()).as("connections asked for").isGreaterThan(1);
   }
 
-  /** A pool that lends one connection, again and again. */
-  private DataSource lending(Connection only) {
-    return Proxies.of(
-        DataSource.class,
-        source,
-        (method, result) -> {
-          if (result instanceof Connection other) {
-            other.close();
-            return only;
-          }
-          return result;
-        });
-  }
-
   @Test
   void close_returnsTheConnectionAsItCame() throws SQLException {
     try (Connection real = source.getConnection()) {
       real.setNetworkTimeout(Runnable::run, 77_000);
-      Connection pooled =
-          (Connection)
-              Proxy.newProxyInstance(
-                  Connection.class.getClassLoader(),
-                  new Class<?>[] {Connection.class},
-                  (self, method, arguments) ->
-                      method.getName().equals("close") ? null : method.invoke(real, arguments));
-      DataSource pool = lending(pooled);
+      DataSource pool = Proxies.lending(source, real);
       try (BucketStore store = PostgresStore.builder(pool).connections(1).timeout(PATIENT).open()) {
         var unused = store.charge(List.of(spend("1:a", 9)));
       }
@@ -488,9 +466,10 @@ final class PostgresStoreTest {
         Statement lock = other.createStatement()) {
       other.setAutoCommit(false);
       lock.execute("SELECT * FROM sluice_bucket WHERE key = '1:7'::bytea FOR UPDATE");
-      assertThat(number("SELECT octet_length(sluice_clean_v1('', 10))")).isPositive();
-      assertThat(number("SELECT octet_length(sluice_clean_v1('1:17', 100))")).isPositive();
-      assertThat(number("SELECT octet_length(sluice_clean_v1('', 100))")).isPositive();
+      assertThat(number("SELECT deleted FROM sluice_clean_v2('', 10)")).isEqualTo(10);
+      assertThat(number("SELECT octet_length(last) FROM sluice_clean_v2('1:17', 100)"))
+          .isPositive();
+      assertThat(number("SELECT deleted FROM sluice_clean_v2('', 100)")).isZero();
       other.rollback();
     }
     assertThat(number("SELECT count(*) FROM sluice_bucket")).isEqualTo(2);
@@ -505,14 +484,16 @@ final class PostgresStoreTest {
     try (Connection other = source.getConnection();
         Statement cleaning = other.createStatement()) {
       other.setAutoCommit(false);
-      cleaning.execute("SELECT sluice_clean_v1('', 10)");
-      assertThat(number("SELECT (sluice_clean_v1('a', 10) = 'a'::bytea)::int")).isEqualTo(1);
-      assertThat(number("SELECT (second.sluice_clean_v1('a', 10) IS NULL)::int"))
+      cleaning.execute("SELECT sluice_clean_v2('', 10)");
+      assertThat(number("SELECT (last = 'a'::bytea)::int FROM sluice_clean_v2('a', 10)"))
+          .isEqualTo(1);
+      assertThat(number("SELECT (last IS NULL)::int FROM second.sluice_clean_v2('a', 10)"))
           .as("another schema has tables of its own")
           .isEqualTo(1);
       other.rollback();
     }
-    assertThat(number("SELECT (sluice_clean_v1('a', 10) = 'k'::bytea)::int")).isEqualTo(1);
+    assertThat(number("SELECT (last = 'k'::bytea)::int FROM sluice_clean_v2('a', 10)"))
+        .isEqualTo(1);
   }
 
   /** A disk that is full also lets one read and not write. */
@@ -555,7 +536,7 @@ final class PostgresStoreTest {
   void statementsThatTheSessionDoesNotKnow_areNeededNoMore() throws SQLException {
     try (Connection only = source.getConnection();
         Statement session = only.createStatement()) {
-      DataSource lent = lending(only);
+      DataSource lent = Proxies.lending(source, only);
       try (BucketStore store = PostgresStore.builder(lent).connections(1).timeout(PATIENT).open()) {
         for (int i = 0; i < 30; i++) {
           var unused = store.charge(List.of(spend("1:a", 99)));
@@ -568,6 +549,41 @@ final class PostgresStoreTest {
         assertThat(allows(last, store.charge(List.of(last)).get(0))).isFalse();
       }
     }
+  }
+
+  @Test
+  void someKeys_againAndAgain_prepareNoStatement() throws SQLException {
+    try (Connection only = source.getConnection();
+        Statement session = only.createStatement();
+        BucketStore store =
+            PostgresStore.builder(Proxies.lending(source, only))
+                .connections(1)
+                .timeout(PATIENT)
+                .open()) {
+      for (int i = 0; i < 10; i++) {
+        assertThat(store.someKeys(10).orElseThrow()).isEmpty();
+      }
+      try (ResultSet rows =
+          session.executeQuery(
+              "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%ORDER BY key%'")) {
+        assertThat(rows.next()).isTrue();
+        assertThat(rows.getInt(1)).isZero();
+      }
+    }
+  }
+
+  /** A pooler lets a statement read the parameters of another, such as a key as an array. */
+  @Test
+  void keyThatIsReadAsAnArray_isALostStatement_andOneThatIsTooLongIsNot() {
+    assertThat(fault("54000", "Farrayfuncs.c\0").isLostStatement()).isTrue();
+    assertThat(fault("42804", "Farrayfuncs.c\0").isLostStatement()).isTrue();
+    assertThat(fault("54000", "Fnbtutils.c\0").isLostStatement()).isFalse();
+    assertThat(fault("54000", "").isLostStatement()).isFalse();
+  }
+
+  private static PostgresFault fault(String state, String more) {
+    return PostgresFault.of(
+        new PSQLException(new ServerErrorMessage("SERROR\0C" + state + "\0Mno\0" + more)));
   }
 
   /** "Fehler" is German for error: a server tells the severity in its own language. */

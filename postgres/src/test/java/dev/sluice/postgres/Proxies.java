@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /** Real objects, of which some answers are changed. Stateless. */
@@ -12,6 +15,32 @@ final class Proxies {
   /** Changes what a method returned. */
   interface Answered {
     @Nullable Object to(String method, @Nullable Object result) throws Exception;
+  }
+
+  /** A pool that lends one connection, again and again. */
+  static DataSource lending(DataSource source, Connection only) {
+    Connection kept =
+        (Connection)
+            Proxy.newProxyInstance(
+                Connection.class.getClassLoader(),
+                new Class<?>[] {Connection.class},
+                (self, method, arguments) -> {
+                  try {
+                    return method.getName().equals("close") ? null : method.invoke(only, arguments);
+                  } catch (InvocationTargetException e) {
+                    throw e.getCause();
+                  }
+                });
+    return of(
+        DataSource.class,
+        source,
+        (method, result) -> {
+          if (result instanceof Connection other) {
+            other.close();
+            return kept;
+          }
+          return result;
+        });
   }
 
   /** An object that asks another one, and hands each answer on. */

@@ -97,7 +97,12 @@ public abstract class SqlLawContract {
       return new Charge(
           key, op, interval + random.nextLong(offset - interval + 1), offset, interval);
     }
-    long increment = random.nextInt(4) == 0 ? 0 : random.nextLong(offset) + 1;
+    long increment =
+        switch (random.nextInt(8)) {
+          case 0, 1 -> 0;
+          case 2 -> base > 1L << 61 ? offset : offset + 1 + random.nextLong(base); // never fits
+          default -> 1 + random.nextLong(offset);
+        };
     if (op == Op.WITHDRAW && random.nextBoolean()) {
       return new Charge(key, op, increment, offset, tat);
     }

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- An override with several quotas: burst, count and period_ns of each further quota, for example
--- '{{20,10,1000000000}}'. Each quota of an override has another period.
+-- '{{20,10,1000000000}}'. Each quota of an override has another period. A program that does not
+-- know this column leaves it as it is: no trigger could tell such a write from a change of the first
+-- quota alone. While old versions write, give an override one quota.
 ALTER TABLE rate_limit_overrides
   ADD COLUMN IF NOT EXISTS further_quotas bigint[] NOT NULL DEFAULT '{}' CHECK (
     further_quotas = '{}'

@@ -10,6 +10,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +20,7 @@ public final class KeyScan {
   private static final int STEP = 1000;
   private static final long LONGEST_NANOS = 3_000_000_000L;
   private static final int STEP_SECONDS = 3;
+  private static final AtomicLong TEXTS = new AtomicLong();
 
   private final String name;
   private final DataSource source;
@@ -40,6 +42,11 @@ public final class KeyScan {
     this.prefix = prefix;
   }
 
+  /** Returns an equal statement that no driver has seen: it prepares what it sees often. */
+  static String asNew(String sql) {
+    return sql + " /* " + TEXTS.getAndIncrement() + " */";
+  }
+
   /** Returns so many keys at most, and no more than can be read in three seconds. */
   public List<String> keys(int most) {
     List<String> found = new ArrayList<>();
@@ -50,9 +57,7 @@ public final class KeyScan {
           && found.size() < most
           && System.nanoTime() - startNanos < LONGEST_NANOS) {
         int limit = Math.min(STEP, most - found.size());
-        // A text that is new to the session is not prepared.
-        String unseen = sql + " /* " + found.size() + " */";
-        try (PreparedStatement step = connection.prepareStatement(unseen)) {
+        try (PreparedStatement step = connection.prepareStatement(asNew(sql))) {
           step.setQueryTimeout(STEP_SECONDS);
           step.setBytes(1, last);
           step.setInt(2, limit);

@@ -35,12 +35,12 @@ public abstract class SqlCall extends RemoteCall<long[]> {
     this.batches = batches;
   }
 
-  /** A row was deleted between two statements of the call, which has changed nothing. */
+  /** Another call inserted or deleted a bucket of the call meanwhile, which has changed nothing. */
   public static final class TryAgainException extends SQLException {
     private static final long serialVersionUID = 1;
 
     public TryAgainException() {
-      super("a full bucket was deleted meanwhile", "40001");
+      super("another call inserted or deleted a bucket meanwhile", "40001");
     }
   }
 

@@ -212,7 +212,6 @@ public final class SqlDatabase implements Endpoint, Topology {
     private @Nullable Connection open; // this thread's connection
     private int brokenBefore; // value of `broken` when this connection last worked
     private boolean keepsStatements = true;
-    private long unprepared; // statements sent as text
     private boolean committed; // auto-commit mode that the pool had set
     private int lentMillis; // network time-out that the pool had set
     private @Nullable SqlCall current; // guarded by this
@@ -317,7 +316,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     private long[] run(SqlCall call, Connection on) throws SQLException {
       PreparedStatement statement = statements.get(call.sql());
       if (statement == null) {
-        statement = on.prepareStatement(keepsStatements ? call.sql() : asNew(call.sql()));
+        statement = on.prepareStatement(keepsStatements ? call.sql() : KeyScan.asNew(call.sql()));
         statements.put(call.sql(), statement);
       }
       synchronized (this) {
@@ -336,11 +335,6 @@ public final class SqlDatabase implements Endpoint, Topology {
           discard(statement);
         }
       }
-    }
-
-    /** Returns an equal statement that the driver has not seen: it prepares what it sees often. */
-    private String asNew(String sql) {
-      return sql + " /* " + unprepared++ + " */";
     }
 
     /**
@@ -456,14 +450,23 @@ public final class SqlDatabase implements Endpoint, Topology {
   }
 
   /**
-   * Deletes full buckets in small lots, which take a twentieth of one connection's time. One
-   * process at a time does so; the lots follow the order of the keys. Used by one thread.
+   * Returns the pause after a lot of deletions. They take a twentieth of one connection's time, and
+   * up to half of it the more of a lot was full, as while many new ids come.
+   */
+  static long pauseNanos(long tookNanos, int deleted) {
+    long times = Math.min(Math.max(Cleaning.LOT / Math.max(deleted, 1), 1), Cleaning.SHARE);
+    return times * Math.max(tookNanos, Cleaning.SHORTEST_NANOS);
+  }
+
+  /**
+   * Deletes full buckets in small lots. One process at a time does so; the lots follow the order of
+   * the keys. Used by one thread.
    */
   private final class Cleaning {
 
     private static final int LOT = 1_000;
     private static final int SHARE = 20;
-    private static final long SHORTEST_NANOS = 50_000_000;
+    private static final long SHORTEST_NANOS = 2_500_000;
     private static final long ROUND_NANOS = 60_000_000_000L;
 
     private byte[] after = new byte[0];
@@ -480,11 +483,11 @@ public final class SqlDatabase implements Endpoint, Topology {
     void clean(Connection on) throws SQLException {
       long start = System.nanoTime();
       due = start + ROUND_NANOS; // set first, in case cleaning fails
-      byte[] last = dialect.clean(on, after, LOT);
+      SqlDialect.Cleaned cleaned = dialect.clean(on, after, LOT);
+      byte[] last = cleaned.last;
       after = last == null ? new byte[0] : last;
       long end = System.nanoTime();
-      due =
-          end + (last == null ? untilNextRound() : Math.max(SHARE * (end - start), SHORTEST_NANOS));
+      due = end + (last == null ? untilNextRound() : pauseNanos(end - start, cleaned.deleted));
     }
   }
 }

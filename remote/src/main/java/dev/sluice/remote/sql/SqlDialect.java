@@ -33,9 +33,24 @@ public interface SqlDialect {
    *
    * @param after the key before them
    * @param most how many keys to look at
-   * @return the last of these keys; null at the end of the table
    */
-  byte @Nullable [] clean(Connection connection, byte[] after, int most) throws SQLException;
+  Cleaned clean(Connection connection, byte[] after, int most) throws SQLException;
+
+  /** What one step of the deletion of full buckets did. */
+  final class Cleaned {
+
+    /** The last of the keys that were looked at; null at the end of the table. */
+    final byte @Nullable [] last;
+
+    /** How many buckets were deleted. */
+    final int deleted;
+
+    /** Creates the answer to a call; the array is not copied. */
+    public Cleaned(byte @Nullable [] last, int deleted) {
+      this.last = last;
+      this.deleted = deleted;
+    }
+  }
 
   /** The meaning of a failed call of a database. Immutable. */
   interface SqlFault extends Fault {
