@@ -50,21 +50,21 @@ final class SomeKeysTest {
     String prefix = "[k*]" + servers.name().toLowerCase(Locale.ROOT) + ":";
     try (BucketStore store = open(servers.uri(), prefix);
         BucketStore other = open(servers.uri(), "kk" + prefix)) {
-      assertThat(store.someKeys(10).orElseThrow()).isEmpty();
+      assertThat(store.someKeys(10, Duration.ofMinutes(10)).orElseThrow()).isEmpty();
       fill(store);
       assertThat(other.charge(List.of(new Charge("3:x", Effect.of(Op.SPEND, 1, 9))))).hasSize(1);
-      assertThat(store.someKeys(100_000).orElseThrow())
+      assertThat(store.someKeys(100_000, Duration.ofMinutes(10)).orElseThrow())
           .hasSize(KEYS)
           .contains("3:0", "3:" + (KEYS - 1))
           .doesNotHaveDuplicates();
-      assertThat(store.someKeys(700).orElseThrow()).hasSize(700);
+      assertThat(store.someKeys(700, Duration.ofMinutes(10)).orElseThrow()).hasSize(700);
     }
   }
 
   @Test
   void memory_cannotListItsKeys() {
     try (BucketStore store = BucketStore.inMemory()) {
-      assertThat(store.someKeys(10)).isEmpty();
+      assertThat(store.someKeys(10, Duration.ofMinutes(10))).isEmpty();
     }
   }
 }
