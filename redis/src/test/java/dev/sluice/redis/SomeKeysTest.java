@@ -23,6 +23,9 @@ final class SomeKeysTest {
 
   private static final int KEYS = 1200;
 
+  /** A bucket's key lasts until the bucket is full: here for longer than the test. */
+  private static final long HOUR_NANOS = Duration.ofHours(1).toNanos();
+
   private static BucketStore open(URI uri, String prefix) {
     return RedisStore.builder(uri)
         .prefix(prefix)
@@ -35,7 +38,7 @@ final class SomeKeysTest {
   private static void fill(BucketStore store) {
     List<Charge> step = new ArrayList<>();
     for (int i = 0; i < KEYS; i++) {
-      step.add(new Charge("3:" + i, Effect.of(Op.SPEND, 1_000_000_000, Long.MAX_VALUE / 2)));
+      step.add(new Charge("3:" + i, Effect.of(Op.SPEND, HOUR_NANOS, Long.MAX_VALUE / 2)));
       if (step.size() == 100) {
         assertThat(store.charge(step)).hasSize(100);
         step.clear();
@@ -58,6 +61,7 @@ final class SomeKeysTest {
           .contains("3:0", "3:" + (KEYS - 1))
           .doesNotHaveDuplicates();
       assertThat(store.someKeys(700, Duration.ofMinutes(10)).orElseThrow()).hasSize(700);
+      assertThat(store.someKeys(700, Duration.ZERO).orElseThrow()).isEmpty();
     }
   }
 
