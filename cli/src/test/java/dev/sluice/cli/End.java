@@ -12,7 +12,10 @@ record End(Service service) implements AutoCloseable {
   @Override
   public void close() {
     Thread.currentThread().interrupt();
-    service.close();
-    var unused = Thread.interrupted();
+    try {
+      service.close();
+    } finally {
+      var unused = Thread.interrupted();
+    }
   }
 }

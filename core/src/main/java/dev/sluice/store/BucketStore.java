@@ -172,14 +172,15 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Returns keys of buckets that the store keeps, for a look at many buckets. Reads them in small
-   * steps, so that decisions do not wait, and stops after a few seconds. Blocks for all steps.
+   * steps, so that decisions do not wait. Blocks for all steps.
    *
    * @param most the most keys to return
+   * @param longest how long to look for keys; a step that has begun may last longer
    * @return different keys in no order, perhaps also some of full buckets and of other programs;
    *     empty if the store cannot list its keys
    * @throws StoreException if the keys could not be read
    */
-  default Optional<List<String>> someKeys(int most) {
+  default Optional<List<String>> someKeys(int most, Duration longest) {
     return Optional.empty();
   }
 
@@ -235,7 +236,7 @@ public interface BucketStore extends AutoCloseable {
      * Adds a process to the list, and returns the list. Blocks for a round trip.
      *
      * @param process the unique name of the process, without line breaks
-     * @param time how long the process stays on the list; zero removes it
+     * @param time how long the process stays on the list, at most a minute; zero removes it
      * @return the names of all processes on the list, in no order
      * @throws StoreException if no server of the store answers
      */

@@ -207,7 +207,7 @@ final class MariaDbStoreTest {
       assertThat(granted(store, spend("1:a", 1))).isTrue();
       assertThat(granted(store, spend("1:a", 1))).isFalse();
       assertThat(granted(store, check("1:b", 1))).isTrue();
-      assertThat(store.someKeys(9)).hasValue(List.of("1:a"));
+      assertThat(store.someKeys(9, Duration.ofMinutes(10))).hasValue(List.of("1:a"));
     }
     try (Connection connection = database.source(user).getConnection();
         Statement statement = connection.createStatement()) {
@@ -244,15 +244,15 @@ final class MariaDbStoreTest {
   void someKeys_areThoseWithThePrefix_atMostAsManyAsAsked() throws SQLException {
     try (BucketStore store = builder().prefix("keys:").open();
         BucketStore other = builder().prefix("keyz:").open()) {
-      assertThat(store.someKeys(10).orElseThrow()).isEmpty();
+      assertThat(store.someKeys(10, Duration.ofMinutes(10)).orElseThrow()).isEmpty();
       assertThat(granted(other, spend("1:other", 1))).isTrue();
       database.execute(
           "INSERT INTO sluice_bucket SELECT CONCAT('keys:1:', seq), 9223372036854775807 FROM seq_1_to_2500");
-      assertThat(store.someKeys(100_000).orElseThrow())
+      assertThat(store.someKeys(100_000, Duration.ofMinutes(10)).orElseThrow())
           .hasSize(2500)
           .contains("1:1", "1:2500")
           .doesNotHaveDuplicates();
-      assertThat(store.someKeys(1700).orElseThrow()).hasSize(1700);
+      assertThat(store.someKeys(1700, Duration.ofMinutes(10)).orElseThrow()).hasSize(1700);
     }
   }
 

@@ -5,6 +5,7 @@ import dev.sluice.remote.RemoteStore;
 import dev.sluice.remote.sql.KeyScan;
 import dev.sluice.store.BucketStore;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -138,8 +139,8 @@ public final class PostgresStore implements BucketStore {
 
   /** Reads the keys in their order, on a connection of its own. */
   @Override
-  public Optional<List<String>> someKeys(int most) {
-    return Optional.of(scan.keys(most));
+  public Optional<List<String>> someKeys(int most, Duration longest) {
+    return Optional.of(scan.keys(most, longest));
   }
 
   /**

@@ -151,7 +151,7 @@ final class PgBouncerTest {
             "INSERT INTO sluice_bucket SELECT convert_to('a' || n, 'UTF8'), 0"
                 + " FROM generate_series(1, 20000) n");
       }
-      assertThat(store.someKeys(100_000).orElseThrow())
+      assertThat(store.someKeys(100_000, Duration.ofMinutes(10)).orElseThrow())
           .hasSize(20_017)
           .contains(LONE, "own:0", "own:15");
     }

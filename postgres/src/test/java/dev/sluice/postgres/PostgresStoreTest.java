@@ -422,7 +422,7 @@ final class PostgresStoreTest {
         Charge charge = spend("1:a", 1);
         assertThat(allows(charge, store.charge(List.of(charge)).get(0))).isTrue();
         assertThat(store.charge(List.of(charge, spend("1:b", 1)))).hasSize(2);
-        assertThat(store.someKeys(10).orElseThrow()).contains("1:a", "1:b");
+        assertThat(store.someKeys(10, Duration.ofMinutes(10)).orElseThrow()).contains("1:a", "1:b");
       }
       assertThatThrownBy(() -> PostgresStore.builder(as).clock(() -> 1).timeout(PATIENT).open())
           .isInstanceOf(StoreException.class)
@@ -437,17 +437,17 @@ final class PostgresStoreTest {
   void someKeys_areThoseWithThePrefix_atMostAsManyAsAsked() throws SQLException {
     try (BucketStore store = PostgresStore.builder(source).prefix("keys:").timeout(PATIENT).open();
         BucketStore other = PostgresStore.builder(source).prefix("keyz:").timeout(PATIENT).open()) {
-      assertThat(store.someKeys(10).orElseThrow()).isEmpty();
+      assertThat(store.someKeys(10, Duration.ofMinutes(10)).orElseThrow()).isEmpty();
       assertThat(other.charge(List.of(spend("1:other", 1)))).hasSize(1);
       execute(
           "INSERT INTO sluice_bucket SELECT convert_to('keys:1:' || n, 'UTF8'), 9223372036854775807"
               + " FROM generate_series(1, 2500) n");
       try {
-        assertThat(store.someKeys(100_000).orElseThrow())
+        assertThat(store.someKeys(100_000, Duration.ofMinutes(10)).orElseThrow())
             .hasSize(2500)
             .contains("1:1", "1:2500")
             .doesNotHaveDuplicates();
-        assertThat(store.someKeys(1700).orElseThrow()).hasSize(1700);
+        assertThat(store.someKeys(1700, Duration.ofMinutes(10)).orElseThrow()).hasSize(1700);
       } finally {
         execute("DELETE FROM sluice_bucket WHERE key >= 'keys:'::bytea");
       }

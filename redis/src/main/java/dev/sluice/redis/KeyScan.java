@@ -15,6 +15,7 @@ import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -30,22 +31,23 @@ final class KeyScan {
   /** How many keys a server looks at in one step, during which it decides nothing. */
   private static final int STEP = 500;
 
-  private static final long LONGEST_NANOS = 3_000_000_000L;
   private static final Pattern SPECIAL = Pattern.compile("[*?\\[\\]^\\\\-]");
 
   private final StoreUri uri;
   private final Keys keys;
   private final Clients clients;
   private final int most;
+  private final long longestNanos;
   private final ScanArgs step;
   private final long startNanos = System.nanoTime();
   private final Set<String> found = new LinkedHashSet<>();
 
-  private KeyScan(StoreUri uri, RedisOptions options, int most) {
+  private KeyScan(StoreUri uri, RedisOptions options, int most, Duration longest) {
     this.uri = uri;
     this.keys = options.keys();
     this.clients = new Clients(uri, options);
     this.most = most;
+    this.longestNanos = longest.toNanos();
     String prefix = SPECIAL.matcher(keys.prefix()).replaceAll("\\\\$0");
     this.step = new ScanArgs().match((prefix + "*").getBytes(StandardCharsets.UTF_8)).limit(STEP);
   }
@@ -55,8 +57,8 @@ final class KeyScan {
    *
    * @throws StoreException if a server does not answer, or does not allow {@code SCAN}
    */
-  static List<String> keys(StoreUri uri, RedisOptions options, int most) {
-    KeyScan scan = new KeyScan(uri, options, most);
+  static List<String> keys(StoreUri uri, RedisOptions options, int most, Duration longest) {
+    KeyScan scan = new KeyScan(uri, options, most, longest);
     try {
       if (uri.kind() == Kind.CLUSTER) {
         scan.cluster();
@@ -112,7 +114,7 @@ final class KeyScan {
     ScanCursor cursor = ScanCursor.INITIAL;
     while (!cursor.isFinished()
         && found.size() < most
-        && System.nanoTime() - startNanos < LONGEST_NANOS) {
+        && System.nanoTime() - startNanos < longestNanos) {
       KeyScanCursor<byte[]> next = scan.next(cursor, step);
       for (byte[] key : next.getKeys()) {
         String text = keys.text(key);

@@ -4,11 +4,12 @@ package dev.sluice.redis;
 import dev.sluice.remote.RemoteStore;
 import dev.sluice.store.BucketStore;
 import java.net.URI;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
-import java.util.function.IntFunction;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,17 +38,19 @@ import org.jspecify.annotations.Nullable;
 public final class RedisStore implements BucketStore {
 
   private final RemoteStore remote;
-  private final IntFunction<Optional<List<String>>> scan;
+  private final BiFunction<Integer, Duration, Optional<List<String>>> scan;
   private final @Nullable Presence presence;
 
   /**
    * Makes a store.
    *
-   * @param scan returns up to a number of keys, if it can
+   * @param scan returns up to a number of keys, found within a time, if it can
    * @param presence the list of processes, null for none
    */
   RedisStore(
-      RemoteStore remote, IntFunction<Optional<List<String>>> scan, @Nullable Presence presence) {
+      RemoteStore remote,
+      BiFunction<Integer, Duration, Optional<List<String>>> scan,
+      @Nullable Presence presence) {
     this.remote = remote;
     this.scan = scan;
     this.presence = presence;
@@ -143,8 +146,8 @@ public final class RedisStore implements BucketStore {
 
   /** Uses {@code SCAN}, on connections of its own. */
   @Override
-  public Optional<List<String>> someKeys(int most) {
-    return scan.apply(most);
+  public Optional<List<String>> someKeys(int most, Duration longest) {
+    return scan.apply(most, longest);
   }
 
   /** Empty if clients' clocks decide: such a Redis is often shared with Boulder. */

@@ -336,7 +336,7 @@ public final class RedisStoreBuilder {
     store.rehearseTimeOuts(); // needed even without a server, since the first call may time out
     return new RedisStore(
         store,
-        most -> Optional.of(KeyScan.keys(uri, options, most)),
+        (most, longest) -> Optional.of(KeyScan.keys(uri, options, most, longest)),
         context.clock() == null ? new Roll(uri.toString(), servers, context) : null);
   }
 
@@ -345,7 +345,7 @@ public final class RedisStoreBuilder {
     StoreContext context = context(timing);
     RemoteStore store = store(servers(connector, context), context, release);
     store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos());
-    return new RedisStore(store, most -> Optional.empty(), null);
+    return new RedisStore(store, (most, longest) -> Optional.empty(), null);
   }
 
   private StoreContext context(Timing timing) {

@@ -15,13 +15,16 @@ import java.util.concurrent.TimeoutException;
 /**
  * The processes that use a store, in one key of Redis. The value has a line for each process: the
  * time at which it leaves the list, in milliseconds since the epoch, and its name. The key expires
- * with the line that was written last. Needs only commands that the script of the buckets needs
- * too, so that an ACL for the buckets suffices.
+ * with the line that was written last. A line that ends in more than a minute is wrong, for example
+ * because the server's clock was put back, and is dropped. Needs only commands that the script of
+ * the buckets needs too, so that an ACL for the buckets suffices.
  */
 final class Roll implements Presence {
 
   /** A bucket key that no bucket has, since no limit has the number 0. */
   private static final String KEY = "0:servers";
+
+  private static final Duration LONGEST = Duration.ofMinutes(1);
 
   static final String SOURCE =
       """
@@ -31,7 +34,8 @@ final class Roll implements Presence {
       local lines, names = {}, {}
       for line in string.gmatch(redis.call('GET', KEYS[1]) or '', '[^\\n]+') do
         local ends, name = string.match(line, '^(%d+) (.*)$')
-        if ends and tonumber(ends) > now and name ~= ARGV[1] then
+        ends = tonumber(ends)
+        if ends and ends > now and ends <= now + 60000 and name ~= ARGV[1] then
           lines[#lines + 1] = line
           names[#names + 1] = name
         end
@@ -73,6 +77,10 @@ final class Roll implements Presence {
   public List<String> announce(String process, Duration time) {
     if (process.indexOf('\n') >= 0) {
       throw new IllegalArgumentException("the name of a process has a line break: " + process);
+    }
+    if (time.compareTo(LONGEST) > 0) {
+      throw new IllegalArgumentException(
+          "found the time %s, expected at most %s".formatted(time, LONGEST));
     }
     try {
       return context

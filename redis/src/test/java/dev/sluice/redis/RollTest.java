@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("slow")
 final class RollTest {
 
-  private static final Duration LONG = Duration.ofMinutes(10);
+  private static final Duration LONG = Duration.ofMinutes(1);
 
   private static BucketStore open(URI uri, String prefix) {
     return RedisStore.builder(uri)
@@ -61,7 +61,23 @@ final class RollTest {
           .untilAsserted(
               () -> assertThat(roll.announce("lasting", LONG)).containsExactly("lasting"));
       assertThat((Long) redis.command("PTTL", "p:0:servers")).isBetween(1L, LONG.toMillis());
-      assertThat(store.someKeys(10).orElseThrow()).containsExactly("0:servers");
+      assertThat(store.someKeys(10, LONG).orElseThrow()).containsExactly("0:servers");
+    }
+  }
+
+  @Test
+  void linesThatEndTooLate_orAreGarbage_areDropped() {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+        BucketStore store = open(redis.uri(), "p:")) {
+      Presence roll = store.presence().orElseThrow();
+      long now = System.currentTimeMillis();
+      String late = (now + Duration.ofHours(1).toMillis()) + " late";
+      redis.command("SET", "p:0:servers", late + "\n" + "9".repeat(400) + " never\nwhat\n-1 no");
+      assertThat(roll.announce("a", LONG)).containsExactly("a");
+      assertThat(redis.command("GET", "p:0:servers").toString()).doesNotContain("late", "never");
+      assertThatThrownBy(() -> roll.announce("a", LONG.plusMillis(1)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("found the time PT1M0.001S, expected at most PT1M");
     }
   }
 

@@ -23,6 +23,9 @@ final class SomeKeysTest {
 
   private static final int KEYS = 1200;
 
+  /** A bucket's key lasts until the bucket is full: here for longer than the test. */
+  private static final long HOUR_NANOS = Duration.ofHours(1).toNanos();
+
   private static BucketStore open(URI uri, String prefix) {
     return RedisStore.builder(uri)
         .prefix(prefix)
@@ -35,7 +38,7 @@ final class SomeKeysTest {
   private static void fill(BucketStore store) {
     List<Charge> step = new ArrayList<>();
     for (int i = 0; i < KEYS; i++) {
-      step.add(new Charge("3:" + i, Effect.of(Op.SPEND, 1_000_000_000, Long.MAX_VALUE / 2)));
+      step.add(new Charge("3:" + i, Effect.of(Op.SPEND, HOUR_NANOS, Long.MAX_VALUE / 2)));
       if (step.size() == 100) {
         assertThat(store.charge(step)).hasSize(100);
         step.clear();
@@ -50,21 +53,22 @@ final class SomeKeysTest {
     String prefix = "[k*]" + servers.name().toLowerCase(Locale.ROOT) + ":";
     try (BucketStore store = open(servers.uri(), prefix);
         BucketStore other = open(servers.uri(), "kk" + prefix)) {
-      assertThat(store.someKeys(10).orElseThrow()).isEmpty();
+      assertThat(store.someKeys(10, Duration.ofMinutes(10)).orElseThrow()).isEmpty();
       fill(store);
       assertThat(other.charge(List.of(new Charge("3:x", Effect.of(Op.SPEND, 1, 9))))).hasSize(1);
-      assertThat(store.someKeys(100_000).orElseThrow())
+      assertThat(store.someKeys(100_000, Duration.ofMinutes(10)).orElseThrow())
           .hasSize(KEYS)
           .contains("3:0", "3:" + (KEYS - 1))
           .doesNotHaveDuplicates();
-      assertThat(store.someKeys(700).orElseThrow()).hasSize(700);
+      assertThat(store.someKeys(700, Duration.ofMinutes(10)).orElseThrow()).hasSize(700);
+      assertThat(store.someKeys(700, Duration.ZERO).orElseThrow()).isEmpty();
     }
   }
 
   @Test
   void memory_cannotListItsKeys() {
     try (BucketStore store = BucketStore.inMemory()) {
-      assertThat(store.someKeys(10)).isEmpty();
+      assertThat(store.someKeys(10, Duration.ofMinutes(10))).isEmpty();
     }
   }
 }

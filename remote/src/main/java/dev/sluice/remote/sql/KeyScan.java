@@ -7,6 +7,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -18,7 +19,6 @@ import org.jspecify.annotations.Nullable;
 public final class KeyScan {
 
   private static final int STEP = 1000;
-  private static final long LONGEST_NANOS = 3_000_000_000L;
   private static final int STEP_SECONDS = 3;
   private static final AtomicLong TEXTS = new AtomicLong();
 
@@ -47,15 +47,15 @@ public final class KeyScan {
     return sql + " /* " + TEXTS.getAndIncrement() + " */";
   }
 
-  /** Returns so many keys at most, and no more than can be read in three seconds. */
-  public List<String> keys(int most) {
+  /** Returns so many keys at most, and no more than can be read in a time. */
+  public List<String> keys(int most, Duration longest) {
     List<String> found = new ArrayList<>();
     try (Connection connection = source.getConnection()) {
       long startNanos = System.nanoTime();
       byte[] last = prefix; // no bucket's key consists of the prefix alone
       while (last != null
           && found.size() < most
-          && System.nanoTime() - startNanos < LONGEST_NANOS) {
+          && System.nanoTime() - startNanos < longest.toNanos()) {
         int limit = Math.min(STEP, most - found.size());
         try (PreparedStatement step = connection.prepareStatement(asNew(sql))) {
           step.setQueryTimeout(STEP_SECONDS);

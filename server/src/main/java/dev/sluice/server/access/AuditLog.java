@@ -232,13 +232,8 @@ public final class AuditLog implements AutoCloseable {
     }
     json.writeStringField("result", result);
     if (!detail.isEmpty()) {
-      json.writeStringField("detail", shownDetail(detail));
+      json.writeStringField("detail", JsonLines.shown(detail, DETAIL_SHOWN));
     }
-  }
-
-  /** Cuts a long detail, since a client may have written a part of it. */
-  private static String shownDetail(String text) {
-    return text.length() > DETAIL_SHOWN ? text.substring(0, DETAIL_SHOWN) + "…" : text;
   }
 
   /** Writes the queued lines, and stops the writing thread. Blocks up to ten seconds. */

@@ -219,7 +219,23 @@ public final class JsonLines implements AutoCloseable {
    * @return its first 200 characters
    */
   public static String shown(String text) {
-    return text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
+    return shown(text, SHOWN);
+  }
+
+  /**
+   * Cuts a text that a client may have written. Never splits a surrogate pair, which JSON cannot
+   * have.
+   *
+   * @param text the text
+   * @param most how many characters to keep
+   * @return its first characters
+   */
+  public static String shown(String text, int most) {
+    if (text.length() <= most) {
+      return text;
+    }
+    int end = Character.isHighSurrogate(text.charAt(most - 1)) ? most - 1 : most;
+    return text.substring(0, end) + "…";
   }
 
   private void add(byte[] line) {

@@ -4,6 +4,7 @@ package dev.sluice.server.http;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import dev.sluice.limit.LimitOverride.LoweredException;
+import dev.sluice.server.base.JsonLines;
 import dev.sluice.server.base.Plurals;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.reservation.TokenException;
@@ -97,7 +98,7 @@ record Fault(
   }
 
   private static String shown(String path) {
-    return path.length() > SHOWN ? path.substring(0, SHOWN) + "…" : path;
+    return JsonLines.shown(path, SHOWN);
   }
 
   static Fault wrongMethod(String method, String allowed) {

@@ -34,6 +34,7 @@ import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
 import java.io.IOException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -197,6 +198,7 @@ class ReloadResource extends Resource {
     private static final int STEP = 100;
 
     private static final int MOST_KEYS = 100_000;
+    private static final Duration LONGEST_LOOK = Duration.ofSeconds(3);
     private static final int MOST_NAMED = 10;
     private static final long LONGEST_NANOS = 4_000_000_000L;
 
@@ -231,7 +233,7 @@ class ReloadResource extends Resource {
 
     private String ofStored(Limits with) {
       try {
-        Optional<List<String>> keys = store.someKeys(MOST_KEYS);
+        Optional<List<String>> keys = store.someKeys(MOST_KEYS, LONGEST_LOOK);
         if (keys.isEmpty()) {
           return "this store cannot list its buckets, so other ids were not looked at";
         }

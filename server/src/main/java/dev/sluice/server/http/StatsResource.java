@@ -80,7 +80,7 @@ final class StatsResource extends Resource {
   }
 
   /** Returns how many steps of the day are asked for; 0 for the last minute. */
-  private static int steps(@Nullable String since) {
+  static int steps(@Nullable String since) {
     if (since == null) {
       return 0;
     }
@@ -91,13 +91,12 @@ final class StatsResource extends Resource {
       seconds = 0;
     }
     if (seconds < RateHistory.DAY_STEP_SECONDS
-        || seconds > (long) RateHistory.DAY_STEPS * RateHistory.DAY_STEP_SECONDS) {
+        || seconds > (RateHistory.DAY_STEPS - 1L) * RateHistory.DAY_STEP_SECONDS) {
       throw new WireException(
           SINCE, "found %s, expected 5m to 24h, such as 1h".formatted(SafeText.quote(since)));
     }
     // The newest step is incomplete, so one more step is needed to cover the time.
-    long steps = (seconds - 1) / RateHistory.DAY_STEP_SECONDS + 2;
-    return (int) Math.min(steps, RateHistory.DAY_STEPS);
+    return (int) ((seconds - 1) / RateHistory.DAY_STEP_SECONDS + 2);
   }
 
   private AggregatedHttpResponse stats(Caller caller, @Nullable Set<String> only, int steps) {
@@ -112,7 +111,7 @@ final class StatsResource extends Resource {
           json.writeBooleanField("ending", state.traffic().isEnding());
           json.writeNumberField("connections", state.traffic().connections());
           writeDoors(json);
-          writeStore(problem, json);
+          writeStore(caller, problem, json);
           writeBreakers(json);
           writeDegraded(caller, json);
           writeEnds(caller, json);
@@ -145,7 +144,8 @@ final class StatsResource extends Resource {
     json.writeEndArray();
   }
 
-  private void writeStore(@Nullable String problem, JsonGenerator json) throws IOException {
+  private void writeStore(Caller caller, @Nullable String problem, JsonGenerator json)
+      throws IOException {
     json.writeObjectFieldStart("store");
     json.writeStringField("name", state.storeName());
     json.writeBooleanField("ready", problem == null);
@@ -162,6 +162,9 @@ final class StatsResource extends Resource {
     }
     List<String> servers = state.servers().get();
     if (!servers.isEmpty()) {
+      json.writeNumberField("serverCount", servers.size());
+    }
+    if (!servers.isEmpty() && caller.mayUseAll()) {
       json.writeArrayFieldStart("servers");
       for (String server : servers) {
         json.writeString(server);

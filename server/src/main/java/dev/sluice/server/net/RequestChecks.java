@@ -11,6 +11,7 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.RoutePathType;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.base.JsonLines;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.AnyMethod.AskedByProxies;
 import dev.sluice.server.net.ConnectionBudget.Stage;
@@ -172,7 +173,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   }
 
   private static String shown(String text) {
-    return text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
+    return JsonLines.shown(text, SHOWN);
   }
 
   private static RefusedException stopping() {

@@ -23,7 +23,9 @@ import org.slf4j.LoggerFactory;
  * Thread-safe; only {@link #look} and {@link #close} block, for a round trip.
  *
  * <p>The number of servers is the largest one seen in the ten minutes before the last successful
- * look. It does not change while the store is away, however long that takes.
+ * look. It does not change while the store is away, however long that takes. Nor does it fall in
+ * the 30 s after an outage, until the other servers have announced themselves again. For the same
+ * reason, a new server knows the number only after its second look.
  */
 final class Fleet implements AutoCloseable {
 
@@ -41,8 +43,9 @@ final class Fleet implements AutoCloseable {
   private @Nullable Presence presence; // guarded by this
   private String self = ""; // guarded by this
   private boolean refused; // guarded by this
-  private volatile int most; // 0 before the first look
-  private volatile Look last = new Look(0, List.of());
+  private long outageEndNanos; // guarded by this; the first look after the latest gap
+  private volatile int most; // 0 before the second look
+  private volatile Look last; // without servers before the first look
 
   /** The servers seen by a look. */
   private record Look(long atNanos, List<String> servers) {}
@@ -50,7 +53,7 @@ final class Fleet implements AutoCloseable {
   /**
    * Makes a fleet whose servers are unknown.
    *
-   * @param atLeast the smallest number of servers to assume once the store has answered
+   * @param atLeast the smallest number of servers to assume once they have been counted
    */
   Fleet(int atLeast) {
     this(atLeast, System::nanoTime);
@@ -59,6 +62,7 @@ final class Fleet implements AutoCloseable {
   Fleet(int atLeast, LongSupplier nanoTime) {
     this.atLeast = atLeast;
     this.nanoTime = nanoTime;
+    this.last = new Look(nanoTime.getAsLong(), List.of());
   }
 
   /**
@@ -69,8 +73,15 @@ final class Fleet implements AutoCloseable {
    */
   void start(Presence list, String name) {
     enter(list, name);
-    Runnable look = Periodic.task(log, "announcing this server in the store", this::look);
-    var unused = clock.scheduleWithFixedDelay(look, 0, EVERY_SECONDS, TimeUnit.SECONDS);
+    Runnable look = Periodic.task(log, "announcing this server in the store", this::lookIfDue);
+    var unused = clock.scheduleWithFixedDelay(look, 0, 1, TimeUnit.SECONDS);
+  }
+
+  /** Looks again 10 s after the last successful look; until a look succeeds, every second. */
+  private void lookIfDue() {
+    if (last.servers().isEmpty() || ageSeconds() >= EVERY_SECONDS) {
+      look();
+    }
   }
 
   synchronized void enter(Presence list, String name) {
@@ -95,15 +106,20 @@ final class Fleet implements AutoCloseable {
     }
     refused = false;
     Look look = new Look(nanoTime.getAsLong(), names.stream().map(Fleet::shown).sorted().toList());
+    boolean isFirst = last.servers().isEmpty();
+    if (isFirst || look.atNanos() - last.atNanos() > LASTS.toNanos()) {
+      outageEndNanos = look.atNanos();
+    }
+    boolean mayForget = look.atNanos() - outageEndNanos >= LASTS.toNanos();
     while (!looks.isEmpty() && looks.peekLast().servers().size() <= names.size()) {
       looks.removeLast();
     }
     looks.addLast(look);
-    while (look.atNanos() - looks.element().atNanos() > WINDOW_NANOS) {
+    while (mayForget && look.atNanos() - looks.element().atNanos() > WINDOW_NANOS) {
       looks.removeFirst();
     }
     last = look;
-    most = looks.element().servers().size();
+    most = isFirst ? 0 : looks.element().servers().size();
   }
 
   private static String shown(String name) {
@@ -111,10 +127,15 @@ final class Fleet implements AutoCloseable {
     return space < 0 ? name : name.substring(0, space);
   }
 
-  /** Returns the number of servers that share the store; 0 before the store has answered. */
+  /** Returns the number of servers that share the store; 0 until they have been counted. */
   int size() {
     int seen = most;
     return seen == 0 ? 0 : Math.max(seen, atLeast);
+  }
+
+  /** Returns how long ago the last successful look was; before the first one, the start. */
+  double ageSeconds() {
+    return (nanoTime.getAsLong() - last.atNanos()) / 1e9;
   }
 
   /** Returns the servers seen by the last look, sorted; empty if that look is too old. */
@@ -130,7 +151,7 @@ final class Fleet implements AutoCloseable {
         + (!rule.isAuto()
             ? ""
             : size == 0
-                ? " (this server has not seen the store)"
+                ? " (this server has not yet counted the servers)"
                 : most < size
                     ? " (--local-at-least; servers seen: %s)".formatted(most)
                     : " (servers seen: %s)".formatted(size));
@@ -139,7 +160,7 @@ final class Fleet implements AutoCloseable {
   /** Stops, and takes this server off the list unless the store is away. */
   @Override
   public void close() {
-    clock.shutdownNow();
+    clock.shutdown(); // an interrupted look would leave the name on the list
     synchronized (this) {
       if (presence != null && !servers().isEmpty() && !refused) {
         try {

@@ -244,7 +244,15 @@ public final class Service implements AutoCloseable {
     store
         .presence()
         .ifPresent(
-            list -> fleet.start(list, hostName() + ":" + doors.addresses().get(0).getPort()));
+            list -> {
+              Gauge.builder("sluice.servers", fleet, Fleet::size)
+                  .description("Servers by which local:auto divides; 0 until they are counted")
+                  .register(meters);
+              Gauge.builder("sluice.servers.age.seconds", fleet, Fleet::ageSeconds)
+                  .description("Time since the servers in the store were last counted")
+                  .register(meters);
+              fleet.start(list, hostName() + ":" + doors.addresses().get(0).getPort());
+            });
     return new Service(started, doors, store, generations, access.audit(), traffic);
   }
 

@@ -22,15 +22,15 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Each door reports its own denials, since only the door knows the request. The exception is
  * {@link #spent}: only the Redis protocol decides many spends at a time, so the limiter reports
- * these. The limiter also reports all spends, of which a sample is counted to find the ids that are
- * charged most. Trials in shadow refuse nobody, and checks serve to ask, so both are left out.
- * Thread-safe; never blocks.
+ * these. The limiter also reports all spends; a sample of their costs is added up to find the ids
+ * that are charged most, of the first {@link TopDenied#MOST_LIMITS} limits. Trials in shadow refuse
+ * nobody, and checks serve to ask, so both are left out. Thread-safe; never blocks.
  */
 public final class Denials implements LimiterObserver {
 
   private static final Denials NONE = new Denials(null, false);
 
-  /** One of so many allowed spends is counted, to find the ids that are charged most. */
+  /** The cost of one of so many allowed spends is counted. */
   private static final int SAMPLED = 16;
 
   /** The word in {@link Denial#decidedBy} for a rule that denies whatever the limits say. */
@@ -90,7 +90,7 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Calls a consumer with each id that was charged most.
+   * Calls a consumer with each id that was charged the most tokens in the last minutes.
    *
    * @param each receives the limit's name and the canonical id
    */
@@ -320,11 +320,17 @@ public final class Denials implements LimiterObserver {
   public void decided(Act act, Decision decision, long elapsedNanos) {
     if (charged != null && act == Act.SPEND && decision.allowed() && isSampled()) {
       for (Decision part : decision.parts()) {
-        Transaction transaction = part.transaction();
-        if (transaction != null && transaction.quota() != null && transaction.cost() > 0) {
-          charged.count(transaction.name().name(), transaction.id());
-        }
+        count(part.transaction(), charged);
       }
+    }
+  }
+
+  private static void count(@Nullable Transaction transaction, TopDenied charged) {
+    if (transaction != null
+        && transaction.quota() != null
+        && transaction.cost() > 0
+        && !transaction.isShadow()) {
+      charged.count(transaction.name().name(), transaction.id(), transaction.cost());
     }
   }
 
@@ -338,10 +344,7 @@ public final class Denials implements LimiterObserver {
       if (!spends.allowed(i)) {
         report(spends.decision(i), () -> DeniedRequest.RESP);
       } else if (charged != null && isSampled()) {
-        Transaction transaction = spends.decision(i).transaction();
-        if (transaction != null) {
-          charged.count(limit.name(), transaction.id());
-        }
+        count(spends.decision(i).transaction(), charged);
       }
     }
   }

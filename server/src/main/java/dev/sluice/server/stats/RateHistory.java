@@ -43,8 +43,8 @@ public final class RateHistory implements AutoCloseable {
   /** How many seconds one count of the last day covers. */
   public static final int DAY_STEP_SECONDS = 300;
 
-  /** How many counts the last day has. */
-  public static final int DAY_STEPS = 24 * 60 * 60 / DAY_STEP_SECONDS;
+  /** How many counts the last day has: the newest one is incomplete, the others cover a day. */
+  public static final int DAY_STEPS = 24 * 60 * 60 / DAY_STEP_SECONDS + 1;
 
   /** The most limits with a history: the limits that decide first after the start. */
   public static final int MOST_LIMITS = 5_000;

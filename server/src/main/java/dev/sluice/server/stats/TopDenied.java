@@ -19,12 +19,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The ids that each limit denied most in the last minutes: between {@link #WINDOW} and twice that.
- * Ids are often personal data, so a server keeps them only if its operator turns this on.
+ * {@link Denials} uses a second object to count the ids that are charged most. Ids are often
+ * personal data, so a server keeps them only if its operator turns this on.
  *
  * <p>Bounded: {@link #COUNTERS} ids in each of two windows, of at most {@link #MOST_LIMITS} limits.
  * With ids of 40 characters that is at most 3 MB; with the longest ids, of 1024 characters, 18 MB.
- * Denials of rules in shadow mode refuse nobody, and are not counted. Thread-safe; an allowed
- * request costs nothing, a denial takes a lock of its limit.
+ * Denials of rules in shadow mode refuse nobody, and are not counted. Thread-safe; what is counted
+ * takes a lock of its limit.
  */
 public final class TopDenied implements LimiterObserver {
 
@@ -37,7 +38,7 @@ public final class TopDenied implements LimiterObserver {
   /** How many ids of a limit are reported. */
   public static final int SHOWN = 20;
 
-  /** The most limits that are watched: the limits that deny first after the start. */
+  /** The most limits that are watched: those counted first after the start. */
   public static final int MOST_LIMITS = 64;
 
   static final int COUNTERS = 128;
@@ -58,7 +59,7 @@ public final class TopDenied implements LimiterObserver {
   public void decided(Act act, Decision decision, long elapsedNanos) {
     Transaction transaction = decision.transaction();
     if (act == Act.SPEND && decision.denied() && transaction != null && !transaction.isShadow()) {
-      count(transaction.name().name(), transaction.id());
+      count(transaction.name().name(), transaction.id(), 1);
     }
   }
 
@@ -71,12 +72,12 @@ public final class TopDenied implements LimiterObserver {
     }
   }
 
-  /** Counts an id of a limit. */
-  void count(String limit, String id) {
+  /** Adds a number to the count of an id of a limit. */
+  void count(String limit, String id, long more) {
     Windows known = byLimit.get(limit);
     Windows windows = known == null ? watch(limit) : known;
     if (windows != null) {
-      windows.add(id, nanoTime.getAsLong());
+      windows.add(id, more, nanoTime.getAsLong());
     }
   }
 
@@ -129,9 +130,9 @@ public final class TopDenied implements LimiterObserver {
       this.startNanos = nowNanos;
     }
 
-    synchronized void add(String id, long nowNanos) {
+    synchronized void add(String id, long more, long nowNanos) {
       turn(nowNanos);
-      current.add(id);
+      current.add(id, more);
     }
 
     @GuardedBy("this")
@@ -182,7 +183,8 @@ public final class TopDenied implements LimiterObserver {
    * elements in data streams", 2005). There are m counters. An item with a counter is counted. An
    * item without one takes over the smallest counter, whose count becomes the error of the new
    * item. After N items, a counter is at most its error above the true count, and never below it.
-   * No error is above N / m. Every item that came more than N / m times has a counter.
+   * No error is above N / m. Every item that came more than N / m times has a counter. An item that
+   * comes with a number counts as so many items.
    */
 
   /** The items that came most often, in bounded memory. Not thread-safe. */
@@ -201,16 +203,16 @@ public final class TopDenied implements LimiterObserver {
     }
 
     /** Counts an item; scans all counters if the item has none. */
-    void add(String item) {
+    void add(String item, long more) {
       Counter known = counters.get(item);
       if (known != null) {
-        known.count++;
+        known.count += more;
       } else if (counters.size() < capacity) {
-        counters.put(item, new Counter(item, 1, 0));
+        counters.put(item, new Counter(item, more, 0));
       } else {
         Counter smallest = smallest();
         counters.remove(smallest.item);
-        counters.put(item, new Counter(item, smallest.count + 1, smallest.count));
+        counters.put(item, new Counter(item, smallest.count + more, smallest.count));
       }
     }
 

@@ -257,11 +257,11 @@ function stateCards() {
   return {
     element,
     stats(stats) {
-      fill(store, [stats.store.name, stats.store.problem, stats.breakers, stats.store.servers], () => [
+      fill(store, [stats.store.name, stats.store.problem, stats.breakers, stats.store.serverCount, stats.store.servers], () => [
         h('p', {}, h('code', {}, stats.store.name)),
         h('p', {}, stats.store.ready ? sign(true, 'reachable') : sign(false, stats.store.problem)),
         stats.breakers.map((one) => h('p', {}, h('code', {}, one.server), ' ', one.up ? sign(true, 'reachable') : sign(false, 'unreachable, retrying'))),
-        sharing(stats.store.servers ?? [])]);
+        sharing(stats.store.serverCount ?? 0, stats.store.servers)]);
       fill(doors, [stats.doors, stats.ending], () => [
         ...stats.doors.map((door) => h('p', {}, h('code', {}, `${door.protocol}://${door.address}`))),
         h('p', {}, stats.ending ? sign(false, 'the server is about to stop') : sign(true, 'open'))]);
@@ -279,11 +279,11 @@ function stateCards() {
   };
 }
 
-/** Shows the servers that use the store now. */
-function sharing(servers) {
-  return servers.length === 0 ? []
-    : servers.length === 1 ? [h('p', {}, 'used by this server alone')]
-    : [h('p', {}, `shared by ${servers.length} servers:`), ...servers.map((server) => h('p', {}, h('code', {}, server)))];
+/** Shows the servers that use the store now; their names only if the token may see them. */
+function sharing(count, servers = []) {
+  return count === 0 ? []
+    : count === 1 ? [h('p', {}, 'used by this server alone')]
+    : [h('p', {}, `shared by ${count} servers${servers.length === 0 ? '' : ':'}`), ...servers.map((server) => h('p', {}, h('code', {}, server)))];
 }
 
 function card(name, value) {

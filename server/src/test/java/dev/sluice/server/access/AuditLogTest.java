@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import dev.sluice.server.base.JsonLines;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -132,5 +133,14 @@ class AuditLogTest {
       await().until(() -> meters.counter("sluice.audit.written").count() == 1);
     }
     assertThat(written.toString(UTF_8)).contains("\"two\"").doesNotContain("\"one\"");
+  }
+
+  @Test
+  void textThatIsCut_neverEndsWithHalfACharacter() {
+    assertThat(JsonLines.shown("a" + "\ud83d\ude00".repeat(100)))
+        .isEqualTo("a" + "\ud83d\ude00".repeat(99) + "…");
+    assertThat(JsonLines.shown("\ud83d\ude00".repeat(101)))
+        .isEqualTo("\ud83d\ude00".repeat(100) + "…");
+    assertThat(JsonLines.shown("a".repeat(200))).isEqualTo("a".repeat(200));
   }
 }

@@ -2,14 +2,19 @@
 package dev.sluice.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.FailureRule;
 import dev.sluice.server.http.LogLines;
 import dev.sluice.store.BucketStore.Presence;
 import dev.sluice.store.StoreException;
+import java.lang.Thread.State;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -46,18 +51,25 @@ class FleetTest {
     fleet.look();
   }
 
+  /** Looks as often as a server does. */
+  private void lookDuring(Fleet fleet, Duration time) {
+    for (long seconds = 0; seconds < time.toSeconds(); seconds += 10) {
+      lookAfter(fleet, Duration.ofSeconds(10));
+    }
+  }
+
   @Test
   void size_isTheMostSeenInTenMinutes() {
     try (Fleet fleet = fleet(1)) {
       others.addAll(List.of("web-2:8080 x", "web-3:8080 y"));
-      lookAfter(fleet, Duration.ZERO);
+      lookDuring(fleet, Duration.ofSeconds(20));
       assertThat(fleet.size()).isEqualTo(3);
       assertThat(fleet.servers()).containsExactly("web-1:8080", "web-2:8080", "web-3:8080");
       others.remove(0);
-      lookAfter(fleet, Duration.ofMinutes(1));
+      lookDuring(fleet, Duration.ofMinutes(1));
       assertThat(fleet.servers()).containsExactly("web-1:8080", "web-3:8080");
       assertThat(fleet.size()).isEqualTo(3);
-      lookAfter(fleet, Duration.ofMinutes(9));
+      lookDuring(fleet, Duration.ofMinutes(9));
       assertThat(fleet.size()).isEqualTo(3);
       lookAfter(fleet, Duration.ofSeconds(1));
       assertThat(fleet.size()).isEqualTo(2);
@@ -68,11 +80,11 @@ class FleetTest {
   }
 
   @Test
-  void size_staysDuringAnOutage_howeverLong() {
+  void size_staysDuringAnOutage_howeverLong_andUntilTheOthersAreBack() {
     try (Fleet fleet = fleet(1);
         LogLines lines = new LogLines()) {
       others.add("web-2:8080 x");
-      lookAfter(fleet, Duration.ZERO);
+      lookDuring(fleet, Duration.ofSeconds(20));
       away = true;
       for (int hour = 0; hour < 5; hour++) {
         lookAfter(fleet, Duration.ofHours(1));
@@ -83,20 +95,84 @@ class FleetTest {
       away = false;
       others.clear();
       lookAfter(fleet, Duration.ofHours(1));
+      assertThat(fleet.size()).as("the other server may announce itself later").isEqualTo(2);
+      lookDuring(fleet, Duration.ofSeconds(20));
+      assertThat(fleet.size()).isEqualTo(2);
+      lookDuring(fleet, Duration.ofSeconds(10));
       assertThat(fleet.size()).isEqualTo(1);
     }
   }
 
   @Test
-  void size_isNeverBelowTheLeast_exceptBeforeTheStoreHasAnswered() {
+  void size_isUnknown_untilTheSecondLook() {
+    try (Fleet fleet = fleet(1)) {
+      fleet.look();
+      assertThat(fleet.size()).as("the others may announce themselves later").isZero();
+      assertThat(fleet.servers()).containsExactly("web-1:8080");
+      others.add("web-2:8080 x");
+      lookAfter(fleet, Duration.ofSeconds(10));
+      assertThat(fleet.size()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void lookThatFails_isRepeatedAfterASecond_andTheAgeGrowsMeanwhile() {
+    List<Boolean> failures = new CopyOnWriteArrayList<>();
+    try (Fleet fleet = new Fleet(1, nanos::get)) {
+      nanos.addAndGet(TimeUnit.SECONDS.toNanos(7));
+      assertThat(fleet.ageSeconds()).isEqualTo(7);
+      fleet.start(
+          (process, time) -> {
+            if (failures.isEmpty()) {
+              failures.add(true);
+              throw new StoreException("away");
+            }
+            return List.of(process);
+          },
+          "web-1:8080");
+      await()
+          .atMost(Duration.ofSeconds(8))
+          .untilAsserted(() -> assertThat(fleet.servers()).containsExactly("web-1:8080"));
+      assertThat(fleet.ageSeconds()).isZero();
+    }
+  }
+
+  @Test
+  void closeDuringALook_waitsForIt_soThatTheNameLeavesTheList() throws InterruptedException {
+    CountDownLatch looks = new CountDownLatch(1);
+    CountDownLatch answer = new CountDownLatch(1);
+    Fleet fleet = new Fleet(1, nanos::get);
+    fleet.start(
+        (process, time) -> {
+          looks.countDown();
+          try {
+            answer.await();
+          } catch (InterruptedException e) {
+            throw new StoreException("interrupted", e);
+          }
+          return list.announce(process, time);
+        },
+        "web-1:8080");
+    looks.await();
+    Thread closing = new Thread(fleet::close);
+    closing.start();
+    await().until(() -> Set.of(State.BLOCKED, State.TERMINATED).contains(closing.getState()));
+    answer.countDown();
+    closing.join();
+    assertThat(left).hasSize(1);
+  }
+
+  @Test
+  void size_isNeverBelowTheLeast_exceptBeforeTheServersAreCounted() {
     try (Fleet fleet = fleet(4)) {
       away = true;
       fleet.look();
       assertThat(fleet.size()).isZero();
       assertThat(fleet.words(FailureRule.localAuto()))
-          .isEqualTo("deny (this server has not seen the store)");
+          .isEqualTo("deny (this server has not yet counted the servers)");
       away = false;
       others.add("web-2:8080 x");
+      fleet.look();
       fleet.look();
       assertThat(fleet.size()).isEqualTo(4);
       assertThat(fleet.words(FailureRule.localAuto()))
@@ -113,6 +189,7 @@ class FleetTest {
   void twoProcessesOfOneName_areTwoServers() {
     others.add("web-1:8080 another process");
     try (Fleet fleet = fleet(1)) {
+      fleet.look();
       fleet.look();
       assertThat(fleet.size()).isEqualTo(2);
     }

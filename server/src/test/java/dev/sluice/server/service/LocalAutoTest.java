@@ -54,8 +54,11 @@ class LocalAutoTest {
   @AfterEach
   void end() {
     Thread.currentThread().interrupt(); // so that nobody waits for load balancers
-    services.forEach(Service::close);
-    var unused = Thread.interrupted();
+    try {
+      services.forEach(Service::close);
+    } finally {
+      var unused = Thread.interrupted();
+    }
   }
 
   private String url(Service service, String path) {
@@ -86,11 +89,17 @@ class LocalAutoTest {
     return granted;
   }
 
-  private void awaitSeen(Service service, int servers) {
+  /** Waits until a server knows by which number to divide. */
+  private void awaitCounted(Service service, int servers) {
     await()
         .atMost(Duration.ofSeconds(40))
         .untilAsserted(
-            () -> assertThat(get(service, "/v1/stats").at("/store/servers")).hasSize(servers));
+            () -> assertThat(metrics(service)).contains("\nsluice_servers " + servers + ".0\n"));
+  }
+
+  private String metrics(Service service) throws Exception {
+    HttpRequest request = HttpRequest.newBuilder(URI.create(url(service, "/metrics"))).build();
+    return client.send(request, BodyHandlers.ofString()).body();
   }
 
   private void awaitOutage(Service service) {
@@ -112,7 +121,8 @@ class LocalAutoTest {
       }
       Service careful = start(store, 10, auto, Map.of());
       for (Service service : services) {
-        awaitSeen(service, 4);
+        awaitCounted(service, service == careful ? 10 : 4);
+        assertThat(get(service, "/v1/stats").at("/store/servers")).hasSize(4);
       }
       redis.kill();
       for (Service service : services) {
@@ -129,7 +139,7 @@ class LocalAutoTest {
       assertThat(granted(late, LIMIT, "192.0.2.1")).isZero();
       assertThat(granted(late, OTHER, "192.0.2.1")).isEqualTo(6);
       redis.startAgain();
-      awaitSeen(late, 5);
+      awaitCounted(late, 5);
       redis.kill();
       awaitOutage(late);
       assertThat(granted(late, LIMIT, "192.0.2.2")).isEqualTo(2);

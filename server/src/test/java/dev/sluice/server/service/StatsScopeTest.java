@@ -4,10 +4,15 @@ package dev.sluice.server.service;
 import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.FailureRule;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.net.HostPort;
+import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -17,8 +22,10 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -30,10 +37,15 @@ class StatsScopeTest {
 
   private final HttpClient client = HttpClient.newHttpClient();
 
+  @TempDir private Path folder;
   private Service service;
 
   @BeforeEach
-  void start(@TempDir Path folder) throws IOException {
+  void start() throws IOException {
+    service = start(Configs.inMemory());
+  }
+
+  private Service start(Storage storage) throws IOException {
     Path tokens =
         Files.writeString(
             folder.resolve("tokens.yml"),
@@ -48,24 +60,35 @@ class StatsScopeTest {
                 roles: [decide, read]
             """
                 .formatted(Tokens.sha256(SCOPED), Tokens.sha256(ALL)));
-    service =
-        Service.start(
-            new ServerConfig(
-                Configs.onPort(0),
-                Sources.SAMPLE,
-                Configs.inMemory(),
-                new ServerConfig.Control(tokens, null, null, null),
-                new Telemetry(true, null)));
+    return Service.start(
+        new ServerConfig(
+            Configs.onPort(0),
+            Sources.SAMPLE,
+            storage,
+            new ServerConfig.Control(tokens, null, null, null),
+            new Telemetry(true, null)));
   }
 
   @AfterEach
   void stop() {
+    close(service);
+  }
+
+  private static void close(Service service) {
     Thread.currentThread().interrupt(); // so that nobody waits for load balancers
-    service.close();
-    var unused = Thread.interrupted();
+    try {
+      service.close();
+    } finally {
+      var unused = Thread.interrupted();
+    }
   }
 
   private String send(String token, String method, String path, String body) throws Exception {
+    return send(service, token, method, path, body);
+  }
+
+  private String send(Service service, String token, String method, String path, String body)
+      throws Exception {
     HttpRequest request =
         HttpRequest.newBuilder(
                 URI.create("http://" + HostPort.format(service.addresses().get(0)) + path))
@@ -74,6 +97,35 @@ class StatsScopeTest {
             .method(method, BodyPublishers.ofString(body))
             .build();
     return client.send(request, BodyHandlers.ofString()).body();
+  }
+
+  @Test
+  @Tag("slow")
+  void namesOfServers_areShownOnlyWithoutAScope() throws Exception {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
+      Service shared =
+          start(
+              new Storage(
+                  StoreAccess.of(redis.uri().toString()),
+                  null,
+                  TokenKey.random(),
+                  FailureRule.localAuto(),
+                  Map.of(),
+                  1,
+                  true));
+      try {
+        await()
+            .untilAsserted(
+                () ->
+                    assertThat(send(shared, ALL, "GET", "/v1/stats", ""))
+                        .contains("\"serverCount\":1,\"servers\":[\""));
+        assertThat(send(shared, SCOPED, "GET", "/v1/stats", ""))
+            .contains("\"serverCount\":1")
+            .doesNotContain("\"servers\"");
+      } finally {
+        close(shared);
+      }
+    }
   }
 
   @Test

@@ -9,7 +9,9 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
@@ -21,7 +23,7 @@ class DenialsTest {
 
   private static final Limits LIMITS =
       Limits.builder(Catalogue.samples())
-          .limit("ApiCallsPerKey", Quota.per(100, Duration.ofHours(1)))
+          .limit("ApiCallsPerKey", Quota.per(100_000, Duration.ofHours(1)))
           .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofHours(1)))
           .limit("SignUpsPerIPAddress", Quota.per(10, Duration.ofHours(1)))
           .build();
@@ -46,6 +48,7 @@ class DenialsTest {
       assertThat(charged(denials)).isSubsetOf(expected()).anyMatch(one -> one.contains(" ann"));
       assertThat(limiter.limit("ApiCallsPerKey").trySpendEach(Collections.nCopies(SPENDS, "bob")))
           .contains(true);
+      assertThat(charged(denials)).contains("ApiCallsPerKey bob");
     }
   }
 
@@ -55,6 +58,24 @@ class DenialsTest {
       expected.add("ApiCallsPerKey ann" + i);
     }
     return expected;
+  }
+
+  @Test
+  void costsAreAddedUp_butNotThoseOfTrialsInShadow() {
+    Denials denials = Denials.to(null, true);
+    try (BucketStore store = BucketStore.inMemory(() -> 0)) {
+      Limiter limiter = Limiter.builder(LIMITS, store).observer(denials).build();
+      for (int i = 0; i < SPENDS; i++) {
+        var unused = limiter.spend("ApiCallsPerKey", "dear", 50);
+        unused = limiter.spend("ApiCallsPerKey", "often");
+        unused = limiter.spend("ApiCallsPerKey", "often");
+        unused =
+            limiter.spend(limiter.transaction("ApiCallsPerKey", "trial").withCost(100).inShadow());
+      }
+      List<String> charged = new ArrayList<>();
+      denials.forEachCharged((limit, id) -> charged.add(id));
+      assertThat(charged).containsExactly("dear", "often");
+    }
   }
 
   @Test

@@ -19,7 +19,7 @@ final class SpaceSavingTest {
   @Test
   void fewItems_areCountedExactly() {
     SpaceSaving sketch = new SpaceSaving(4);
-    List.of("a", "b", "a", "c", "a").forEach(sketch::add);
+    List.of("a", "b", "a", "c", "a").forEach(item -> sketch.add(item, 1));
 
     assertThat(sketch.estimates())
         .containsExactlyInAnyOrder(
@@ -37,7 +37,7 @@ final class SpaceSavingTest {
     int items = 50_000;
     for (int i = 0; i < items; i++) {
       String item = "id" + (int) (5_000 * Math.pow(random.nextDouble(), skew));
-      sketch.add(item);
+      sketch.add(item, 1);
       exact.merge(item, 1L, Long::sum);
     }
 
@@ -66,9 +66,9 @@ final class SpaceSavingTest {
     IntStream.range(0, 20_000)
         .forEach(
             i -> {
-              sketch.add("once" + i);
+              sketch.add("once" + i, 1);
               if (i % 10 == 0) {
-                sketch.add("often");
+                sketch.add("often", 1);
               }
             });
 

@@ -52,10 +52,10 @@ final class TopDeniedTest {
 
   @Test
   void denials_areTold_forAWindowAtLeast_andTwoAtMost() {
-    denied.count("Logins", "a");
+    denied.count("Logins", "a", 1);
     pass(TopDenied.WINDOW);
-    denied.count("Logins", "a");
-    denied.count("Logins", "b");
+    denied.count("Logins", "a", 1);
+    denied.count("Logins", "b", 1);
     assertThat(denied.top().get("Logins"))
         .containsExactly(new Denied("a", 2, 2), new Denied("b", 1, 1));
 
@@ -69,9 +69,9 @@ final class TopDeniedTest {
 
   @Test
   void aPauseOfManyWindows_forgetsAll() {
-    denied.count("Logins", "a");
+    denied.count("Logins", "a", 1);
     pass(TopDenied.WINDOW.multipliedBy(5).plusSeconds(3));
-    denied.count("Logins", "b");
+    denied.count("Logins", "b", 1);
 
     assertThat(denied.top().get("Logins")).containsExactly(new Denied("b", 1, 1));
   }
@@ -80,7 +80,7 @@ final class TopDeniedTest {
   void limitsAndIds_areBounded() {
     IntStream.range(0, TopDenied.MOST_LIMITS + 5)
         .forEach(
-            limit -> IntStream.range(0, 500).forEach(id -> denied.count("L" + limit, "" + id)));
+            limit -> IntStream.range(0, 500).forEach(id -> denied.count("L" + limit, "" + id, 1)));
 
     assertThat(denied.top()).hasSize(TopDenied.MOST_LIMITS);
     assertThat(denied.top().values()).allSatisfy(ids -> assertThat(ids).hasSize(TopDenied.SHOWN));
@@ -89,10 +89,21 @@ final class TopDeniedTest {
   /** In the other window it may have come without a counter: the upper bound says so. */
   @Test
   void anIdWithoutACounterInOneWindow_hasARange() {
-    IntStream.range(0, 2 * TopDenied.COUNTERS).forEach(id -> denied.count("Logins", "" + id));
+    IntStream.range(0, 2 * TopDenied.COUNTERS).forEach(id -> denied.count("Logins", "" + id, 1));
     pass(TopDenied.WINDOW);
-    denied.count("Logins", "new");
+    denied.count("Logins", "new", 1);
 
     assertThat(denied.top().get("Logins")).contains(new Denied("new", 1, 3));
+  }
+
+  @Test
+  void costs_areAddedUp() {
+    for (int i = 0; i < 3; i++) {
+      denied.count("Logins", "often", 1);
+    }
+    denied.count("Logins", "dear", 10);
+    denied.count("Logins", "dear", 5);
+    assertThat(denied.top().get("Logins"))
+        .containsExactly(new Denied("dear", 15, 15), new Denied("often", 3, 3));
   }
 }
