@@ -281,7 +281,7 @@ final class Engine {
               List<Decision> decisions =
                   failure == null
                       ? tried.decide(readings)
-                      : onFailure.decide(tried, storeException(failure));
+                      : onFailure.now().decide(tried, storeException(failure));
               Plan next = failure == null ? tried.withWhatFits(decisions) : null;
               return next == null
                   ? CompletableFuture.completedFuture(

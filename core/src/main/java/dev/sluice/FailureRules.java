@@ -38,40 +38,23 @@ final class FailureRules {
   private final TimeSource time;
   private final TrackedStore memory;
   private final IntSupplier processes;
-  private final int processesNow;
 
   FailureRules(
       FailureRule otherwise,
       Map<String, FailureRule> byLimit,
       TimeSource time,
       IntSupplier processes) {
-    this(
-        otherwise,
-        Map.copyOf(byLimit),
-        time,
-        new TrackedStore(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY, time),
-        processes,
-        0);
-  }
-
-  private FailureRules(
-      FailureRule otherwise,
-      Map<String, FailureRule> byLimit,
-      TimeSource time,
-      TrackedStore memory,
-      IntSupplier processes,
-      int processesNow) {
     this.otherwise = otherwise;
-    this.byLimit = byLimit;
+    this.byLimit = Map.copyOf(byLimit);
     this.time = time;
-    this.memory = memory;
+    this.memory =
+        new TrackedStore(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY, time);
     this.processes = processes;
-    this.processesNow = processesNow;
   }
 
   /** Returns these rules for one call, throughout which the number of processes stays the same. */
-  FailureRules now() {
-    return new FailureRules(otherwise, byLimit, time, memory, processes, processes.getAsInt());
+  OneCall now() {
+    return new OneCall(processes.getAsInt());
   }
 
   /** Whether the rule of every limit is to fail. */
@@ -79,212 +62,223 @@ final class FailureRules {
     return otherwise.kind() == Kind.FAIL && byLimit.isEmpty();
   }
 
-  private FailureRule ruleOf(Transaction transaction) {
-    return byLimit.getOrDefault(transaction.name().name(), otherwise).during(processesNow);
-  }
-
-  /** Returns the decision of each transaction; throws the failure if a rule says so. */
-  List<Decision> decide(Plan plan, StoreException failure) {
-    if (!plan.isUpToOfSeveral()) {
-      return decided(plan, failure);
-    }
-    long least = Long.MAX_VALUE;
-    for (Transaction transaction : plan.transactions()) {
-      Quota share = localShare(transaction);
-      least = share == null ? least : Math.min(least, share.burst());
-    }
-    Plan next = plan.upTo(Math.min(least, plan.transactions().get(0).cost()));
-    while (true) {
-      List<Decision> decisions = decided(next, failure);
-      Plan fewer = next.withWhatFits(decisions);
-      if (fewer == null) {
-        return decisions;
-      }
-      next = fewer;
-    }
-  }
-
-  private List<Decision> decided(Plan plan, StoreException failure) {
-    long nowNanos = time.nanos();
-    List<Charge> charges = charges(plan, failure, nowNanos);
-    return decisions(plan, memory.readings(plan.act(), charges, depths(plan)), nowNanos);
-  }
-
-  /** Decides on a spend that may wait; the caller waits for tokens of this process's memory. */
-  PendingAcquire acquire(
-      Plan plan,
-      StoreException failure,
-      Function<List<Decision>, Decision> verdict,
-      LimiterObserver observer) {
-    long nowNanos = time.nanos();
-    List<Charge> charges = charges(plan, failure, nowNanos);
-    long askedNanos = memory.waitQueues().asks();
-    List<Reading> readings = memory.readings(plan.act(), charges, depths(plan));
-    return new PendingAcquire(
-        verdict.apply(decisions(plan, readings, nowNanos)),
-        memory.waitQueues(),
-        plan.taken(charges, readings, this::localShare),
-        askedNanos,
-        observer);
-  }
-
   /** Returns the number of places that callers wait for. */
   int waiting() {
     return memory.waitQueues().size();
   }
 
-  private Debts.Depths depths(Plan plan) {
-    return plan.depths(this::localShare);
-  }
+  /** The rules with the number of processes that one call found. Thread-safe. */
+  final class OneCall {
 
-  /** Decides on a reservation, which gives its tokens back to this process's memory. */
-  Reservation reserve(
-      CurrentLimits limits,
-      Plan plan,
-      StoreException failure,
-      Function<List<Decision>, Decision> verdict) {
-    long nowNanos = time.nanos();
-    List<Charge> charges = charges(plan, failure, nowNanos);
-    return TrackedStore.result(
-        memory.hold(
-            memory.blockingCall(),
-            charges,
-            depths(plan),
-            holding ->
-                new Reservation(
-                    memory,
-                    t -> presentShare(limits, t),
-                    verdict.apply(decisions(plan, holding.readings(), nowNanos)),
-                    Reservation.Taken.all(plan.transactions(), this::localShare, holding)),
-            full -> {
-              throw Engine.storeException(full);
-            }));
-  }
+    private final int processesNow;
 
-  /**
-   * Returns the share of the quota for a local decision, null if the rule does not decide locally.
-   */
-  private @Nullable Quota localShare(Transaction transaction) {
-    Quota quota = Plan.limiting(transaction);
-    return quota != null && kindFor(transaction, quota) == Kind.LOCAL
-        ? share(transaction, quota)
-        : null;
-  }
-
-  private @Nullable Present presentShare(CurrentLimits limits, Transaction transaction) {
-    Present now = Present.of(limits.get(), transaction);
-    return now == null ? null : new Present(share(transaction, now.quota()), now.debt());
-  }
-
-  /** Returns the charges for memory; nothing is spent there if another rule denies the batch. */
-  private List<Charge> charges(Plan plan, StoreException failure, long nowNanos) {
-    if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
-      throw failure;
+    private OneCall(int processesNow) {
+      this.processesNow = processesNow;
     }
-    boolean passes = true;
-    List<Charge> charges = new ArrayList<>();
-    for (int i = 0; i < plan.transactions().size(); i++) {
-      Transaction transaction = plan.transactions().get(i);
-      Quota quota = Plan.limiting(transaction);
-      if (quota == null) {
-        continue;
+
+    private FailureRule ruleOf(Transaction transaction) {
+      return byLimit.getOrDefault(transaction.name().name(), otherwise).during(processesNow);
+    }
+
+    /** Returns the decision of each transaction; throws the failure if a rule says so. */
+    List<Decision> decide(Plan plan, StoreException failure) {
+      if (!plan.isUpToOfSeveral()) {
+        return decided(plan, failure);
       }
-      boolean penalized = plan.penalties().at(i, nowNanos) != null;
-      passes &= !(penalized && Penalties.denies(transaction));
-      switch (kindFor(transaction, quota)) {
-        case FAIL -> throw failure;
-        case ALLOW -> {}
-        case DENY -> passes &= transaction.kind() == Transaction.Kind.SPEND_ONLY;
-        case LOCAL, LOCAL_AUTO -> {
-          Charge charge = charge(plan, transaction, quota);
-          charges.add(penalized ? reading(charge) : charge);
+      long least = Long.MAX_VALUE;
+      for (Transaction transaction : plan.transactions()) {
+        Quota share = localShare(transaction);
+        least = share == null ? least : Math.min(least, share.burst());
+      }
+      Plan next = plan.upTo(Math.min(least, plan.transactions().get(0).cost()));
+      while (true) {
+        List<Decision> decisions = decided(next, failure);
+        Plan fewer = next.withWhatFits(decisions);
+        if (fewer == null) {
+          return decisions;
+        }
+        next = fewer;
+      }
+    }
+
+    private List<Decision> decided(Plan plan, StoreException failure) {
+      long nowNanos = time.nanos();
+      List<Charge> charges = charges(plan, failure, nowNanos);
+      return decisions(plan, memory.readings(plan.act(), charges, depths(plan)), nowNanos);
+    }
+
+    /** Decides on a spend that may wait; the caller waits for tokens of this process's memory. */
+    PendingAcquire acquire(
+        Plan plan,
+        StoreException failure,
+        Function<List<Decision>, Decision> verdict,
+        LimiterObserver observer) {
+      long nowNanos = time.nanos();
+      List<Charge> charges = charges(plan, failure, nowNanos);
+      long askedNanos = memory.waitQueues().asks();
+      List<Reading> readings = memory.readings(plan.act(), charges, depths(plan));
+      return new PendingAcquire(
+          verdict.apply(decisions(plan, readings, nowNanos)),
+          memory.waitQueues(),
+          plan.taken(charges, readings, this::localShare),
+          askedNanos,
+          observer);
+    }
+
+    private Debts.Depths depths(Plan plan) {
+      return plan.depths(this::localShare);
+    }
+
+    /** Decides on a reservation, which gives its tokens back to this process's memory. */
+    Reservation reserve(
+        CurrentLimits limits,
+        Plan plan,
+        StoreException failure,
+        Function<List<Decision>, Decision> verdict) {
+      long nowNanos = time.nanos();
+      List<Charge> charges = charges(plan, failure, nowNanos);
+      return TrackedStore.result(
+          memory.hold(
+              memory.blockingCall(),
+              charges,
+              depths(plan),
+              holding ->
+                  new Reservation(
+                      memory,
+                      t -> presentShare(limits, t),
+                      verdict.apply(decisions(plan, holding.readings(), nowNanos)),
+                      Reservation.Taken.all(plan.transactions(), this::localShare, holding)),
+              full -> {
+                throw Engine.storeException(full);
+              }));
+    }
+
+    /**
+     * Returns the share of the quota for a local decision, null if the rule does not decide
+     * locally.
+     */
+    private @Nullable Quota localShare(Transaction transaction) {
+      Quota quota = Plan.limiting(transaction);
+      return quota != null && kindFor(transaction, quota) == Kind.LOCAL
+          ? share(transaction, quota)
+          : null;
+    }
+
+    private @Nullable Present presentShare(CurrentLimits limits, Transaction transaction) {
+      Present now = Present.of(limits.get(), transaction);
+      return now == null ? null : new Present(share(transaction, now.quota()), now.debt());
+    }
+
+    /** Returns the charges for memory; nothing is spent there if another rule denies the batch. */
+    private List<Charge> charges(Plan plan, StoreException failure, long nowNanos) {
+      if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
+        throw failure;
+      }
+      boolean passes = true;
+      List<Charge> charges = new ArrayList<>();
+      for (int i = 0; i < plan.transactions().size(); i++) {
+        Transaction transaction = plan.transactions().get(i);
+        Quota quota = Plan.limiting(transaction);
+        if (quota == null) {
+          continue;
+        }
+        boolean penalized = plan.penalties().at(i, nowNanos) != null;
+        passes &= !(penalized && Penalties.denies(transaction));
+        switch (kindFor(transaction, quota)) {
+          case FAIL -> throw failure;
+          case ALLOW -> {}
+          case DENY -> passes &= transaction.kind() == Transaction.Kind.SPEND_ONLY;
+          case LOCAL, LOCAL_AUTO -> {
+            Charge charge = charge(plan, transaction, quota);
+            charges.add(penalized ? reading(charge) : charge);
+          }
         }
       }
+      return passes ? charges : charges.stream().map(OneCall::reading).toList();
     }
-    return passes ? charges : charges.stream().map(FailureRules::reading).toList();
-  }
 
-  private static Charge reading(Charge charge) {
-    return new Charge(charge.key(), Effect.of(Effect.Op.CHECK, 0, charge.offsetNanos()));
-  }
-
-  /**
-   * Returns the decisions.
-   *
-   * @param nowNanos by which {@link #charges} chose what to spend: a penalty that ends in between
-   *     must not allow what was not spent
-   */
-  private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
-    List<Decision> decisions = new ArrayList<>();
-    int next = 0;
-    for (int i = 0; i < plan.transactions().size(); i++) {
-      Transaction transaction = plan.transactions().get(i);
-      Quota quota = Plan.limiting(transaction);
-      if (quota == null) {
-        decisions.add(Decision.of(plan.act(), transaction, Answer.UNLIMITED));
-        continue;
-      }
-      Kind kind = kindFor(transaction, quota);
-      // With cost 0, a rule that denies still denies, but a penalty would not.
-      boolean denies = kind == Kind.DENY && transaction.cost() == 0;
-      Penalty penalty = denies ? null : plan.penalties().at(i, nowNanos);
-      Reading found = kind == Kind.LOCAL ? readings.get(next++) : null;
-      if (penalty != null) {
-        decisions.add(penalized(plan.act(), transaction, penalty, nowNanos).by(DecidedBy.LOCAL));
-      } else if (found != null) {
-        Quota share = share(transaction, quota);
-        decisions.add(
-            plan.spent(transaction.heldTo(share), share, plan.effect(transaction, share), found)
-                .by(DecidedBy.LOCAL));
-      } else {
-        boolean allows = kind == Kind.ALLOW;
-        decisions.add(
-            Decision.of(plan.act(), transaction, Answer.ofRule(allows, nowNanos))
-                .by(allows ? DecidedBy.ALLOW : DecidedBy.DENY));
-      }
+    private static Charge reading(Charge charge) {
+      return new Charge(charge.key(), Effect.of(Effect.Op.CHECK, 0, charge.offsetNanos()));
     }
-    return plan.asHappened(decisions, this::localShare);
-  }
 
-  /** Applies a penalty by this process's clock, since the store's clock cannot be read. */
-  private Decision penalized(Act act, Transaction transaction, Penalty penalty, long nowNanos) {
-    return Decision.of(
-        act,
-        transaction,
-        Answer.ofPenalty(penalty.untilNanos(), transaction.cost(), nowNanos),
-        penalty);
-  }
+    /**
+     * Returns the decisions.
+     *
+     * @param nowNanos by which {@link #charges} chose what to spend: a penalty that ends in between
+     *     must not allow what was not spent
+     */
+    private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
+      List<Decision> decisions = new ArrayList<>();
+      int next = 0;
+      for (int i = 0; i < plan.transactions().size(); i++) {
+        Transaction transaction = plan.transactions().get(i);
+        Quota quota = Plan.limiting(transaction);
+        if (quota == null) {
+          decisions.add(Decision.of(plan.act(), transaction, Answer.UNLIMITED));
+          continue;
+        }
+        Kind kind = kindFor(transaction, quota);
+        // With cost 0, a rule that denies still denies, but a penalty would not.
+        boolean denies = kind == Kind.DENY && transaction.cost() == 0;
+        Penalty penalty = denies ? null : plan.penalties().at(i, nowNanos);
+        Reading found = kind == Kind.LOCAL ? readings.get(next++) : null;
+        if (penalty != null) {
+          decisions.add(penalized(plan.act(), transaction, penalty, nowNanos).by(DecidedBy.LOCAL));
+        } else if (found != null) {
+          Quota share = share(transaction, quota);
+          decisions.add(
+              plan.spent(transaction.heldTo(share), share, plan.effect(transaction, share), found)
+                  .by(DecidedBy.LOCAL));
+        } else {
+          boolean allows = kind == Kind.ALLOW;
+          decisions.add(
+              Decision.of(plan.act(), transaction, Answer.ofRule(allows, nowNanos))
+                  .by(allows ? DecidedBy.ALLOW : DecidedBy.DENY));
+        }
+      }
+      return plan.asHappened(decisions, this::localShare);
+    }
 
-  /**
-   * Returns the kind of a transaction's rule; a cost that fits no share is denied instead of
-   * decided.
-   */
-  private Kind kindFor(Transaction transaction, Quota quota) {
-    Kind kind = ruleOf(transaction).kind();
-    return kind == Kind.LOCAL
-            && !transaction.isUpTo()
-            && transaction.cost() > share(transaction, quota).burst()
-        ? Kind.DENY
-        : kind;
-  }
+    /** Applies a penalty by this process's clock, since the store's clock cannot be read. */
+    private Decision penalized(Act act, Transaction transaction, Penalty penalty, long nowNanos) {
+      return Decision.of(
+          act,
+          transaction,
+          Answer.ofPenalty(penalty.untilNanos(), transaction.cost(), nowNanos),
+          penalty);
+    }
 
-  private Quota share(Transaction transaction, Quota quota) {
-    int processes = ruleOf(transaction).processes();
-    long burst = Math.max(quota.burst() / processes, 1);
-    BigInteger period =
-        BigInteger.valueOf(quota.period().toNanos()).multiply(BigInteger.valueOf(processes));
-    // A bucket that takes centuries to fill gets the slowest rate that fits 64 bits.
-    BigInteger longest =
-        BigInteger.valueOf(Long.MAX_VALUE)
-            .divide(BigInteger.valueOf(burst))
-            .multiply(BigInteger.valueOf(quota.count()))
-            .min(BigInteger.valueOf(Long.MAX_VALUE));
-    return Quota.burst(burst)
-        .refill(quota.count(), Duration.ofNanos(period.min(longest).longValueExact()));
-  }
+    /**
+     * Returns the kind of a transaction's rule; a cost that fits no share is denied instead of
+     * decided.
+     */
+    private Kind kindFor(Transaction transaction, Quota quota) {
+      Kind kind = ruleOf(transaction).kind();
+      return kind == Kind.LOCAL
+              && !transaction.isUpTo()
+              && transaction.cost() > share(transaction, quota).burst()
+          ? Kind.DENY
+          : kind;
+    }
 
-  private Charge charge(Plan plan, Transaction transaction, Quota quota) {
-    Quota share = share(transaction, quota);
-    return new Charge(transaction.bucketKey(), plan.effect(transaction, share));
+    private Quota share(Transaction transaction, Quota quota) {
+      int processes = ruleOf(transaction).processes();
+      long burst = Math.max(quota.burst() / processes, 1);
+      BigInteger period =
+          BigInteger.valueOf(quota.period().toNanos()).multiply(BigInteger.valueOf(processes));
+      // A bucket that takes centuries to fill gets the slowest rate that fits 64 bits.
+      BigInteger longest =
+          BigInteger.valueOf(Long.MAX_VALUE)
+              .divide(BigInteger.valueOf(burst))
+              .multiply(BigInteger.valueOf(quota.count()))
+              .min(BigInteger.valueOf(Long.MAX_VALUE));
+      return Quota.burst(burst)
+          .refill(quota.count(), Duration.ofNanos(period.min(longest).longValueExact()));
+    }
+
+    private Charge charge(Plan plan, Transaction transaction, Quota quota) {
+      Quota share = share(transaction, quota);
+      return new Charge(transaction.bucketKey(), plan.effect(transaction, share));
+    }
   }
 }

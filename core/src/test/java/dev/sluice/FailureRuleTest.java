@@ -104,6 +104,27 @@ final class FailureRuleTest {
   }
 
   @Test
+  void localAuto_dividesEachOfSeveralQuotas_inEveryAct() {
+    LimitName both = LimitName.builder(1, "Both").id(IdFormat.string()).build();
+    Limits limits =
+        Limits.builder(Catalogue.of(both))
+            .limit(
+                "Both",
+                List.of(Quota.per(10, Duration.ofHours(1)), Quota.per(6, Duration.ofMinutes(1))))
+            .build();
+    Limiter auto =
+        Limiter.builder(new CurrentLimits(limits), new Gone())
+            .onFailure(FailureRule.localAuto())
+            .processes(() -> 2)
+            .build();
+    Decision most = auto.spendUpTo("Both", "a", 9);
+    assertThat(most.decidedBy()).isEqualTo(DecidedBy.LOCAL);
+    assertThat(most.taken()).as("the share of the shorter quota").isEqualTo(3);
+    assertThat(granted(auto, "Both", "b")).isEqualTo(3);
+    assertThat(auto.reserve(auto.transaction("Both", "c")).allowed()).isTrue();
+  }
+
+  @Test
   void localAuto_withoutASupplier_denies() {
     Limiter auto =
         Limiter.builder(new CurrentLimits(LIMITS), new Gone())

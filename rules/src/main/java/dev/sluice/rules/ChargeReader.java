@@ -129,6 +129,9 @@ final class ChargeReader<C> {
     boolean shadow = written != null && written;
     Template<C> by = by(fields);
     Excess excess = settles == null ? excess(fields, name) : settlement(fields, settles, name);
+    if (ofDescriptors) {
+      requireUsable(fields, excess);
+    }
     requireOnce(nameNode, fields, shadow);
     if (by != null && text != null && nameNode != null) {
       reserving.add(new Reserving(text, shadow, settles != null, fields.at("by")));
@@ -172,6 +175,23 @@ final class ChargeReader<C> {
     } catch (IllegalArgumentException e) {
       problems.mistake(node, String.valueOf(e.getMessage()));
       return null;
+    }
+  }
+
+  /** Refuses what makes the field {@code by} useless. */
+  private void requireUsable(Fields fields, @Nullable Excess excess) {
+    if (fields.find("by") == null) {
+      return;
+    }
+    if (fields.find("cost") instanceof Node.Scalar cost && cost.text().matches("0+")) {
+      problems.mistake(
+          cost,
+          "found cost 0 beside by, expected a cost of 1 or more: 0 reserves and settles nothing");
+    }
+    if (excess == Excess.DRAIN || excess == Excess.DEBT) {
+      problems.mistake(
+          fields.at("excess"),
+          "found excess beside by, expected one or the other: a rule with by reserves before the response");
     }
   }
 

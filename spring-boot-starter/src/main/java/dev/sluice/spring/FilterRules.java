@@ -93,14 +93,18 @@ final class FilterRules {
                     .toArray(VaryBy[]::new))
             .methodOverride(
                 Objects.requireNonNullElse(properties.methodOverride(), filter.methodOverride()))
-            .cost(properties.cost());
+            .cost(Objects.requireNonNullElse(properties.cost(), 1L));
     if (Objects.requireNonNullElse(properties.ignoreCase(), filter.ignoreCase())) {
       rule.ignoreCase();
     }
     Long most = properties.estimate();
     if (most != null) {
-      if (properties.cost() != 1) {
+      if (properties.cost() != null) {
         throw new IllegalArgumentException("found cost beside estimate, expected one or the other");
+      }
+      if (most < 1) {
+        throw new IllegalArgumentException(
+            "estimate: found %s, expected 1 or more tokens".formatted(most));
       }
       Estimate tokens = Estimate.mean(1, most);
       rule.estimate(request -> tokens.of(limit));

@@ -158,7 +158,7 @@ record SluiceProperties(
       @Nullable Boolean methodOverride,
       @Nullable String limit,
       @DefaultValue List<String> id,
-      @DefaultValue("1") long cost,
+      @Nullable Long cost,
       @Nullable Long estimate,
       @DefaultValue List<Integer> countOnly,
       @DefaultValue List<Integer> countAllBut,

@@ -314,6 +314,19 @@ class SluiceAutoConfigurationTest {
   }
 
   @Test
+  void costBesideAnEstimate_isAMistake_alsoTheUsualCost() {
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(RULE)
+        .withPropertyValues("sluice.filter.rules[0].estimate=2", "sluice.filter.rules[0].cost=1")
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("sluice.filter.rules[0]: found cost beside estimate"));
+  }
+
+  @Test
   void estimateOfARule_isReplacedByTheCostThatTheHandlerSets() {
     new WebApplicationContextRunner()
         .withConfiguration(ALL)
@@ -874,7 +887,7 @@ class SluiceAutoConfigurationTest {
         "sluice.filter.rules[0].id=heder:X   | sluice.filter.rules[0]: found \"heder:X\"",
         "sluice.filter.rules[0].limit=Logins | rule /login: ",
         "sluice.filter.rules[0].cost=3       | rule /login: found the cost 3",
-        "sluice.filter.rules[0].estimate=0   | sluice.filter.rules[0]: found estimates from 1 to 0",
+        "sluice.filter.rules[0].estimate=0   | sluice.filter.rules[0]: estimate: found 0, expected 1",
         "sluice.filter.rules[0].path=login   | sluice.filter.rules[0]: path: found \"login\"",
         "sluice.filter.client-address.header=forwarded | sluice.filter.client-address: found one of",
       })

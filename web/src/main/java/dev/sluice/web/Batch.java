@@ -12,6 +12,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.store.StoreException;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,6 +24,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +35,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A bucket is charged once. If two rules name it, the higher cost counts, and the tokens are
  * given back only if neither rule counts the outcome; if one cost is an estimate, the true cost is
  * at least the other one. A limited transaction decides before an unlimited one, a quota that the
- * application supplied before the limit's own, then the lower one.
+ * application supplied before the limit's own, then the lower one. If the application supplied
+ * several quotas, the lower one of each period decides; together they may have {@value
+ * Quota#MOST_OF_A_LIMIT} periods.
  *
  * <p>One thread adds the transactions; the other methods may be called by other threads. The first
  * call that settles the batch or leaves it spent ends it, later calls do nothing. If the store
@@ -124,6 +128,9 @@ public final class Batch<O> {
 
   private static Transaction merged(Transaction one, Transaction other) {
     long cost = Math.max(one.cost(), other.cost());
+    if (one.supplied() && other.supplied() && one.quotas().size() + other.quotas().size() > 2) {
+      return ofEachPeriod(one, other).withCost(cost);
+    }
     boolean isOther =
         decidesBefore(other, one) || (other.cost() == cost && !decidesBefore(one, other));
     Transaction decides = isOther ? other : one;
@@ -131,23 +138,23 @@ public final class Batch<O> {
   }
 
   private static boolean decidesBefore(Transaction challenger, Transaction holder) {
-    if (challenger.quota() == null || holder.quota() == null) {
-      return challenger.quota() != null;
+    Quota own = challenger.quota();
+    Quota others = holder.quota();
+    if (own == null || others == null) {
+      return own != null;
     }
     return challenger.supplied() == holder.supplied()
-        ? areLower(challenger.quotas(), holder.quotas())
+        ? own.isLowerThan(others)
         : challenger.supplied();
   }
 
-  /** Whether the first quota that differs is lower; of lists that begin equally, the longer one. */
-  private static boolean areLower(List<Quota> quotas, List<Quota> others) {
-    for (int i = 0; i < Math.min(quotas.size(), others.size()); i++) {
-      boolean isLower = quotas.get(i).isLowerThan(others.get(i));
-      if (isLower || others.get(i).isLowerThan(quotas.get(i))) {
-        return isLower;
-      }
-    }
-    return quotas.size() > others.size();
+  private static Transaction ofEachPeriod(Transaction one, Transaction other) {
+    Map<Duration, Quota> lowest = new HashMap<>();
+    Stream.of(one, other)
+        .flatMap(transaction -> transaction.quotas().stream())
+        .forEach(quota -> lowest.merge(quota.period(), quota, (a, b) -> b.isLowerThan(a) ? b : a));
+    Transaction both = Transaction.of(one.name(), List.copyOf(lowest.values()), one.id());
+    return one.isShadow() ? both.inShadow() : both;
   }
 
   /**

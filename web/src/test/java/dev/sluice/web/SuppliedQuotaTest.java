@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeoutException;
@@ -190,14 +191,20 @@ class SuppliedQuotaTest {
     }
   }
 
-  /** Two rules on one bucket: the longest quotas decide first, then the number of quotas. */
   @Test
-  void twoRulesOnOneBucket_theLowerListDecides() {
+  void twoRulesOnOneBucket_theLowerQuotaOfEachPeriodDecides() {
     Quota aSecond = Quota.per(2, Duration.ofSeconds(1));
-    List<Quota> lower = List.of(SMALL, aSecond);
-    for (List<Quota> higher :
-        List.of(List.of(SMALL), List.of(LARGE, Quota.per(1, Duration.ofSeconds(1))))) {
-      for (List<List<Quota>> order : List.of(List.of(lower, higher), List.of(higher, lower))) {
+    Quota slower = Quota.per(1, Duration.ofSeconds(1));
+    Quota anHour = Quota.per(50, Duration.ofHours(1));
+    List<Quota> some = List.of(SMALL, aSecond);
+    Map<List<Quota>, List<Quota>> together =
+        Map.of(
+            List.of(SMALL), some,
+            List.of(LARGE, slower), List.of(SMALL, slower),
+            List.of(anHour, LARGE), List.of(anHour, SMALL, aSecond),
+            List.of(slower), List.of(SMALL, slower));
+    for (List<Quota> others : together.keySet()) {
+      for (List<List<Quota>> order : List.of(List.of(some, others), List.of(others, some))) {
         List<Rule> rules =
             order.stream()
                 .map(
@@ -211,7 +218,7 @@ class SuppliedQuotaTest {
                     .match(call("x"), Limiters.limits())
                     .transactions())
             .extracting(Transaction::quotas)
-            .containsExactly(lower);
+            .containsExactly(together.get(others));
       }
     }
   }

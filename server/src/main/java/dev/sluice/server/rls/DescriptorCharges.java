@@ -61,7 +61,7 @@ final class DescriptorCharges {
   private final RuleBook book;
   private final Map<String, DescriptorCharge> byBucket = new HashMap<>();
   private final Map<String, DescriptorCharge> refunds = new LinkedHashMap<>();
-  private final Map<OpenCalls.Key, DescriptorCharge> settlements = new LinkedHashMap<>();
+  private final Map<OpenCalls.CallKey, DescriptorCharge> settlements = new LinkedHashMap<>();
   private final List<DescriptorCharge> all = new ArrayList<>();
   private final List<Found> found = new ArrayList<>();
 
@@ -211,7 +211,7 @@ final class DescriptorCharges {
             Transaction transaction = charge.transaction(limits);
             requireDefault.accept(transaction);
             charges.add(
-                charge(transaction, charge.cost(hits(descriptor)), charge.excess(), descriptor)
+                charge(transaction, cost(charge, descriptor), charge.excess(), descriptor)
                     .ofCall(descriptor.getIsNegativeHits() ? null : charge.call())
                     .matchedOn(match.line()));
           } catch (InvalidIdException | MissingDefaultException e) {
@@ -239,12 +239,27 @@ final class DescriptorCharges {
   }
 
   /**
+   * Returns the cost of a rule. The end of a request has the hits that the proxy reports, and 0 if
+   * it reports none: a true cost of 1 would give the estimate back.
+   */
+  private long cost(RuleCharge charge, RateLimitDescriptor descriptor) {
+    boolean isReport = charge.excess() == Excess.SETTLE && charge.fixedCost() == null;
+    return charge.cost(isReport ? hits(descriptor, 0) : hits(descriptor));
+  }
+
+  private long hits(RateLimitDescriptor descriptor) {
+    return hits(descriptor, FEWEST_HITS);
+  }
+
+  /**
    * Returns the hits of a descriptor. A proxy sends an unsigned number; one above {@code
    * Long.MAX_VALUE} fits no bucket, and is capped there.
+   *
+   * @param fewest the hits of a descriptor without a number of its own, unless the request has more
    */
-  private long hits(RateLimitDescriptor descriptor) {
+  private long hits(RateLimitDescriptor descriptor, long fewest) {
     if (!descriptor.hasHitsAddend()) {
-      return Math.max(FEWEST_HITS, Integer.toUnsignedLong(request.getHitsAddend()));
+      return Math.max(fewest, Integer.toUnsignedLong(request.getHitsAddend()));
     }
     UInt64Value hits = descriptor.getHitsAddend();
     return hits.getValue() < 0 ? Long.MAX_VALUE : hits.getValue();
@@ -310,12 +325,12 @@ final class DescriptorCharges {
 
   /** Merges limits of one rule on the same bucket: the highest cost counts. */
   private Found together(List<DescriptorCharge> meant, RateLimitDescriptor descriptor) {
-    Map<OpenCalls.Key, DescriptorCharge> highest = new LinkedHashMap<>();
+    Map<OpenCalls.CallKey, DescriptorCharge> highest = new LinkedHashMap<>();
     boolean unlimited = !meant.isEmpty();
     for (DescriptorCharge one : meant) {
       unlimited &= one.bucket().coverage() == Coverage.UNLIMITED;
       if (one.quota() != null) {
-        highest.merge(one.place(), one, (a, b) -> b.cost() > a.cost() ? b : a);
+        highest.merge(one.place(), one, (a, b) -> b.cost() > a.cost() ? b.joined(a) : a.joined(b));
       }
     }
     List<DescriptorCharge> charges = new ArrayList<>(highest.size());
@@ -325,7 +340,8 @@ final class DescriptorCharges {
   }
 
   /** Merges descriptors on the same bucket: their costs are added. */
-  private DescriptorCharge merged(OpenCalls.Key place, DescriptorCharge one, boolean givenBack) {
+  private DescriptorCharge merged(
+      OpenCalls.CallKey place, DescriptorCharge one, boolean givenBack) {
     DescriptorCharge met =
         one.settles()
             ? settlements.putIfAbsent(place, one)
@@ -425,7 +441,7 @@ final class DescriptorCharges {
     private long retryInNanos;
     private long resetInNanos;
     private @Nullable Decision decision;
-    private @Nullable Quota refundedTo; // with several quotas, the quota that the outcome describes
+    private @Nullable Quota described; // the quota of a refund's or settlement's outcome
 
     private DescriptorCharge(
         String domain, Transaction transaction, long cost, Excess excess, int debt) {
@@ -479,13 +495,24 @@ final class DescriptorCharges {
     }
 
     /** Returns what the proxy knows of the request; null if it reserves and settles nothing. */
-    OpenCalls.@Nullable Key call() {
-      return call == null ? null : new OpenCalls.Key(domain, bucket().bucketKey(), call);
+    OpenCalls.@Nullable CallKey call() {
+      if (call == null) {
+        return null;
+      }
+      Transaction held = bucket();
+      List<?> terms =
+          held.supplied()
+              ? held.quotas()
+              : held.quotas().stream().skip(1).map(Quota::period).toList();
+      return new OpenCalls.CallKey(domain, held.bucketKey(), terms, call);
     }
 
     /** Returns the key of charges that are merged: a bucket, for a settlement also the request. */
-    private OpenCalls.Key place() {
-      return new OpenCalls.Key(domain, bucket().bucketKey(), settles && call != null ? call : "");
+    private OpenCalls.CallKey place() {
+      OpenCalls.CallKey settled = settles ? call() : null;
+      return settled == null
+          ? new OpenCalls.CallKey(domain, bucket().bucketKey(), List.of(), "")
+          : settled;
     }
 
     /** Sets the line of the rule that matched. */
@@ -509,7 +536,17 @@ final class DescriptorCharges {
       cost = sum(cost, more.cost);
       drained = sum(drained, more.drained);
       owed = sum(owed, more.owed);
-      call = call == null ? more.call : call;
+      joined(more);
+    }
+
+    /**
+     * Ends the reservation if another charge of the bucket is not part of it: the settlement would
+     * give the other cost back too.
+     */
+    @CanIgnoreReturnValue
+    private DescriptorCharge joined(DescriptorCharge other) {
+      call = Objects.equals(call, other.call) ? call : null;
+      return this;
     }
 
     private Transaction bucket() {
@@ -666,7 +703,7 @@ final class DescriptorCharges {
         if (i == 0 || left < remaining) {
           remaining = left;
           resetInNanos = one.resetInNanos();
-          refundedTo = quotas.size() == 1 ? null : quotas.get(i);
+          described = quotas.size() == 1 ? null : quotas.get(i);
         }
       }
     }
@@ -677,15 +714,34 @@ final class DescriptorCharges {
       return taken.name().equals(limit) && taken.id().equals(bucket().id());
     }
 
-    /** Sets the outcome of a settlement, which refuses nobody. */
+    /**
+     * Sets the outcome of a settlement, which refuses nobody. Of several quotas, it is that of the
+     * one with the fewest tokens left.
+     */
     void settled(Settlement settlement) {
+      long fewest = Long.MAX_VALUE;
       for (Settlement.Part part : settlement.parts()) {
-        Quota quota = Objects.requireNonNullElse(part.transaction().quota(), bucket().quota());
-        long lacking = quota == null ? 0 : sum(quota.burst() - part.remaining(), part.owed());
-        remaining = decided ? Math.min(remaining, part.remaining()) : part.remaining();
-        resetInNanos = Math.max(resetInNanos, quota == null ? 0 : quota.incrementNanos(lacking));
-        decided = true;
+        long left = part.remaining() - part.owed();
+        Quota quota = quotaOf(part);
+        if (quota != null && left < fewest) {
+          fewest = left;
+          described = quota;
+          remaining = part.remaining();
+          resetInNanos = quota.incrementNanos(Math.max(0, quota.burst() - left));
+          decided = true;
+        }
       }
+    }
+
+    /**
+     * Returns the current quota of a settled bucket. Only a charge with the same buckets settles
+     * ({@link #call}), so its quotas have the order of those that were reserved.
+     */
+    private @Nullable Quota quotaOf(Settlement.Part part) {
+      Quota own = part.transaction().quota();
+      int index = own == null ? -1 : part.transaction().quotas().indexOf(own);
+      List<Quota> now = bucket().quotas();
+      return index < 0 || index >= now.size() ? quota() : now.get(index);
     }
 
     /** Removes the outcome, after a trial that failed. */
@@ -750,8 +806,8 @@ final class DescriptorCharges {
      * the store; the strictest, if the limit has several.
      */
     @Nullable Quota heldTo() {
-      if (refundedTo != null) {
-        return refundedTo;
+      if (described != null) {
+        return described;
       }
       Decision made = decision;
       Transaction asked =

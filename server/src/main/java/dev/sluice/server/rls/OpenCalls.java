@@ -3,10 +3,14 @@ package dev.sluice.server.rls;
 
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.store.TimeSource;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
-import java.util.Iterator;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -16,70 +20,106 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the requests of proxies have reserved that have not ended yet, in the memory of this server.
- * Thread-safe; never blocks.
+ * All ports of a server share it, since a proxy may report both ends of a request to different
+ * ports. Thread-safe; never blocks.
  */
-final class OpenCalls {
+public final class OpenCalls {
 
-  /** The most requests; beyond that, the oldest is forgotten. */
-  static final int MOST = 100_000;
+  // The most requests; beyond that, the oldest is forgotten.
+  private static final int MOST = 100_000;
 
   // The most characters of domain and request id together.
   private static final int LONGEST_KEY = 256;
-  private static final int LOOKED_AT = 2;
+  private static final int LOOKED_AT = 2; // more than one, so that expired requests become fewer
 
   private final TimeSource time;
   private final int most;
-  private final Map<Key, Open> open = new LinkedHashMap<>(); // guarded by itself
+  private final Counter evicted;
+  private final Map<CallKey, OpenCall> open = new LinkedHashMap<>(); // guarded by itself
+  private final TreeSet<OpenCall> byEnd = // guarded by open
+      new TreeSet<>(
+          Comparator.comparingLong(OpenCall::endNanos).thenComparingLong(OpenCall::number));
+  private long added; // guarded by open
 
-  /** Makes an empty memory. */
-  OpenCalls(TimeSource time, int most) {
+  /**
+   * Makes an empty memory.
+   *
+   * @param meters the registry for the meter of this memory
+   */
+  public OpenCalls(MeterRegistry meters) {
+    this(TimeSource.system(), MOST, meters);
+  }
+
+  OpenCalls(TimeSource time, int most, MeterRegistry meters) {
     this.time = time;
     this.most = most;
+    this.evicted =
+        Counter.builder("sluice.rls.reservations.evicted")
+            .description("Reservations of proxies' requests that were forgotten before their end")
+            .register(meters);
   }
 
   /**
-   * What a proxy knows at the beginning and at the end of a request.
+   * What is the same at the beginning and at the end of a request.
    *
    * @param bucket the key of the bucket, which stands for limit and id
+   * @param terms the quotas that the proxy sent, otherwise the periods of the further buckets of
+   *     the limit: a settlement of some buckets would leave the others uncharged
    * @param call the id of the request
    */
-  record Key(String domain, String bucket, String call) {
+  record CallKey(String domain, String bucket, List<?> terms, String call) {
 
     private boolean isUsable() {
       return !call.isBlank() && domain.length() + call.length() <= LONGEST_KEY;
     }
   }
 
-  private record Open(Receipt receipt, long endNanos) {}
+  private record OpenCall(CallKey key, Receipt receipt, long endNanos, long number) {}
 
   /** Keeps what a request has reserved, unless another request with its id has not ended. */
-  void add(Key key, Receipt receipt, Duration life) {
+  void add(CallKey key, Receipt receipt, Duration life) {
     if (!key.isUsable()) {
       return;
     }
     long nowNanos = time.nanos();
     synchronized (open) {
-      Open known = open.get(key);
-      if (known != null && known.endNanos - nowNanos <= 0) {
-        open.remove(key);
+      OpenCall known = open.get(key);
+      if (known != null && known.endNanos <= nowNanos) {
+        remove(known);
       }
-      open.putIfAbsent(key, new Open(receipt, nowNanos + life.toNanos()));
-      Iterator<Open> oldest = open.values().iterator();
-      for (int i = 0; oldest.hasNext() && (i < LOOKED_AT || open.size() > most); i++) {
-        if (oldest.next().endNanos - nowNanos <= 0 || open.size() > most) {
-          oldest.remove();
-        }
+      for (int i = 0;
+          i < LOOKED_AT && !byEnd.isEmpty() && byEnd.first().endNanos <= nowNanos;
+          i++) {
+        remove(byEnd.first());
       }
+      if (open.containsKey(key)) {
+        return;
+      }
+      if (open.size() >= most) {
+        remove(open.values().iterator().next());
+        evicted.increment();
+      }
+      OpenCall call = new OpenCall(key, receipt, nowNanos + life.toNanos(), added++);
+      open.put(key, call);
+      byEnd.add(call);
     }
   }
 
+  private void remove(OpenCall call) {
+    open.remove(call.key);
+    byEnd.remove(call);
+  }
+
   /** Returns what a request has reserved, once; null if nothing is known of it. */
-  @Nullable Receipt take(Key key) {
-    Open known;
+  @Nullable Receipt take(CallKey key) {
+    OpenCall known;
     synchronized (open) {
-      known = open.remove(key);
+      known = open.get(key);
+      if (known != null) {
+        remove(known);
+      }
     }
-    return known == null || known.endNanos - time.nanos() <= 0 ? null : known.receipt;
+    return known == null || known.endNanos <= time.nanos() ? null : known.receipt;
   }
 
   /** Returns how many requests are kept. */

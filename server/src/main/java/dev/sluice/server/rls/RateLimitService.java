@@ -203,7 +203,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       }
       // Charged alone, so that no other descriptor can prevent the charge.
       for (DescriptorCharge one : inFull) {
-        charged = charged.thenCombine(charge(List.of(one), givenUp, whole -> {}), (a, b) -> null);
+        charged = charged.thenCombine(alone(one, givenUp), (a, b) -> null);
       }
       for (DescriptorCharge trial : trials) {
         charged = charged.thenCombine(tried(trial, givenUp), (nothing, tried) -> null);
@@ -261,9 +261,22 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       }
     }
 
+    private CompletionStage<Void> alone(DescriptorCharge charge, CompletableFuture<?> givenUp) {
+      return counted(charge, "all", charge(List.of(charge), givenUp, whole -> {}));
+    }
+
+    /** Counts the end of a request when it is charged, or when its charge has failed. */
+    private CompletionStage<Void> counted(
+        DescriptorCharge charge, String charged, CompletionStage<Void> ended) {
+      return !charge.settles() || charge.call() == null || charge.isProbe()
+          ? ended
+          : ended.whenComplete(
+              (nothing, failure) -> meters.settled(failure == null ? charged : "failed"));
+    }
+
     /** Charges a trial. A failure of the trial is ignored, so that it cannot fail the answer. */
     private CompletionStage<Void> tried(DescriptorCharge trial, CompletableFuture<?> givenUp) {
-      return charge(List.of(trial), givenUp, whole -> {})
+      return alone(trial, givenUp)
           .exceptionally(
               failure -> {
                 trial.forget();
@@ -337,21 +350,19 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
      * since it may come from a report that could not be read.
      */
     private @Nullable Receipt reserved(DescriptorCharge settlement) {
-      OpenCalls.Key call = settlement.call();
-      if (call == null || settlement.isProbe()) {
-        return null;
-      }
-      Receipt reserved = calls.take(call);
-      meters.settled(reserved != null);
-      return reserved;
+      OpenCalls.CallKey call = settlement.call();
+      return call == null || settlement.isProbe() ? null : calls.take(call);
     }
 
     /** Replaces what a request has reserved by its cost. A failure of a trial is ignored. */
     private CompletionStage<Void> settle(DescriptorCharge settlement, Receipt reserved) {
       CompletionStage<Void> settled =
-          async
-              .settle(reserved, Costs.of(settlement.limit().name(), settlement.cost()))
-              .thenAccept(settlement::settled);
+          counted(
+              settlement,
+              "difference",
+              async
+                  .settle(reserved, Costs.of(settlement.limit().name(), settlement.cost()))
+                  .thenAccept(settlement::settled));
       return settlement.isShadow() ? settled.exceptionally(failure -> null) : settled;
     }
 
@@ -374,7 +385,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     private void keep(DescriptorCharge charge, List<Receipt.Part> taken) {
-      OpenCalls.Key call = charge.settles() ? null : charge.call();
+      OpenCalls.CallKey call = charge.settles() ? null : charge.call();
       List<Receipt.Part> own = taken.stream().filter(charge::took).toList();
       if (call != null && !own.isEmpty()) {
         String limit = charge.limit().name();

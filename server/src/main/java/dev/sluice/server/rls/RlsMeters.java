@@ -85,12 +85,13 @@ final class RlsMeters {
   /**
    * Counts the end of a request that a rule settles.
    *
-   * @param found whether its reservation was found; otherwise it is charged in full
+   * @param charged {@code difference} to the reservation, {@code all} without a reservation, or
+   *     {@code failed} if the store did not answer
    */
-  void settled(boolean found) {
+  void settled(String charged) {
     Counter.builder("sluice.rls.settlements")
         .description("Ends of requests that a rule settles, by what was charged")
-        .tag("charged", found ? "difference" : "all")
+        .tag("charged", charged)
         .register(registry)
         .increment();
   }

@@ -27,7 +27,6 @@ import dev.sluice.server.net.Requests.StreamingService;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
 import dev.sluice.server.stats.Denials;
-import dev.sluice.store.TimeSource;
 import dev.sluice.web.HeaderProfile;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
@@ -69,6 +68,7 @@ public final class RlsPart implements Part {
    * @param audit notes refunds
    * @param denials notes denials
    * @param registry the registry for the door's meters
+   * @param calls the requests that have not ended, of all ports of the server
    */
   public RlsPart(
       Limiter limiter,
@@ -76,16 +76,10 @@ public final class RlsPart implements Part {
       Runnable ready,
       AuditLog audit,
       Denials denials,
-      MeterRegistry registry) {
+      MeterRegistry registry,
+      OpenCalls calls) {
     this.meters = new RlsMeters(registry);
-    this.requests =
-        new RateLimitRequests(
-            limiter,
-            settings,
-            meters,
-            audit,
-            denials,
-            new OpenCalls(TimeSource.system(), OpenCalls.MOST));
+    this.requests = new RateLimitRequests(limiter, settings, meters, audit, denials, calls);
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
     this.ready = ready;

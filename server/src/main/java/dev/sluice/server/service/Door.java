@@ -21,6 +21,7 @@ import dev.sluice.server.net.Part;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.resp.RespServer;
+import dev.sluice.server.rls.OpenCalls;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.Door.OpenServer;
@@ -80,6 +81,7 @@ interface Door {
    * @param generations the generations of the watched files
    * @param tls encrypts the connections; null for no TLS
    * @param denials receives the denials of the doors
+   * @param calls the requests of proxies that have not ended, which all doors share
    * @param traces begins and ends the spans of HTTP requests; does nothing if tracing is off
    */
   record DoorContext(
@@ -94,6 +96,7 @@ interface Door {
       Generations generations,
       @Nullable Tls tls,
       Denials denials,
+      OpenCalls calls,
       Part traces) {}
 
   /**
@@ -330,7 +333,13 @@ interface Door {
             room.ready().run();
           };
       return new RlsPart(
-          room.limiter(), settings, ready, room.access().audit(), room.denials(), room.meters());
+          room.limiter(),
+          settings,
+          ready,
+          room.access().audit(),
+          room.denials(),
+          room.meters(),
+          room.calls());
     }
   }
 

@@ -13,6 +13,7 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.http.HttpPart.ProblemsPart;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.rls.OpenCalls;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
@@ -81,7 +82,8 @@ final class FirstCalls {
                     () -> {},
                     AuditLog.none(),
                     Denials.none(),
-                    meters))
+                    meters,
+                    new OpenCalls(meters)))
             .start();
     try {
       return callAll(server.address());

@@ -27,6 +27,7 @@ import dev.sluice.server.otlp.Otlp;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.rls.OpenCalls;
 import dev.sluice.server.service.Door.GrpcDoor;
 import dev.sluice.server.service.Door.HttpDoor;
 import dev.sluice.server.service.Door.OpenDoors;
@@ -221,6 +222,7 @@ public final class Service implements AutoCloseable {
             generations,
             tls,
             denials,
+            new OpenCalls(meters),
             traces(config, meters, started));
     OpenDoors doors = new OpenDoors();
     started.add(doors::close);

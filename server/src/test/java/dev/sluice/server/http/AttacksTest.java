@@ -10,6 +10,7 @@ import dev.sluice.server.TestParts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.rls.OpenCalls;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
@@ -77,7 +78,8 @@ final class AttacksTest {
         store::ping,
         AuditLog.none(),
         Denials.none(),
-        new SimpleMeterRegistry());
+        new SimpleMeterRegistry(),
+        new OpenCalls(new SimpleMeterRegistry()));
   }
 
   private static ConnectionBudget connections(int most, int mostPerPeer) {

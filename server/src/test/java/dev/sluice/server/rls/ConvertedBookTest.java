@@ -85,7 +85,8 @@ final class ConvertedBookTest {
                           store::ping,
                           AuditLog.none(),
                           Denials.none(),
-                          new SimpleMeterRegistry())
+                          new SimpleMeterRegistry(),
+                          new OpenCalls(new SimpleMeterRegistry()))
                       .json())
               .start();
       try {

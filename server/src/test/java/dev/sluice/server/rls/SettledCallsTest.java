@@ -18,9 +18,11 @@ import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
+import io.envoyproxy.envoy.type.v3.RateLimitUnit;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -68,6 +70,10 @@ final class SettledCallsTest {
           limits: [{limit: Tokens, id: "{tried}", by: "{request_id}", shadow: true}]
         - entries: [used, request_id, tried]
           limits: [{settles: Tokens, id: "{tried}", by: "{request_id}", shadow: true}]
+        - entries: [request_id, one, two]
+          limits:
+            - {limit: Tokens, id: "{one}", cost: 100}
+            - {limit: Tokens, id: "{two}", by: "{request_id}", cost: 500}
         - {entries: [look], limit: Tokens, id: "{look}"}
         - {entries: [look_tried], limits: [{limit: Tokens, id: "{look_tried}", shadow: true}]}
         - {entries: [call], limit: Calls, id: "{call}"}
@@ -312,6 +318,57 @@ final class SettledCallsTest {
   }
 
   @Test
+  void endWithoutAHitsAddend_isAnEndWithoutHits() {
+    start();
+    begin("r1", 500);
+    assertThat(ask(ends("r1", "user", "ann")).getOverallCode()).isEqualTo(Code.OK);
+    assertThat(left()).isEqualTo(500);
+    var unused =
+        server
+            .client()
+            .shouldRateLimit(
+                TestRlsServer.request(ends("r1", "user", "ann")).setHitsAddend(20).build());
+    assertThat(left()).as("the hits of the request").isEqualTo(980);
+  }
+
+  @Test
+  void otherChargeOfTheBucket_isNotGivenBack() {
+    start();
+    ask(with(10, descriptor("look", "ann")), with(500, begins("r1", "user", "ann")));
+    end("r1", 100);
+    assertThat(left()).as("in full").isEqualTo(1000 - 10 - 500 - 100);
+  }
+
+  @Test
+  void otherChargeAboveTheBurst_isNoEstimate() {
+    start();
+    assertThat(
+            ask(with(1_500, descriptor("look", "ann")), with(1, begins("r1", "user", "ann")))
+                .getOverallCode())
+        .isEqualTo(Code.OVER_LIMIT);
+    assertThat(left()).isEqualTo(1000);
+  }
+
+  @Test
+  void reservationOfAnotherRequest_isNotGivenBack() {
+    start();
+    ask(with(300, begins("r1", "user", "ann")), with(200, begins("r2", "user", "ann")));
+    end("r1", 10);
+    assertThat(left()).as("in full").isEqualTo(1000 - 300 - 200 - 10);
+  }
+
+  @Test
+  void otherLimitOfTheRule_isNotGivenBack() {
+    start();
+    ask(descriptor("request_id", "r1", "one", "bob", "two", "ann"));
+    end("r1", 10);
+    assertThat(left()).as("two buckets").isEqualTo(990);
+    ask(descriptor("request_id", "r2", "one", "ann", "two", "ann"));
+    end("r2", 10);
+    assertThat(left()).as("one bucket, in full").isEqualTo(990 - 500 - 10);
+  }
+
+  @Test
   void negativeHits_areARefund_andSettleNothing() {
     start();
     begin("r1", 500);
@@ -368,6 +425,8 @@ final class SettledCallsTest {
     ask(with(400, begins("r1", "both", "ann")));
     DescriptorStatus ended = ask(with(30, ends("r1", "both", "ann"))).getStatuses(0);
     assertThat(ended.getLimitRemaining()).as("of the shorter quota").isEqualTo(470);
+    assertThat(ended.getCurrentLimit().getRequestsPerUnit()).isEqualTo(500);
+    assertThat(ended.getDurationUntilReset().getSeconds()).as("30 of 0.12 s").isBetween(3L, 4L);
     time.advance(Duration.ofMinutes(1));
     assertThat(ask(with(1, ends("none", "both", "ann"))).getStatuses(0).getLimitRemaining())
         .isEqualTo(499);
@@ -402,8 +461,38 @@ final class SettledCallsTest {
     begin("r1", 500);
     limits.replace(limits(LIMITS.replace("burst: 1000, count: 1000", "burst: 2000, count: 2000")));
     assertThat(left()).isEqualTo(1000);
-    end("r1", 600);
+    DescriptorStatus ended = end("r1", 600).getStatuses(0);
     assertThat(left()).as("100 more of 3.6 s, where a token has 1.8 s").isEqualTo(800);
+    assertThat(ended.getDurationUntilReset().getSeconds()).as("1200 of 1.8 s").isEqualTo(2160);
+  }
+
+  @Test
+  void quotaAddedInBetween_isChargedInFull() {
+    start();
+    String both = "Both: {quotas: [1000 per 1h, 500 per 1m], debt: 1}";
+    limits.replace(
+        limits(LIMITS.replace(both, "Both: {burst: 1000, count: 1000, period: 1h, debt: 1}")));
+    ask(with(400, begins("r1", "both", "ann")));
+    limits.replace(limits(LIMITS));
+    DescriptorStatus ended = ask(with(250, ends("r1", "both", "ann"))).getStatuses(0);
+    assertThat(ended.getLimitRemaining()).as("of the new quota").isEqualTo(250);
+    time.advance(Duration.ofMinutes(1));
+    assertThat(ask(with(1, ends("none", "both", "ann"))).getStatuses(0).getLimitRemaining())
+        .as("of the old quota, refilled by 16 or 17")
+        .isBetween(1000 - 400 - 250 + 15, 1000 - 400 - 250 + 17);
+    assertThat(ended("all")).isEqualTo(2);
+  }
+
+  @Test
+  void quotaThatTheProxySends_mustBeTheSameAtBothEnds() {
+    start();
+    RateLimitOverride hundred =
+        RateLimitOverride.newBuilder().setRequestsPerUnit(100).setUnit(RateLimitUnit.HOUR).build();
+    ask(with(50, begins("r1", "user", "ann")).setLimit(hundred));
+    end("r1", 10);
+    assertThat(ended("all")).isEqualTo(1);
+    ask(with(10, ends("r1", "user", "ann")).setLimit(hundred));
+    assertThat(ended("difference")).isEqualTo(1);
   }
 
   @Test
@@ -435,9 +524,15 @@ final class SettledCallsTest {
     assertThatThrownBy(() -> end("r1", 100))
         .isInstanceOf(StatusRuntimeException.class)
         .hasMessageStartingWith("UNAVAILABLE");
+    assertThat(ended("failed")).isEqualTo(1);
+    assertThat(ended("difference")).isZero();
+    assertThatThrownBy(() -> end("r2", 100)).isInstanceOf(StatusRuntimeException.class);
+    assertThat(ended("failed")).isEqualTo(2);
+    assertThat(ended("all")).isZero();
     store.losesAnswers = false;
     end("r1", 100);
-    assertThat(left()).isEqualTo(800);
+    assertThat(ended("all")).isEqualTo(1);
+    assertThat(left()).isEqualTo(700);
   }
 
   /** Compares the bucket with the sum of what each call must be charged. */
@@ -469,11 +564,14 @@ final class SettledCallsTest {
   @Test
   void memory_forgetsTheOldest_andWhatHasExpired() {
     start();
-    OpenCalls calls = new OpenCalls(time, 2);
+    OpenCalls calls = new OpenCalls(time, 2, server.meters);
     Receipt receipt = new Receipt(List.of());
-    List<OpenCalls.Key> keys =
-        List.of("a", "b", "c").stream().map(id -> new OpenCalls.Key("edge", "201:x", id)).toList();
+    List<OpenCalls.CallKey> keys =
+        List.of("a", "b", "c").stream()
+            .map(id -> new OpenCalls.CallKey("edge", "201:x", List.of(), id))
+            .toList();
     keys.forEach(key -> calls.add(key, receipt, Duration.ofMinutes(10)));
+    assertThat(server.meters.get("sluice.rls.reservations.evicted").counter().count()).isOne();
     assertThat(calls.size()).isEqualTo(2);
     assertThat(calls.take(keys.get(0))).isNull();
     assertThat(calls.take(keys.get(1))).isNotNull();
@@ -484,5 +582,12 @@ final class SettledCallsTest {
     calls.add(keys.get(0), receipt, Duration.ofMinutes(1));
     assertThat(calls.take(keys.get(0))).as("the id of an expired call is free").isNotNull();
     assertThat(calls.size()).isZero();
+    calls.add(keys.get(0), receipt, Duration.ofMinutes(10));
+    calls.add(keys.get(1), receipt, Duration.ofMinutes(1));
+    time.advance(Duration.ofMinutes(1));
+    calls.add(keys.get(2), receipt, Duration.ofMinutes(1));
+    assertThat(calls.size()).as("without the one that has expired").isEqualTo(2);
+    assertThat(calls.take(keys.get(0))).as("an older one that has not expired").isNotNull();
+    assertThat(server.meters.get("sluice.rls.reservations.evicted").counter().count()).isOne();
   }
 }

@@ -63,7 +63,15 @@ final class TestRlsServer implements AutoCloseable {
           }
           store.ping();
         };
-    RlsPart part = new RlsPart(limiter, settings, ready, AuditLog.none(), Denials.none(), meters);
+    RlsPart part =
+        new RlsPart(
+            limiter,
+            settings,
+            ready,
+            AuditLog.none(),
+            Denials.none(),
+            meters,
+            new OpenCalls(meters));
     SluiceServer.Builder builder =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), traffic)
             .part(TestParts.http(limiter, store))

@@ -3,6 +3,8 @@ package dev.sluice.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.UInt64Value;
+import com.linecorp.armeria.client.grpc.GrpcClients;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerListener;
 import com.linecorp.armeria.server.grpc.GrpcService;
@@ -13,20 +15,35 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.Part;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.rls.OpenCalls;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.Door.GrpcDoor;
+import dev.sluice.server.service.ServerConfig.Control;
+import dev.sluice.server.service.ServerConfig.Doors;
+import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc.RateLimitServiceBlockingStub;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The port of gRPC when it says that it listens. */
 final class GrpcDoorTest {
@@ -55,6 +72,50 @@ final class GrpcDoorTest {
     }
   }
 
+  @Test
+  void requestThatBeginsAtOneDoor_isSettledAtAnother(@TempDir Path folder) throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            "ApiCallsPerKey: {burst: 1000, count: 1000, period: 24h, debt: 1}\n");
+    Path rules =
+        Files.writeString(
+            folder.resolve("rules.yml"),
+            """
+            rules:
+              - {entries: [call, key], limit: ApiCallsPerKey, id: "{key}", by: "{call}"}
+              - {entries: [used, call, key], settles: ApiCallsPerKey, id: "{key}", by: "{call}"}
+            """);
+    InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    Doors doors =
+        new Doors(Http.on(any), null, any, Settings.of(OverridePolicy.ALLOW), null, false, false);
+    ServerConfig config =
+        new ServerConfig(
+            doors,
+            Sources.of(new ServerConfig.Files(limits, null, null, rules)),
+            Configs.inMemory(),
+            Control.NONE,
+            Telemetry.NONE);
+    try (Service service = Service.start(config)) {
+      assertThat(left(service, 1, 600, "call", "c", "key", "k")).isEqualTo(400);
+      assertThat(left(service, 0, 10, "used", "1", "call", "c", "key", "k")).isEqualTo(990);
+    }
+  }
+
+  private static long left(Service service, int door, long hits, String... entries) {
+    RateLimitDescriptor.Builder descriptor =
+        RateLimitDescriptor.newBuilder().setHitsAddend(UInt64Value.of(hits));
+    for (int i = 0; i < entries.length; i += 2) {
+      descriptor.addEntries(Entry.newBuilder().setKey(entries[i]).setValue(entries[i + 1]));
+    }
+    String uri = "gproto+h2c://" + HostPort.format(service.addresses().get(door)) + "/";
+    return GrpcClients.newClient(uri, RateLimitServiceBlockingStub.class)
+        .shouldRateLimit(
+            RateLimitRequest.newBuilder().setDomain("edge").addDescriptors(descriptor).build())
+        .getStatuses(0)
+        .getLimitRemaining();
+  }
+
   private static Door.DoorContext room(BucketStore store, Part traces) {
     SimpleMeterRegistry meters = new SimpleMeterRegistry();
     CurrentLimits limits = new CurrentLimits(SampleLimits.make());
@@ -71,6 +132,7 @@ final class GrpcDoorTest {
         new Generations(),
         null,
         Denials.none(),
+        new OpenCalls(meters),
         traces);
   }
 }

@@ -25,6 +25,7 @@ import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.CommandNames;
+import dev.sluice.server.rls.OpenCalls;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.Door.HttpDoor;
@@ -67,6 +68,7 @@ class NeedsTest {
         new Generations(),
         null,
         Denials.none(),
+        new OpenCalls(new SimpleMeterRegistry()),
         server -> {});
   }
 

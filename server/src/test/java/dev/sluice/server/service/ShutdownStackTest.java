@@ -11,6 +11,7 @@ import dev.sluice.server.base.Generations;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.rls.OpenCalls;
 import dev.sluice.server.service.Door.OpenDoors;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.server.service.Service.ShutdownStack;
@@ -61,6 +62,7 @@ class ShutdownStackTest {
             new Generations(),
             null,
             Denials.none(),
+            new OpenCalls(new SimpleMeterRegistry()),
             server -> {});
     doors.open(new Recorded("http", 1), room);
     doors.open(new Recorded("resp", 2), room);
