@@ -43,12 +43,7 @@ enum Measure {
     this.meaning = meaning;
   }
 
-  /**
-   * Returns the name of the measure.
-   *
-   * @param binNanos the time step over which requests are counted
-   * @return a few words
-   */
+  /** Returns the name of the measure, a few words. */
   String label(long binNanos) {
     return this == PEAK ? text + " in " + Format.duration(binNanos) : text;
   }
@@ -58,12 +53,7 @@ enum Measure {
     return meaning;
   }
 
-  /**
-   * Returns the value of this measure in a result.
-   *
-   * @param result the result of a run
-   * @return text for people
-   */
+  /** Returns the value of this measure in a result, as text for people. */
   String of(RunResult result) {
     return switch (this) {
       case REQUESTS -> Format.whole(result.requests());

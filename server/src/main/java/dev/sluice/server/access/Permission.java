@@ -35,19 +35,12 @@ public enum Permission {
   /**
    * Returns the permission that an act needs at every door. Must be checked for each act, since one
    * act of a stream or a batch may need more than the others.
-   *
-   * @param act the act
-   * @return the permission
    */
   public static Permission ofAct(Act act) {
     return act == Act.REFUND || act == Act.RESET ? ADMIN : DECIDE;
   }
 
-  /**
-   * Returns the words for the permission.
-   *
-   * @return words such as {@code decide} or {@code any role}
-   */
+  /** Returns the words for the permission, such as {@code decide} or {@code any role}. */
   public String word() {
     return word;
   }

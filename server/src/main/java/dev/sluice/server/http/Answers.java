@@ -304,12 +304,7 @@ final class Answers {
     private static final List<String> FAMILIES =
         List.of("none", "ietf", "legacy", "github", "draft03");
 
-    /**
-     * Parses the query.
-     *
-     * @param mistakes receives the mistakes of the query
-     * @param more the names of further query parameters of the resource
-     */
+    /** Parses the query, which may have {@code more} parameters of the resource. */
     static AnswerForm of(ServiceRequestContext context, Mistakes mistakes, String... more) {
       if (context.query() == null) {
         return USUAL;
@@ -388,7 +383,6 @@ final class Answers {
      * Sets the headers of a profile.
      *
      * @param fields the values by their names, of which there is a fixed number
-     * @param headers receives the fields
      */
     static void set(Map<String, String> fields, ResponseHeadersBuilder headers) {
       for (Map.Entry<String, String> field : fields.entrySet()) {

@@ -23,11 +23,7 @@ public final class TokenException extends RuntimeException {
     this.reason = reason;
   }
 
-  /**
-   * Returns why the token cannot be cancelled.
-   *
-   * @return the reason
-   */
+  /** Returns why the token cannot be cancelled. */
   public Reason reason() {
     return reason;
   }

@@ -71,7 +71,6 @@ final class Command {
    * @param usage the name and the arguments in the notation of help texts: {@code SLUICE.SPEND
    *     limit id [cost]}; brackets make an argument optional, and "..." lets the last one repeat;
    *     Redis clients see an argument named "key" as a key
-   * @param need the permission that a caller needs
    * @param summary what the command does, for {@code COMMAND DOCS}
    */
   static Command of(String usage, Permission need, String summary, Action body) {

@@ -49,7 +49,6 @@ final class Session {
   /**
    * Identifies the caller of a command, and requires a permission.
    *
-   * @param acts the requested acts, if the audit log notes them
    * @throws dev.sluice.server.base.RefusedException if the caller lacks the permission
    */
   void admit(Permission need, List<Noted> acts) {
