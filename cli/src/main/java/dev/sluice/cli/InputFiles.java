@@ -52,7 +52,6 @@ final class InputFiles {
         : file + ": the file is not readable; check its permissions";
   }
 
-  /** Opens the file of an option. */
   static InputStream open(String option, Path file) {
     require(option, file);
     return opened(file);

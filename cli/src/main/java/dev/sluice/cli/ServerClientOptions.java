@@ -63,7 +63,6 @@ final class ServerClientOptions {
         : ca != null || certificate != null || key != null ? "--cacert, --cert or --key" : null;
   }
 
-  /** Returns a client of a server. */
   ServerClient client(String url, Console console) {
     return ServerClient.of(url, token(), tls().context(), console);
   }

@@ -226,7 +226,6 @@ final class ServerSettings {
       return read.fields.containsKey("limit") && read.fields.containsKey("id") ? read : null;
     }
 
-    /** Returns the warnings of the server. */
     List<String> warnings() {
       return warnings;
     }

@@ -282,7 +282,6 @@ final class Settings {
     return arguments;
   }
 
-  /** Returns all settings. */
   List<Setting> all() {
     return List.copyOf(byName.values());
   }
@@ -316,7 +315,6 @@ final class Settings {
     return setting != null && !setting.values().isEmpty();
   }
 
-  /** Whether a switch is on. */
   boolean isOn(String option) {
     Setting setting = byName.get(option);
     return setting != null && setting.values().equals(List.of("true"));

@@ -33,7 +33,6 @@ final class Conclusion {
     this.labels = Subject.labels(results.stream().map(RunResult::subject).toList());
   }
 
-  /** Returns the conclusion. */
   static String of(List<RunResult> results) {
     return new Conclusion(results).text();
   }

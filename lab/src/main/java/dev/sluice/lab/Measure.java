@@ -3,13 +3,10 @@ package dev.sluice.lab;
 
 /** The figures by which algorithms are compared, in the order of the table and the report. */
 enum Measure {
-  /** All requests. */
   REQUESTS(
       "requests",
       "How many requests the clients sent. The number differs where the next request of a client depends on the last decision."),
-  /** The requests that were admitted. */
   ADMITTED("admitted", "Requests that passed."),
-  /** The requests that were denied. */
   DENIED("denied", "Requests that were turned away."),
   /** The share of clients with at least one denial. */
   CLIENTS_DENIED(

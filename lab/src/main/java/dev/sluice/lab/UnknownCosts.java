@@ -116,9 +116,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
 
   /** Where calls are reserved and settled. */
   enum Settling {
-    /** In one process. */
     IN_PROCESS,
-    /** Each by its receipt. */
     BY_RECEIPT
   }
 

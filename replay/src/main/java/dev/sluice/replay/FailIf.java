@@ -54,7 +54,6 @@ public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean i
         !parts.group(4).isEmpty());
   }
 
-  /** Whether the metric needs a candidate. */
   public boolean needsCandidate() {
     return metric.startsWith("newly-");
   }

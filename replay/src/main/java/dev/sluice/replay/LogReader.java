@@ -89,7 +89,6 @@ final class LogReader implements AutoCloseable {
             .formatted(files.get(0).source.name()));
   }
 
-  /** The format of the logs. */
   LogFormat format() {
     return format;
   }

@@ -127,7 +127,6 @@ final class ReadAhead implements AutoCloseable {
     batch.lines = reader.found().lines();
   }
 
-  /** Ends the reading. */
   @Override
   public void close() throws IOException {
     if (thread == null) {

@@ -309,7 +309,6 @@ public final class Replay {
       String deniedBy,
       long retryInNanos) {
 
-    /** Whether the request was denied. */
     public boolean denied() {
       return !deniedBy.isEmpty();
     }

@@ -152,7 +152,6 @@ public final class Access implements AutoCloseable {
     return tokens == null;
   }
 
-  /** Returns the log that notes what callers do. */
   public AuditLog audit() {
     return audit;
   }

@@ -151,7 +151,6 @@ public final class Caller {
     return rights.roles().contains(role);
   }
 
-  /** Whether the caller has a permission. */
   public boolean may(Permission need) {
     Role role = need.role();
     return role == null || has(role);

@@ -24,7 +24,6 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   /** A service with several paths, which returns the permission that each path needs. */
   public interface Guarded {
 
-    /** Returns the permission that a path needs. */
     Permission need(String path);
   }
 
@@ -68,7 +67,6 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     return this;
   }
 
-  /** Adds the endpoint to a server. */
   public void addTo(ServerBuilder server) {
     addTo(server, false);
   }

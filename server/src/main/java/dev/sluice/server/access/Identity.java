@@ -55,7 +55,6 @@ public final class Identity {
     return access.isOpen();
   }
 
-  /** Returns the log that notes what callers do. */
   public AuditLog audit() {
     return access.audit();
   }

@@ -13,11 +13,8 @@ public enum Permission {
   NOTHING(null, "nothing"),
   /** A token or a certificate that the server knows, with any role. */
   A_NAME(null, "any role"),
-  /** The role {@code decide}. */
   DECIDE(Role.DECIDE, "decide"),
-  /** The role {@code read}. */
   READ(Role.READ, "read"),
-  /** The role {@code admin}. */
   ADMIN(Role.ADMIN, "admin");
 
   private final @Nullable Role role;

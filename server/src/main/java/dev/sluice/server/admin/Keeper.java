@@ -90,7 +90,6 @@ interface Keeper {
     @CanIgnoreReturnValue
     abstract boolean alone(BooleanSupplier change);
 
-    /** Writes all settings. */
     abstract void save(Kept kept, Catalogue names);
 
     @Override

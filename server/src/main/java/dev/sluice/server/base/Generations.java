@@ -136,7 +136,6 @@ public final class Generations {
     }
   }
 
-  /** Returns the files of a kind. */
   public Watched of(Kind kind) {
     return Objects.requireNonNull(byKind.get(kind)); // the map contains every kind
   }

@@ -40,7 +40,6 @@ public final class Periodic implements Runnable {
         });
   }
 
-  /** Runs the task once. */
   @Override
   public void run() {
     try {

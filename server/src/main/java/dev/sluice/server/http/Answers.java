@@ -53,7 +53,6 @@ final class Answers {
 
   private Answers() {}
 
-  /** Writes a body. */
   interface BodyWriter {
     void write(JsonGenerator json) throws IOException;
   }

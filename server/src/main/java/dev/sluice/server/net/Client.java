@@ -20,7 +20,6 @@ public abstract class Client extends ChannelDuplexHandler {
 
   private final ConnectionBudget traffic;
 
-  /** The connection. */
   protected final Channel channel;
 
   private final Object key;
@@ -83,7 +82,6 @@ public abstract class Client extends ChannelDuplexHandler {
     return !doomed.get() && traffic.tryCharge(this, bytes, large);
   }
 
-  /** Releases a charge. */
   protected final void release(long bytes) {
     if (!doomed.get()) {
       traffic.charge(this, -bytes);

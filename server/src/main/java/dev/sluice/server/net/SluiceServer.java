@@ -222,7 +222,6 @@ public final class SluiceServer implements AutoCloseable {
       this.traffic = traffic;
     }
 
-    /** Adds a part. */
     @CanIgnoreReturnValue
     public Builder part(Part part) {
       parts.add(part);

@@ -23,7 +23,6 @@ public final class TokenException extends RuntimeException {
     this.reason = reason;
   }
 
-  /** Returns why the token cannot be cancelled. */
   public Reason reason() {
     return reason;
   }

@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Command {
 
-  /** The action of a command. */
   @FunctionalInterface
   interface Action {
 
@@ -106,7 +105,6 @@ final class Command {
     }
   }
 
-  /** An argument of a command. */
   record Argument(String name, boolean optional, boolean repeated) {
 
     static Argument of(String word) {
@@ -145,7 +143,6 @@ final class Command {
     return usage.arguments();
   }
 
-  /** Returns the permission that a caller needs. */
   Permission need() {
     return need;
   }

@@ -36,7 +36,6 @@ final class Session {
     return remote;
   }
 
-  /** Returns the identity of the client. */
   Identity identity() {
     return identity;
   }

@@ -91,7 +91,6 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
       return request.is(index, name);
     }
 
-    /** The limit's name. */
     String limit() {
       return text;
     }
