@@ -22,7 +22,6 @@ import org.jspecify.annotations.Nullable;
  * The outcome of an act, decided by a server or in this process. It has the JSON of the HTTP API
  * and the values that the sentence for people needs.
  *
- * @param json the answer on one line
  * @param taken how many tokens a spend took, of as many as there are; null for other acts
  * @param allowed whether the act was allowed; true for a reset
  * @param burst the burst, null if no limit applies

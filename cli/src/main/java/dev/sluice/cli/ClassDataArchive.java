@@ -47,9 +47,8 @@ final class ClassDataArchive {
   private ClassDataArchive() {}
 
   /**
-   * Starts the process that makes the archive, if it is missing. Does not wait for the process.
-   *
-   * @param warnings receives, on another thread, a line if the archive cannot be made
+   * Starts the process that makes the archive, if it is missing; {@code warnings} receives, on
+   * another thread, a line if that fails. Does not wait for the process.
    */
   static void make(Consumer<String> warnings) {
     String maker = System.getProperty(MAKER);
@@ -85,8 +84,6 @@ final class ClassDataArchive {
    * Runs the usual commands once, and a server that answers on each door, so that the JVM learns
    * which classes to archive. Listens on free ports of loopback, writes nothing, and ends within
    * seconds: with 0, or with {@link Exit#BUG} if a step failed.
-   *
-   * @param args ignored
    */
   public static void main(String[] args) {
     int code = Exit.DONE;

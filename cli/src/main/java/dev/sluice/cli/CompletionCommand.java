@@ -64,7 +64,6 @@ final class CompletionCommand implements Callable<Integer> {
     fish
   }
 
-  /** Makes a completion script for the shell fish. */
   private static final class FishCompletion {
 
     private final List<String> lines = new ArrayList<>();

@@ -15,12 +15,7 @@ final class InputException extends ExitException {
     this(List.of(), message);
   }
 
-  /**
-   * Reports several mistakes at once.
-   *
-   * @param mistakes the mistakes, one line each
-   * @param outcome a sentence on their consequence
-   */
+  /** Reports several mistakes at once, with a sentence on their consequence. */
   InputException(List<String> mistakes, String outcome) {
     super(Exit.BROKEN_INPUT, outcome, null);
     this.mistakes = List.copyOf(mistakes);

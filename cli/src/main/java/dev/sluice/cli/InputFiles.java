@@ -23,12 +23,7 @@ final class InputFiles {
 
   private InputFiles() {}
 
-  /**
-   * Requires that the file of an option exists.
-   *
-   * @param file null for an option that was not given
-   * @return true
-   */
+  /** Requires that the file of an option exists; null stands for an option that was not given. */
   @CanIgnoreReturnValue
   static boolean require(String option, @Nullable Path file) {
     String fault = file == null ? null : fault(file);
@@ -57,7 +52,6 @@ final class InputFiles {
         : file + ": the file is not readable; check its permissions";
   }
 
-  /** Opens the file of an option. */
   static InputStream open(String option, Path file) {
     require(option, file);
     return opened(file);
@@ -105,12 +99,9 @@ final class InputFiles {
   }
 
   /**
-   * Returns a secret from a file, or else from an environment variable. Secrets are never
-   * arguments, since every user of the machine can see arguments, and the JVM's crash reports
-   * contain them.
-   *
-   * @param option the option that names the file, for messages
-   * @return the secret; null if there is neither a file nor a variable
+   * Returns a secret from a file, or else from an environment variable; null if there is neither.
+   * Secrets are never arguments, since every user of the machine can see arguments, and the JVM's
+   * crash reports contain them.
    */
   static @Nullable String secret(String option, @Nullable Path file, String variable) {
     return file == null ? secretOfEnvironment(variable) : secretOfFile(option, file);

@@ -90,8 +90,6 @@ final class LimitFileOptions {
   /**
    * Adds a file whose kind follows from its content.
    *
-   * @param rules receives a rule book
-   * @param tokens receives a file of tokens
    * @throws InputException if there is another file of that kind
    */
   void add(Path file, RulesOption rules, TokensOption tokens) {

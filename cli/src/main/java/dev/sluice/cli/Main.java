@@ -40,11 +40,7 @@ public final class Main {
 
   private Main() {}
 
-  /**
-   * Runs one command and leaves the JVM with its exit code.
-   *
-   * @param args the command and its arguments
-   */
+  /** Runs one command and leaves the JVM with its exit code. */
   public static void main(String[] args) {
     // Checked first, because with too few file descriptors no further class can be loaded.
     if (args.length > 0 && args[0].equals("serve")) {

@@ -41,7 +41,6 @@ final class RecordedSteps {
   /**
    * A spend, and the recorded decision.
    *
-   * @param line the number of the line in the recording
    * @param retry the wait until the same cost fits, in emission intervals; 0 if no wait helps
    * @param reset the time until the bucket is full, in emission intervals
    */
@@ -50,12 +49,7 @@ final class RecordedSteps {
   /** Spends of one bucket at one moment; the bucket is full at first. */
   record Run(long burst, List<Step> steps) {}
 
-  /**
-   * The recording.
-   *
-   * @param acts how many acts were recorded
-   * @param runs the runs of spends that can be replayed
-   */
+  /** The recording: the number of acts, and the runs of spends that can be replayed. */
   record Recording(int acts, List<Run> runs) {}
 
   /** The state of a bucket while the recording is read. */

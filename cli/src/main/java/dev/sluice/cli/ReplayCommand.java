@@ -361,10 +361,9 @@ final class ReplayCommand implements Callable<Integer> {
     }
 
     /**
-     * Moves to the next line.
+     * Moves to the next line; returns false at the end.
      *
      * @param beforeWaiting called before a read, which may block
-     * @return false at the end
      * @throws InputException if the line is too long
      */
     boolean next(Runnable beforeWaiting) throws IOException {

@@ -150,11 +150,6 @@ final class ServeCommand implements Callable<Integer> {
 
   @Mixin private LogOptions log = new LogOptions();
 
-  /**
-   * Makes the command.
-   *
-   * @param environment all variables of the process
-   */
   private ServeCommand(Console console, Map<String, String> environment) {
     this.console = console;
     this.environment = environment;
@@ -474,10 +469,8 @@ final class ServeCommand implements Callable<Integer> {
     private SighupReload() {}
 
     /**
-     * Runs a task at each SIGHUP, in a thread of its own.
-     *
-     * @return whether the process was started to ignore SIGHUP, as by nohup; the JVM then keeps
-     *     ignoring it, and the task never runs
+     * Runs a task at each SIGHUP, in a thread of its own. Returns whether the process was started
+     * to ignore SIGHUP, as by nohup; the JVM then keeps ignoring it, and the task never runs.
      */
     static boolean run(Runnable task) {
       try {
@@ -540,9 +533,8 @@ final class ServeCommand implements Callable<Integer> {
     }
 
     /**
-     * Sets the format of all log lines from now on.
+     * Sets {@code --log-format} as the format of all log lines from now on, and returns it.
      *
-     * @return the format of {@code --log-format}
      * @throws InputException if the option names no format
      */
     LogFormat apply() {

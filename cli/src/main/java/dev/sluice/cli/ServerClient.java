@@ -91,8 +91,6 @@ final class ServerClient {
    * Returns a client, and warns if a token would be sent unencrypted to another machine.
    *
    * @param url the server's address, {@code http://host:port}
-   * @param token the token that identifies the client, null for none
-   * @param tls trusted authorities and the client's certificate, null for Java's defaults
    * @throws InputException if the address cannot be used
    */
   static ServerClient of(
@@ -183,10 +181,9 @@ final class ServerClient {
   }
 
   /**
-   * Sets the override or the penalty of an id of a limit.
+   * Sets the override or the penalty of an id of a limit, and returns the answer as JSON.
    *
    * @param path the path of the resource, without limit and id
-   * @return the answer, as JSON
    * @param force whether the current setting may be lowered
    * @throws InputException if the server refused the request
    * @throws ExitException if the current setting would be lowered without {@code force}, or no
@@ -197,10 +194,9 @@ final class ServerClient {
   }
 
   /**
-   * Removes the override or the penalty of an id of a limit.
+   * Removes the override or the penalty of an id of a limit, and returns the answer as JSON.
    *
    * @param path the path of the resource, without limit and id
-   * @return the answer, as JSON
    * @throws InputException if the server refused the request
    * @throws ExitException if no answer came
    */
@@ -212,8 +208,6 @@ final class ServerClient {
    * Reads a list to its end, page by page.
    *
    * @param field the list's name in the answers
-   * @param limit the limit, null for all
-   * @param each receives each item of the list, as JSON
    * @throws InputException if the server refused the request
    * @throws ExitException if no answer came, or one that cannot be parsed
    */
@@ -232,9 +226,8 @@ final class ServerClient {
   }
 
   /**
-   * Passes each item of a page to a consumer.
-   *
-   * @return the value of {@code after} for the next page; empty after the last page
+   * Passes each item of a page to a consumer; returns the value of {@code after} for the next page,
+   * empty after the last page.
    */
   private String page(String answer, String field, Consumer<String> each) {
     String next = "";
@@ -277,10 +270,9 @@ final class ServerClient {
   }
 
   /**
-   * Asks why an id is denied, or which rule a request meets.
+   * Asks why an id is denied, or which rule a request meets; returns lines for people, safe to
+   * print.
    *
-   * @param question the fields of the request
-   * @return lines for people, safe to print
    * @throws InputException if the server refused the request
    * @throws ExitException if no answer came, or one that cannot be parsed
    */
@@ -305,7 +297,6 @@ final class ServerClient {
    *
    * @param applied whether the files, or the earlier generation, are now in force
    * @param active the hash of the generation in force
-   * @param isPutBack whether a rollback is in force
    * @param mistakes what is wrong with the files, safe to print
    * @param changes what changed or would change, safe to print
    * @param effect what a dry run says about ids, safe to print; may be empty
@@ -321,7 +312,6 @@ final class ServerClient {
   /**
    * Makes the server read its files.
    *
-   * @param dryRun whether nothing is applied
    * @throws InputException if the server refused the request
    * @throws ExitException if no answer came, or one that cannot be parsed
    */
@@ -383,9 +373,8 @@ final class ServerClient {
   }
 
   /**
-   * Reads the metrics.
+   * Reads the metrics, in the text format of Prometheus.
    *
-   * @return in the text format of Prometheus
    * @throws InputException if the server refused the request
    * @throws ExitException if there was no answer
    */
@@ -394,9 +383,8 @@ final class ServerClient {
   }
 
   /**
-   * Reads a resource.
+   * Reads a resource, and returns the answer as JSON.
    *
-   * @return the answer, as JSON
    * @throws InputException if the server refused the request
    * @throws ExitException if there was no answer
    */

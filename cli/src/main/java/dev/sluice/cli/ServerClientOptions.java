@@ -63,11 +63,6 @@ final class ServerClientOptions {
         : ca != null || certificate != null || key != null ? "--cacert, --cert or --key" : null;
   }
 
-  /**
-   * Returns a client of a server.
-   *
-   * @param url the server's address, {@code http://host:port}
-   */
   ServerClient client(String url, Console console) {
     return ServerClient.of(url, token(), tls().context(), console);
   }
@@ -78,10 +73,7 @@ final class ServerClientOptions {
   }
 
   /**
-   * Keys and certificates for connections over TLS.
-   *
-   * @param keys the client's certificate and key; null for none
-   * @param trust the certificates to trust; null for those that Java trusts
+   * Keys and certificates for connections over TLS; null for none, and for those that Java trusts.
    */
   record Tls(@Nullable KeyManagerFactory keys, @Nullable TrustManagerFactory trust) {
 

@@ -190,11 +190,7 @@ final class ServerSettings {
 
     private SettingText() {}
 
-    /**
-     * Parses one setting.
-     *
-     * @return null if the answer is not such an object
-     */
+    /** Parses one setting; null if the answer is not such an object. */
     static @Nullable SettingText parse(String json) {
       SettingText read = new SettingText();
       try (JsonParser parser = JSON.createParser(json)) {
@@ -230,7 +226,6 @@ final class ServerSettings {
       return read.fields.containsKey("limit") && read.fields.containsKey("id") ? read : null;
     }
 
-    /** Returns the warnings of the server. */
     List<String> warnings() {
       return warnings;
     }

@@ -136,12 +136,9 @@ final class Settings {
   }
 
   /**
-   * Collects the settings.
+   * Collects the settings, without those that have a mistake.
    *
-   * @param flags the command line
    * @param config the configuration file; null for the file in SLUICE_CONFIG, if that is set
-   * @param environment all variables of the process
-   * @return the settings, without those that have a mistake
    */
   static Settings of(ParseResult flags, @Nullable Path config, Map<String, String> environment) {
     CommandSpec command = flags.commandSpec();
@@ -285,7 +282,6 @@ final class Settings {
     return arguments;
   }
 
-  /** Returns all settings. */
   List<Setting> all() {
     return List.copyOf(byName.values());
   }
@@ -293,7 +289,6 @@ final class Settings {
   /**
    * Returns the default of an option that depends on other options.
    *
-   * @param key the key of an option without a value
    * @return the default as text; null if the option is off, or has no effect because another option
    *     is not set
    */
@@ -320,7 +315,6 @@ final class Settings {
     return setting != null && !setting.values().isEmpty();
   }
 
-  /** Whether a switch is on. */
   boolean isOn(String option) {
     Setting setting = byName.get(option);
     return setting != null && setting.values().equals(List.of("true"));
@@ -363,11 +357,7 @@ final class Settings {
      */
     record Value(List<String> texts, String place) {}
 
-    /**
-     * The content of a file.
-     *
-     * @param values the values by the options' keys
-     */
+    /** The content of a file: the values by the options' keys. */
     record Content(Map<String, Value> values) {}
 
     private final Map<String, OptionSpec> options;

@@ -114,11 +114,7 @@ final class StorageOptions {
         readyWithoutStore);
   }
 
-  /**
-   * Returns the checks of these options. Each throws for a wrong value, and reads no file.
-   *
-   * @param environment all variables of the process
-   */
+  /** Returns the checks of these options. Each throws for a wrong value, and reads no file. */
   List<Supplier<?>> each(Map<String, String> environment) {
     List<Supplier<?>> checks = new ArrayList<>(eachRule());
     checks.addAll(

@@ -45,11 +45,7 @@ final class StorePasswordOptions {
         () -> InputFiles.secret(SENTINEL, sentinel, SENTINEL_VARIABLE));
   }
 
-  /**
-   * Requires that address and passwords fit together. Reads no file.
-   *
-   * @param environment all variables of the process
-   */
+  /** Requires that address and passwords fit together. Reads no file. */
   boolean requireUsable(String address, Map<String, String> environment) {
     StoreAccess access =
         access(

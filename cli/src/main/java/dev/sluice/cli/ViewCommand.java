@@ -370,9 +370,8 @@ abstract class ViewCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the lines of a table.
-   *
-   * @param left how many columns are aligned left; the others are aligned right
+   * Returns the lines of a table whose first {@code left} columns are aligned left, the others
+   * right.
    */
   private static List<String> table(List<List<String>> rows, int left) {
     int columns = rows.get(0).size();

@@ -58,10 +58,9 @@ public enum Algorithm {
   }
 
   /**
-   * Finds algorithms by a name that people type.
+   * Finds algorithms by a name that people type, one of {@link #names}; every algorithm for {@code
+   * all}.
    *
-   * @param text one of {@link #names}
-   * @return the algorithm of that name; every algorithm for {@code all}
    * @throws IllegalArgumentException for any other text; the message suggests the nearest name
    */
   public static List<Algorithm> parse(String text) {
@@ -83,9 +82,8 @@ public enum Algorithm {
   }
 
   /**
-   * Returns the names that people may type.
-   *
-   * @return names such as {@code time-bucket}; the last one is {@code all}
+   * Returns the names that people may type, such as {@code time-bucket}; the last one is {@code
+   * all}.
    */
   public static List<String> names() {
     return Stream.concat(Arrays.stream(values()).map(Algorithm::toString), Stream.of(ALL)).toList();
@@ -124,8 +122,6 @@ public enum Algorithm {
      *
      * @param bucket the number of the bucket that is charged, from 0
      * @param cost tokens, 0 to the burst; 0 reads the bucket and changes nothing
-     * @param nowNanos the current time, from 0
-     * @return the decision, and the level of the bucket after it
      */
     Verdict decide(int bucket, long cost, long nowNanos);
   }
@@ -133,7 +129,6 @@ public enum Algorithm {
   /**
    * The decision on one request.
    *
-   * @param admitted whether the request may pass
    * @param retryAfterNanos how long the client should wait; 0 if admitted, otherwise at least 1
    * @param level tokens that are spent and not yet back, after the decision; 0 to the burst
    */

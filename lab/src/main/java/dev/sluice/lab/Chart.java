@@ -19,13 +19,10 @@ import java.util.Locale;
  * A chart over time with one panel per subject, drawn as SVG.
  *
  * @param id the prefix of element ids, unique in a page
- * @param title the subject of the chart
  * @param text what the chart shows, for readers who cannot see it
  * @param unit the unit of the numbers on the left
- * @param lengthNanos the length of the time axis
  * @param highest the number at the highest tick
  * @param scale maps numbers to heights
- * @param panels one panel per subject
  */
 record Chart(
     String id,
@@ -105,11 +102,8 @@ record Chart(
   /**
    * The content of one panel.
    *
-   * @param label the label of the subject
    * @param note the most important number of the panel
-   * @param style a class of the style sheet
    * @param line true draws a line through the points; false draws steps and fills the area below
-   * @param points the values, in order of time
    * @param limit the height of a dashed line named {@code full}; 0 for no line
    * @param stalls the shaded times
    */

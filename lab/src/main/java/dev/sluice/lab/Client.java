@@ -4,14 +4,7 @@ package dev.sluice.lab;
 import dev.sluice.lab.Algorithm.Verdict;
 import java.util.Random;
 
-/**
- * One simulated client.
- *
- * @param name a name such as {@code rogue-1}
- * @param bucket the bucket from which it spends; several clients may share one
- * @param cost tokens per request
- * @param behaviour decides when it sends requests
- */
+/** One simulated client. Several clients may share a bucket. */
 record Client(String name, int bucket, long cost, Behaviour behaviour) {
 
   /** Decides when one client sends requests. For one thread. */
@@ -24,11 +17,11 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     long firstNanos();
 
     /**
-     * Returns the time of the next request.
+     * Returns the time of the next request, in nanoseconds since the start of the run. It is later
+     * than that of the previous request.
      *
      * @param nowNanos the time of the previous request
      * @param verdict the decision on the previous request
-     * @return nanoseconds since the start of the run, later than {@code nowNanos}
      */
     long nextNanos(long nowNanos, Verdict verdict);
   }
@@ -116,7 +109,6 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
      * @param meanGapNanos the mean time between two requests, over a whole day
      * @param dayNanos the length of a day; the run starts at midnight
      * @param swing how far the rates of noon and midnight are from the mean rate, 0 to 1
-     * @param endNanos the end of the run
      */
     Diurnal(double meanGapNanos, long dayNanos, double swing, long endNanos, Chance chance) {
       this.noonGapNanos = meanGapNanos / (1 + swing);
@@ -199,7 +191,6 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     /**
      * Creates the behaviour.
      *
-     * @param firstNanos the time of the first try
      * @param tries how many requests the client sends before it gives up
      * @param jitter the bound of the random time after the first denial, as a share of the wait
      */

@@ -82,10 +82,7 @@ public final class ClientGroup {
   /**
    * Reads a description.
    *
-   * @param description the kind and its settings
    * @param quota the limit from which default values are derived
-   * @param length the length of the run
-   * @return the group of clients
    * @throws IllegalArgumentException if the description is not understood; the message says why
    */
   public static ClientGroup parse(String description, Quota quota, Duration length) {
@@ -109,11 +106,7 @@ public final class ClientGroup {
     return group;
   }
 
-  /**
-   * Returns the names of the kinds of traffic.
-   *
-   * @return the names with which a description begins
-   */
+  /** Returns the names of the kinds of traffic, with which a description begins. */
   public static List<String> kinds() {
     return Arrays.stream(TrafficKind.values()).map(TrafficKind::text).toList();
   }

@@ -16,14 +16,7 @@ public final class ComparisonTable {
 
   private ComparisonTable() {}
 
-  /**
-   * Writes the table.
-   *
-   * @param scenario the scenario that was simulated
-   * @param results the results that are compared, at least one
-   * @param width how many characters fit on a line
-   * @return the lines
-   */
+  /** Writes the table, for lines of {@code width} characters. */
   public static List<String> lines(Scenario scenario, List<RunResult> results, int width) {
     String title =
         "%s: %s %s, limit %s, %s in steps of %s, seed %s"

@@ -33,12 +33,6 @@ final class Conclusion {
     this.labels = Subject.labels(results.stream().map(RunResult::subject).toList());
   }
 
-  /**
-   * Returns the conclusion.
-   *
-   * @param results the results that are compared, at least one
-   * @return a few sentences
-   */
   static String of(List<RunResult> results) {
     return new Conclusion(results).text();
   }

@@ -13,7 +13,6 @@ import java.util.List;
  *     Zero stands for the emission interval of the limit, so that a run takes one token
  * @param bucketsPerRun the most buckets that one run drains, the others wait for the next run; 0
  *     for no bound
- * @param stalls the times at which the process does not run
  */
 public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
 
@@ -23,9 +22,6 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   /**
    * Checks the values.
    *
-   * @param every 0 or longer
-   * @param bucketsPerRun 0 or more
-   * @param stalls in any order
    * @throws IllegalArgumentException if a duration or a number is negative
    */
   public Drip {
@@ -40,11 +36,8 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * Adds a stall.
-   *
-   * @param from the start of the stall, since the start of the run
-   * @param length the length of the stall
-   * @return the same process with one more stall
+   * Returns the same process with one more stall, which starts at a time since the start of the
+   * run.
    */
   public Drip stalledFrom(Duration from, Duration length) {
     List<Stall> more = new ArrayList<>(stalls);
@@ -61,15 +54,12 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
    * A time in which the process does not run. Later runs do not make up for the missed ones.
    *
    * @param from the start of the stall, since the start of the run
-   * @param length the length of the stall
    */
   public record Stall(Duration from, Duration length) {
 
     /**
      * Checks the values.
      *
-     * @param from 0 or later
-     * @param length longer than 0
      * @throws IllegalArgumentException if the start is negative, the length is not positive, or one
      *     of them is longer than ten years
      */

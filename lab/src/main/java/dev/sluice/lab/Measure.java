@@ -3,13 +3,10 @@ package dev.sluice.lab;
 
 /** The figures by which algorithms are compared, in the order of the table and the report. */
 enum Measure {
-  /** All requests. */
   REQUESTS(
       "requests",
       "How many requests the clients sent. The number differs where the next request of a client depends on the last decision."),
-  /** The requests that were admitted. */
   ADMITTED("admitted", "Requests that passed."),
-  /** The requests that were denied. */
   DENIED("denied", "Requests that were turned away."),
   /** The share of clients with at least one denial. */
   CLIENTS_DENIED(
@@ -43,12 +40,7 @@ enum Measure {
     this.meaning = meaning;
   }
 
-  /**
-   * Returns the name of the measure.
-   *
-   * @param binNanos the time step over which requests are counted
-   * @return a few words
-   */
+  /** Returns the name of the measure, a few words. */
   String label(long binNanos) {
     return this == PEAK ? text + " in " + Format.duration(binNanos) : text;
   }
@@ -58,12 +50,7 @@ enum Measure {
     return meaning;
   }
 
-  /**
-   * Returns the value of this measure in a result.
-   *
-   * @param result the result of a run
-   * @return text for people
-   */
+  /** Returns the value of this measure in a result, as text for people. */
   String of(RunResult result) {
     return switch (this) {
       case REQUESTS -> Format.whole(result.requests());

@@ -24,14 +24,7 @@ public final class Report {
     this.binNanos = scenario.bin().toNanos();
   }
 
-  /**
-   * Writes the page.
-   *
-   * @param scenario the scenario that was simulated
-   * @param results the results that are compared, at least one
-   * @param command the command that makes the page again
-   * @return the page as HTML text
-   */
+  /** Writes the page, in HTML, with the command that makes it again. */
   public static String html(Scenario scenario, List<RunResult> results, String command) {
     return new Report(scenario, results).html(command);
   }

@@ -7,8 +7,6 @@ import java.util.OptionalLong;
 /**
  * The result of a run. Immutable.
  *
- * @param subject the algorithm and its limit
- * @param clients the number of clients
  * @param clientsDenied how many clients were denied at least once
  * @param clientsNeverServed how many of those were never admitted
  * @param longestLockoutNanos the longest lockout of one client: the time from a denial to its next
@@ -17,7 +15,6 @@ import java.util.OptionalLong;
  * @param lockedOut the client with the longest lockout; empty if no client was denied
  * @param wronglyDenied only for a leaky bucket: the denied requests for which there would have been
  *     room if the bucket leaked all the time
- * @param lengthNanos the length of the run
  * @param binNanos the time step over which requests are counted
  * @param admitted the admitted requests of each step
  * @param denied the denied requests of each step

@@ -18,13 +18,7 @@ public final class RunResultsJson {
 
   private RunResultsJson() {}
 
-  /**
-   * Writes one JSON object.
-   *
-   * @param scenario the scenario that was simulated
-   * @param results its results
-   * @return one line of JSON; all times are in nanoseconds
-   */
+  /** Writes one JSON object, on one line; all times are in nanoseconds. */
   public static String of(Scenario scenario, List<RunResult> results) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = FACTORY.createGenerator(text)) {

@@ -20,7 +20,6 @@ import java.util.function.LongConsumer;
  * @param traffic the groups of clients, at least one
  * @param length the simulated time, at most ten years
  * @param bin the time step over which requests are counted; a run has at most 2,000 steps
- * @param seed the seed of all random numbers
  * @param watched the client whose bucket is drawn; empty for the first client
  */
 public record Scenario(
@@ -39,11 +38,6 @@ public record Scenario(
   /**
    * Checks the values.
    *
-   * @param traffic at least one group
-   * @param length longer than 0
-   * @param bin longer than 0
-   * @param seed any number
-   * @param watched empty, or the name of a client
    * @throws IllegalArgumentException if there is no traffic, a duration is out of its range, or no
    *     client has the watched name
    */
@@ -77,12 +71,7 @@ public record Scenario(
     }
   }
 
-  /**
-   * Returns the default bin for a run: a round time that splits the run into at most 240 steps.
-   *
-   * @param length the length of the run
-   * @return the time step
-   */
+  /** Returns the default bin for a run: a round time that splits the run into at most 240 steps. */
   public static Duration usualBin(Duration length) {
     return Duration.ofNanos(Axis.timeStep(length.toNanos(), DEFAULT_BINS));
   }
@@ -101,11 +90,9 @@ public record Scenario(
   }
 
   /**
-   * Runs the traffic against an algorithm.
+   * Runs the traffic against an algorithm. The result is the same for each run of the same subject.
    *
-   * @param subject the algorithm and its limit
    * @param progress receives the simulated nanoseconds so far, every 4,096 requests and at the end
-   * @return the result; it is the same for each run of the same subject
    * @throws IllegalArgumentException if a request costs more than the burst of the limit, or if
    *     there are too many requests
    */

@@ -6,11 +6,8 @@ import dev.sluice.lab.Algorithm.SimulatedLimiter;
 import java.util.List;
 
 /**
- * An algorithm with a limit. A comparison has one or more of them.
- *
- * @param algorithm the algorithm
- * @param quota the limit
- * @param drip the process that drains a leaky bucket; other algorithms ignore it
+ * An algorithm with a limit; only a leaky bucket uses {@code drip}. A comparison has one or more
+ * subjects.
  */
 public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
 
@@ -20,9 +17,6 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
   /**
    * Checks that the limit can be simulated.
    *
-   * @param algorithm the algorithm
-   * @param quota the limit
-   * @param drip the process that drains a leaky bucket
    * @throws IllegalArgumentException if a bucket takes more than ten years to fill
    */
   public Subject {
@@ -33,12 +27,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
     }
   }
 
-  /**
-   * An algorithm whose drip process, if it has one, never stalls.
-   *
-   * @param algorithm the algorithm
-   * @param quota the limit
-   */
+  /** An algorithm whose drip process, if it has one, never stalls. */
   public Subject(Algorithm algorithm, Quota quota) {
     this(algorithm, quota, Drip.HEALTHY);
   }
@@ -57,10 +46,8 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
   }
 
   /**
-   * Returns the shortest labels that distinguish the subjects of a comparison.
-   *
-   * @param subjects the subjects that are compared
-   * @return a label for each subject, in the same order: its algorithm, its limit, or both
+   * Returns the shortest labels that distinguish the subjects of a comparison: their algorithms,
+   * their limits, or both.
    */
   static List<String> labels(List<Subject> subjects) {
     boolean oneLimit = subjects.stream().map(Subject::quota).distinct().count() == 1;

@@ -36,10 +36,7 @@ import java.util.function.Function;
  * <p>What is used is not counted in the first quarter of a run, in which the full bucket empties.
  * Immutable.
  *
- * @param quota the limit
  * @param demand how many times the limit the calls would use
- * @param length the simulated time
- * @param seed the seed of all random numbers
  */
 public record UnknownCosts(Quota quota, double demand, Duration length, long seed) {
 
@@ -55,10 +52,8 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   /**
    * Checks the values.
    *
-   * @param quota any
    * @param demand above 0, at most 100
    * @param length above 0, at most 10 years
-   * @param seed any
    * @throws IllegalArgumentException for other values, and for more than 20,000,000 calls
    */
   public UnknownCosts {
@@ -107,7 +102,6 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   /**
    * The result of one scheme; all but the first are shares, 1 for all.
    *
-   * @param scheme the scheme
    * @param used the true costs of the calls that passed, of what the limit allows
    * @param owed the worst debt of the bucket, of a burst
    * @param unused what was charged above the true costs, of what the limit allows
@@ -122,20 +116,14 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
 
   /** Where calls are reserved and settled. */
   enum Settling {
-    /** In one process. */
     IN_PROCESS,
-    /** Each by its receipt. */
     BY_RECEIPT
   }
 
   /** A call that has passed. */
   private record Call(long endNanos, long number, long cost, Settler settler) {}
 
-  /**
-   * Simulates each scheme on the same calls.
-   *
-   * @return one result for each scheme, in their order
-   */
+  /** Simulates each scheme on the same calls, and returns one result for each, in their order. */
   public List<Result> run() {
     List<Result> results = new ArrayList<>();
     for (Scheme scheme : Scheme.values()) {
@@ -246,12 +234,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     }
   }
 
-  /**
-   * Writes results for a terminal: a line for each scheme, and a sentence on them.
-   *
-   * @param results of {@link #run}
-   * @return the lines
-   */
+  /** Writes results for a terminal: a line for each scheme, and a sentence on them. */
   public List<String> lines(List<Result> results) {
     List<String> lines = new ArrayList<>();
     lines.add(

@@ -32,12 +32,7 @@ public enum ClientNames {
     new SecureRandom().nextBytes(SECRET);
   }
 
-  /**
-   * Returns the form of a name in a result.
-   *
-   * @param name from the log
-   * @return a text without control characters
-   */
+  /** Returns the form of a name in a result, without control characters. */
   public String of(String name) {
     return switch (this) {
       case SHOW -> SafeText.printable(name);

@@ -20,12 +20,7 @@ public final class DenialsCsv implements Consumer<Denial> {
   private final Appendable target;
   private final ClientNames names;
 
-  /**
-   * Starts a table with its heading.
-   *
-   * @param target where it is written
-   * @param names how clients and ids are shown
-   */
+  /** Starts a table with its heading. */
   public DenialsCsv(Appendable target, ClientNames names) {
     this.target = target;
     this.names = names;

@@ -14,10 +14,8 @@ import java.util.regex.Pattern;
  * A condition on a result, for a pipeline that ends where it is met: {@code newly-denied-clients >
  * 0.1%}.
  *
- * @param metric what is compared
  * @param orEqual whether the bound itself meets the condition
  * @param bound a number, or a percentage of all clients or requests
- * @param isShare whether the bound is a percentage
  */
 public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean isShare) {
 
@@ -31,7 +29,6 @@ public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean i
    * Reads a condition.
    *
    * @param text {@code METRIC OP NUMBER[%]}, where OP is {@code >} or {@code >=}
-   * @return the condition
    * @throws IllegalArgumentException for any other text
    */
   public static FailIf parse(String text) {
@@ -57,20 +54,13 @@ public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean i
         !parts.group(4).isEmpty());
   }
 
-  /**
-   * Whether the metric needs a candidate.
-   *
-   * @return true if it compares two sets of limits
-   */
   public boolean needsCandidate() {
     return metric.startsWith("newly-");
   }
 
   /**
-   * Whether a result meets the condition. With a candidate, the candidate's denials are compared.
-   *
-   * @param result of a run with a candidate, if one is needed
-   * @return true if the pipeline must end
+   * Whether a result meets the condition. With a candidate, which some metrics need, the
+   * candidate's denials are compared.
    */
   public boolean isMet(ReplayResult result) {
     int order =
@@ -81,10 +71,8 @@ public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean i
   }
 
   /**
-   * Says what was found, for people.
-   *
-   * @param result the result
-   * @return such as {@code newly-denied-clients is 22 of 41,212, which is > 0.01%}
+   * Says what was found, for people, such as {@code newly-denied-clients is 22 of 41,212, which is
+   * > 0.01%}.
    */
   public String found(ReplayResult result) {
     return "%s is %s of %s, which is %s %s%s"

@@ -47,12 +47,7 @@ public final class Fit implements Demands {
       };
     }
 
-    /**
-     * Chooses a point. Fewest heavy clients of an attack come first, if there is one.
-     *
-     * @param curve at least one point
-     * @return the best one
-     */
+    /** Chooses a point. Fewest heavy clients of an attack come first, if there is one. */
     public Point of(List<Point> curve) {
       return curve.stream()
           .min(
@@ -76,7 +71,6 @@ public final class Fit implements Demands {
   /**
    * A rate and the smallest burst for it.
    *
-   * @param quota both
    * @param denied how many clients it denies anything
    * @param worstMinute the most requests that it allows a client within a minute
    * @param heavyAllowed how many of the heavy clients of an attack it never denies; 0 without one
@@ -122,29 +116,23 @@ public final class Fit implements Demands {
   }
 
   /**
-   * Returns how many clients count for the share.
-   *
-   * @return those with a request, apart from those of an attack
+   * Returns how many clients count for the share: those with a request, apart from those of an
+   * attack.
    */
   public long clients() {
     return normal.count;
   }
 
-  /**
-   * Returns how many heavy clients an attack has.
-   *
-   * @return 0 without an attack
-   */
+  /** Returns how many heavy clients an attack has, 0 without one. */
   public long heavyClients() {
     return heavy().length;
   }
 
   /**
-   * Returns the smallest burst for each rate. It leaves out a rate for which no burst is large
-   * enough, and one that needs as large a burst as a lower rate.
+   * Returns the smallest burst for each rate, the lowest rate first. It leaves out a rate for which
+   * no burst is large enough, and one that needs as large a burst as a lower rate.
    *
    * @param percent of the clients that must never be denied, above 0 and at most 100
-   * @return the points, the lowest rate first
    */
   public List<Point> curve(BigDecimal percent) {
     int kept =
@@ -262,13 +250,8 @@ public final class Fit implements Demands {
   /**
    * Writes the curve as comments of YAML, and the chosen quota as a limit.
    *
-   * @param limit the limit's name
    * @param percent the share of clients that is never denied
-   * @param curve the points
-   * @param chosen one of them
    * @param period the period of the rates, as a limit file has it
-   * @param read what was read
-   * @return the lines
    */
   public List<String> lines(
       String limit,

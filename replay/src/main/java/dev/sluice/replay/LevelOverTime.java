@@ -30,12 +30,7 @@ public final class LevelOverTime implements Consumer<Step> {
   private long requests;
   private long denied;
 
-  /**
-   * Starts without requests.
-   *
-   * @param name of the bucket, for people
-   * @param quota of the bucket
-   */
+  /** Starts without requests. */
   public LevelOverTime(String name, Quota quota) {
     this.name = name;
     this.quota = quota;

@@ -58,9 +58,9 @@ abstract class LogFormat {
   }
 
   /**
-   * Reads the name of a format, as {@code --format} has it.
+   * Reads the name of a format, as {@code --format} has it, such as {@code combined} or {@code
+   * json:time=ts,client=ip}.
    *
-   * @param text such as {@code combined} or {@code json:time=ts,client=ip}
    * @param zone of times that name none
    * @throws IllegalArgumentException if there is no such format
    */
@@ -90,12 +90,8 @@ abstract class LogFormat {
   }
 
   /**
-   * Recognises the format of a log by its first lines.
-   *
-   * @param head the beginning of the log
-   * @param length the number of bytes of it
-   * @param zone the zone of times that name none
-   * @return the name of the format that reads the most lines; null if none reads any
+   * Returns the name of the format that reads the most of the first lines of a log; null if none
+   * reads any.
    */
   static @Nullable String recognise(byte[] head, int length, ZoneId zone) {
     String best = null;

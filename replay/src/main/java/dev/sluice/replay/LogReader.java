@@ -57,9 +57,7 @@ final class LogReader implements AutoCloseable {
    * @param formatName the format of all of them; null to recognise it by the first lines
    * @param zone the zone of times that name none
    * @param sources at least one
-   * @param window how far lines may be out of order
    * @param strict whether a line that is not a request ends the reading
-   * @throws IOException if one cannot be opened
    * @throws IllegalArgumentException if there is no such format
    */
   LogReader(
@@ -91,16 +89,13 @@ final class LogReader implements AutoCloseable {
             .formatted(files.get(0).source.name()));
   }
 
-  /** The format of the logs. */
   LogFormat format() {
     return format;
   }
 
   /**
-   * Returns the next request, by time.
-   *
-   * @return the request, until it is {@linkplain #release released}; null at the end
-   * @throws IOException if a file cannot be read
+   * Returns the next request, by time, which is valid until it is {@linkplain #release released};
+   * null at the end.
    */
   @Nullable LogEntry next() throws IOException {
     while (!isReady() && readOne()) {

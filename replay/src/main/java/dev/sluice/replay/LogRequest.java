@@ -36,9 +36,8 @@ final class LogRequest implements WebRequest {
   private @Nullable PlainRequest line;
 
   /**
-   * Makes a view.
-   *
-   * @param missingPeer the peer of requests in a log without a column for it; null for none
+   * Makes a view. {@code missingPeer} is the peer of requests in a log without a column for it,
+   * null for none.
    */
   LogRequest(LogFormat format, @Nullable String missingPeer) {
     this.format = format;

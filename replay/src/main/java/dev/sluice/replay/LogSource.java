@@ -7,18 +7,9 @@ import java.io.InputStream;
 /** A log to read. It may be compressed with gzip or zstd, whatever its name. */
 public interface LogSource {
 
-  /**
-   * Returns the name of the file, for messages.
-   *
-   * @return such as {@code access.log}
-   */
+  /** Returns the name of the file, for messages, such as {@code access.log}. */
   String name();
 
-  /**
-   * Opens the log. Called once.
-   *
-   * @return a stream, which the reader closes
-   * @throws IOException if it cannot be opened
-   */
+  /** Opens the log, which the reader closes. Called once. */
   InputStream open() throws IOException;
 }

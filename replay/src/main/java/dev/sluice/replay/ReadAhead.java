@@ -60,9 +60,8 @@ final class ReadAhead implements AutoCloseable {
   }
 
   /**
-   * Returns the next requests.
+   * Returns the next requests, at least one; null at the end.
    *
-   * @return at least one; null at the end
    * @throws IOException if a file cannot be read; the requests before the fault were returned
    */
   @Nullable Batch next() throws IOException {
@@ -128,7 +127,6 @@ final class ReadAhead implements AutoCloseable {
     batch.lines = reader.found().lines();
   }
 
-  /** Ends the reading. */
   @Override
   public void close() throws IOException {
     if (thread == null) {

@@ -59,19 +59,16 @@ public final class Replay {
    *
    * @param limits what decides; the rules are those that were loaded with them
    * @param sources the logs, at least one
-   * @return a replay, to be configured and run
    */
   public static Replay of(Limits limits, List<? extends LogSource> sources) {
     return new Replay(limits, sources);
   }
 
   /**
-   * Whether a stream is compressed, or a log whose format its first line shows. Reads no more than
-   * that line needs, so it does not wait for the second line of a pipe.
+   * Whether a stream is compressed, or a log whose format its first line shows; false for an empty
+   * stream. Reads no more than that line needs, so it does not wait for the second line of a pipe.
    *
    * @param in the beginning of the log is read from it; its position afterwards is not defined
-   * @return false for an empty stream
-   * @throws IOException if it cannot be read
    */
   public static boolean isLog(InputStream in) throws IOException {
     InputStream text = new BufferedInputStream(in, 1 << 10);
@@ -97,9 +94,8 @@ public final class Replay {
   }
 
   /**
-   * Requires the name of a format.
+   * Requires the name of a format, such as {@code combined}.
    *
-   * @param name such as {@code combined}
    * @throws IllegalArgumentException if there is no such format
    */
   public static void requireFormat(String name) {
@@ -107,10 +103,8 @@ public final class Replay {
   }
 
   /**
-   * Compares with other limits; with their rules, if any were loaded with them.
-   *
-   * @param candidate decides the same requests apart; null for no comparison, the default
-   * @return this
+   * Compares with other limits, which decide the same requests apart; with their rules, if any were
+   * loaded with them. Null for no comparison, the default.
    */
   @CanIgnoreReturnValue
   public Replay against(@Nullable Limits candidate) {
@@ -119,10 +113,8 @@ public final class Replay {
   }
 
   /**
-   * Sets the format of the logs.
-   *
-   * @param name such as {@code combined}; null to recognise it by the first lines, the default
-   * @return this
+   * Sets the format of the logs, such as {@code combined}; null, the default, to recognise it by
+   * the first lines.
    */
   @CanIgnoreReturnValue
   public Replay format(@Nullable String name) {
@@ -130,36 +122,21 @@ public final class Replay {
     return this;
   }
 
-  /**
-   * Sets the zone of times that name none.
-   *
-   * @param newZone UTC if not called
-   * @return this
-   */
+  /** Sets the zone of times that name none; UTC if not called. */
   @CanIgnoreReturnValue
   public Replay zone(ZoneId newZone) {
     this.zone = newZone;
     return this;
   }
 
-  /**
-   * Sets how far lines may be out of order.
-   *
-   * @param newWindow 5 seconds if not called
-   * @return this
-   */
+  /** Sets how far lines may be out of order; 5 seconds if not called. */
   @CanIgnoreReturnValue
   public Replay window(Duration newWindow) {
     this.window = newWindow;
     return this;
   }
 
-  /**
-   * Makes lines that are not understood fatal.
-   *
-   * @param newStrict false if not called
-   * @return this
-   */
+  /** Sets whether lines that are not understood are fatal; false if not called. */
   @CanIgnoreReturnValue
   public Replay strict(boolean newStrict) {
     this.strict = newStrict;
@@ -171,7 +148,6 @@ public final class Replay {
    *
    * @param newCounts each {@code LIMIT=TEMPLATE}, with the placeholders of rules and {@code
    *     {field:NAME}}; none for the rules, the default
-   * @return this
    */
   @CanIgnoreReturnValue
   public Replay counts(List<String> newCounts) {
@@ -184,7 +160,6 @@ public final class Replay {
    *
    * @param newClient as a server finds it; the column of the address if not called
    * @param newProxy the peer of requests in a log without a column for it; null for none
-   * @return this
    */
   @CanIgnoreReturnValue
   public Replay client(ClientAddress newClient, @Nullable String newProxy) {
@@ -194,10 +169,8 @@ public final class Replay {
   }
 
   /**
-   * Leaves out requests that were answered with a status, such as 429.
-   *
-   * @param statuses none if not called
-   * @return this
+   * Leaves out requests that were answered with one of these statuses, such as 429; none if not
+   * called.
    */
   @CanIgnoreReturnValue
   public Replay skipStatus(Set<Integer> statuses) {
@@ -210,7 +183,6 @@ public final class Replay {
    *
    * @param field the log's own name of a column with whole numbers; a request without one costs 1.
    *     Null for 1, the default
-   * @return this
    */
   @CanIgnoreReturnValue
   public Replay costField(@Nullable String field) {
@@ -218,24 +190,14 @@ public final class Replay {
     return this;
   }
 
-  /**
-   * Reports the number of lines from time to time.
-   *
-   * @param listener called by the thread of the run
-   * @return this
-   */
+  /** Reports the number of lines from time to time, in the thread of the run. */
   @CanIgnoreReturnValue
   public Replay progress(LongConsumer listener) {
     this.progress = listener;
     return this;
   }
 
-  /**
-   * Takes each denial.
-   *
-   * @param taker called by the thread of the run, in the order of the log's time
-   * @return this
-   */
+  /** Takes each denial, in the order of the log's time, in the thread of the run. */
   @CanIgnoreReturnValue
   public Replay denials(@Nullable Consumer<Denial> taker) {
     this.denials = taker;
@@ -243,12 +205,7 @@ public final class Replay {
   }
 
   /**
-   * Watches one bucket.
-   *
-   * @param limit the limit's name
-   * @param id the id of the bucket
-   * @param taker takes each request that is charged to the bucket, in the order of the log's time
-   * @return this
+   * Watches one bucket: takes each request that is charged to it, in the order of the log's time.
    */
   @CanIgnoreReturnValue
   public Replay watch(String limit, String id, Consumer<Step> taker) {
@@ -259,12 +216,8 @@ public final class Replay {
   }
 
   /**
-   * Decides only the requests whose ids belong to a shard, by a hash that never changes. Every
-   * shard reads all lines. {@link Shards} joins the results.
-   *
-   * @param number from 1
-   * @param of the number of shards
-   * @return this
+   * Decides only the requests whose ids belong to a shard, of which the first is 1, by a hash that
+   * never changes. Every shard reads all lines. {@link Shards} joins the results.
    */
   @CanIgnoreReturnValue
   public Replay shard(int number, int of) {
@@ -277,13 +230,7 @@ public final class Replay {
     return this;
   }
 
-  /**
-   * Takes what requests ask of a limit, instead of deciding them.
-   *
-   * @param limit the limit's name
-   * @param taker takes each request that the rules or counts charge to the limit
-   * @return this
-   */
+  /** Takes what requests ask of a limit, by the rules or counts, instead of deciding them. */
   @CanIgnoreReturnValue
   public Replay demands(String limit, Demands taker) {
     this.demandedLimit = limit;
@@ -294,8 +241,6 @@ public final class Replay {
   /**
    * Reads the logs and decides each request.
    *
-   * @return what came of it
-   * @throws IOException if a log cannot be read
    * @throws LogException if a log is not of the format, or an option has a mistake
    */
   public ReplayResult run() throws IOException {
@@ -326,7 +271,6 @@ public final class Replay {
    * A request that was denied.
    *
    * @param atNanos when, in nanoseconds since the epoch
-   * @param client who sent it
    * @param rule the line of the rule; 0 where no rule book is used
    * @param limit the limit that denied; empty where the rule denies all requests
    * @param id the id of the bucket; empty likewise
@@ -348,15 +292,12 @@ public final class Replay {
    * A request that the watched bucket decided.
    *
    * @param atNanos when, in nanoseconds since the epoch
-   * @param client who sent it
    * @param request the method and the target; empty if the log has none
    * @param status what the log says was answered; -1 if it does not say
    * @param before the tokens in the bucket before the request; if the limit has several quotas, the
    *     fewest in any of their buckets
-   * @param after the same after it
    * @param deniedBy the limit that denied it, which may be another one, and which of its quotas if
    *     it has several; empty if it was allowed
-   * @param retryInNanos how long the client would have had to wait
    */
   public record Step(
       long atNanos,
@@ -368,11 +309,6 @@ public final class Replay {
       String deniedBy,
       long retryInNanos) {
 
-    /**
-     * Whether the request was denied.
-     *
-     * @return true if a limit denied it
-     */
     public boolean denied() {
       return !deniedBy.isEmpty();
     }

@@ -25,13 +25,7 @@ public final class ReplayJson {
     this.names = names;
   }
 
-  /**
-   * Writes a result as one JSON object.
-   *
-   * @param result the result
-   * @param names how clients are shown
-   * @return one line
-   */
+  /** Writes a result as one JSON object, on one line. */
   public static String of(ReplayResult result, ClientNames names) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = new JsonFactory().createGenerator(text)) {

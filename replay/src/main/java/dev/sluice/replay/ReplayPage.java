@@ -44,15 +44,7 @@ public final class ReplayPage {
     this.names = names;
   }
 
-  /**
-   * Writes a page.
-   *
-   * @param result the result
-   * @param against the name of the candidate's file; empty without one
-   * @param names how clients are shown
-   * @param level the tokens in a bucket that was watched; null for none
-   * @return HTML
-   */
+  /** Writes a page in HTML. The name of the candidate's file is empty without one. */
   public static String html(
       ReplayResult result, String against, ClientNames names, @Nullable LevelOverTime level) {
     return new ReplayPage(result, against, names, level).page();

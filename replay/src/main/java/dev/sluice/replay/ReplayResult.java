@@ -9,14 +9,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * What limits would have done to the requests of logs.
  *
- * @param log what was read
- * @param totals of all requests
  * @param rows one for each limit of each rule that matched a request, in the order of the file
- * @param uncharged requests that no limit decided
  * @param mostDenied the clients with the most denied requests, the most denied first
  * @param worst the minute with the most denied requests; null if nothing was denied
- * @param change what the candidate does instead; null without one
- * @param series the requests over time
  * @param shard which part of the requests this is; null for all of them
  */
 public record ReplayResult(
@@ -30,19 +25,6 @@ public record ReplayResult(
     Series series,
     @Nullable Shard shard) {
 
-  /**
-   * Makes a result.
-   *
-   * @param log what was read
-   * @param totals of all requests
-   * @param rows copied
-   * @param uncharged requests that no limit decided
-   * @param mostDenied copied
-   * @param worst null if nothing was denied
-   * @param change null without a candidate
-   * @param series the requests over time
-   * @param shard null for all requests
-   */
   public ReplayResult {
     rows = List.copyOf(rows);
     mostDenied = List.copyOf(mostDenied);
@@ -51,11 +33,8 @@ public record ReplayResult(
   /**
    * What was read.
    *
-   * @param found the lines
    * @param skipped requests that were left out by their status
    * @param firstNanos the time of the first request, in nanoseconds since the epoch
-   * @param lastNanos the time of the last request
-   * @param format the name of the format
    * @param zone in which the log shows its times
    */
   public record Log(
@@ -77,10 +56,7 @@ public record ReplayResult(
   /**
    * Counts of all requests under one set of limits.
    *
-   * @param requests the requests
-   * @param denied those that were denied
    * @param clients the clients; estimated if the counts are not exact
-   * @param deniedClients the clients with a denied request
    * @param exact false if there were more clients than names are kept of
    */
   public record Totals(
@@ -90,13 +66,8 @@ public record ReplayResult(
    * One limit of one rule.
    *
    * @param rule the file and the line of the rule; empty where limits are counted without rules
-   * @param paths the paths of the rule
    * @param limit the name; empty for a rule that denies all of its requests
    * @param shadow whether a denial refuses nobody
-   * @param requests the requests that were charged
-   * @param denied those that this limit denied
-   * @param clients the clients that sent them
-   * @param deniedClients the clients that this limit denied
    * @param longestWaitNanos the longest time that a denied client would have had to wait; 0 if
    *     waiting does not help
    */
@@ -120,7 +91,6 @@ public record ReplayResult(
   /**
    * Requests that no limit decided, or that the log says too little about.
    *
-   * @param noRule no rule matches
    * @param free the rule charges nothing, or the request has no value for the id
    * @param unusable the request cannot be charged: a server would answer 400
    * @param tooCostly the cost is above the burst, so that the request never passes; also denied
@@ -135,16 +105,6 @@ public record ReplayResult(
       long lackingCost,
       List<Lacking> lacking) {
 
-    /**
-     * Makes the counts.
-     *
-     * @param noRule no rule matches
-     * @param free nothing is charged
-     * @param unusable cannot be charged
-     * @param tooCostly cost more than the burst
-     * @param lackingCost without a cost
-     * @param lacking copied
-     */
     public Uncharged {
       lacking = List.copyOf(lacking);
     }
@@ -163,7 +123,6 @@ public record ReplayResult(
    *
    * @param name its address
    * @param requests its requests; since its first denial only, if the counts are not exact
-   * @param denied those that were denied
    * @param served those of the denied ones that the log says were answered below 400
    */
   public record Client(String name, long requests, long denied, long served) {
@@ -176,7 +135,6 @@ public record ReplayResult(
    * The minute with the most denied requests.
    *
    * @param atNanos when it begins, in nanoseconds since the epoch
-   * @param denied requests
    * @param client the one with the most of them
    * @param ofClient how many are that client's
    */
@@ -192,12 +150,8 @@ public record ReplayResult(
   /**
    * What the candidate does instead.
    *
-   * @param totals under the candidate
-   * @param newlyDenied requests that only the candidate denies
-   * @param newlyAllowed requests that only the candidate allows
    * @param newlyDeniedClients clients that only the candidate denies anything
    * @param newlyAllowedClients clients that only the candidate denies nothing
-   * @param rows as those of the result
    */
   public record Change(
       Totals totals,
@@ -207,35 +161,14 @@ public record ReplayResult(
       long newlyAllowedClients,
       List<Row> rows) {
 
-    /**
-     * Makes a change.
-     *
-     * @param totals under the candidate
-     * @param newlyDenied requests
-     * @param newlyAllowed requests
-     * @param newlyDeniedClients clients
-     * @param newlyAllowedClients clients
-     * @param rows copied
-     */
     public Change {
       rows = List.copyOf(rows);
     }
   }
 
-  /**
-   * The requests over time.
-   *
-   * @param binNanos the length of a bin
-   * @param bins those with a request, in order
-   */
+  /** The requests over time: the bins with a request, in order. */
   public record Series(long binNanos, List<Bin> bins) {
 
-    /**
-     * Makes a series.
-     *
-     * @param binNanos the length of a bin
-     * @param bins copied
-     */
     public Series {
       bins = List.copyOf(bins);
     }
@@ -245,8 +178,6 @@ public record ReplayResult(
    * Requests of a time.
    *
    * @param atNanos when the bin begins, in nanoseconds since the epoch
-   * @param requests the requests
-   * @param denied those that the limits deny
    * @param otherDenied those that the candidate denies; the same without one
    */
   public record Bin(long atNanos, long requests, long denied, long otherDenied) {}
@@ -256,18 +187,10 @@ public record ReplayResult(
    * then; only a request that is charged nothing belongs to its address.
    *
    * @param number from 1
-   * @param of the number of shards
    * @param minutes those with a denied request, which the worst minute of all shards needs
    */
   public record Shard(int number, int of, List<WorstMinute> minutes) {
 
-    /**
-     * Makes a shard.
-     *
-     * @param number from 1
-     * @param of the number of shards
-     * @param minutes copied
-     */
     public Shard {
       minutes = List.copyOf(minutes);
     }

@@ -16,14 +16,7 @@ public final class ReplayText {
 
   private ReplayText() {}
 
-  /**
-   * Writes a result.
-   *
-   * @param result the result
-   * @param against the name of the candidate's file; empty without one
-   * @param names how clients are shown
-   * @return the lines
-   */
+  /** Writes a result. The name of the candidate's file is empty without one. */
   public static List<String> lines(ReplayResult result, String against, ClientNames names) {
     List<String> lines = new ArrayList<>();
     lines.add(heading(result));

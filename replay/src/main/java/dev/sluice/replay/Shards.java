@@ -47,7 +47,6 @@ public final class Shards {
   /**
    * Adds the result of a shard.
    *
-   * @param file its name, for messages
    * @param json as {@link ReplayJson} wrote it
    * @throws LogException if it is no result of a shard, or one that does not belong to the others
    */
@@ -95,7 +94,6 @@ public final class Shards {
   /**
    * Joins the results.
    *
-   * @return the result of all requests
    * @throws LogException if a shard is missing
    */
   public ReplayResult joined() {

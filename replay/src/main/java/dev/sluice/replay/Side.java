@@ -371,9 +371,8 @@ final class Side {
   }
 
   /**
-   * Decides a request; null if no limit needs to say more.
-   *
-   * @param client the client's number, asked for if a trial denies
+   * Decides a request; null if no limit needs to say more. The client's number is asked for if a
+   * trial denies.
    */
   @Nullable Decision decide(Charges charges, IntSupplier client) {
     if (charges.outcome() == Outcome.DENIED) {

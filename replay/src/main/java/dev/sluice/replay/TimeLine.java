@@ -33,12 +33,7 @@ final class TimeLine {
   private long minuteDenied;
   private final List<WorstMinute> minutes = new ArrayList<>();
 
-  /**
-   * Starts with no request.
-   *
-   * @param clients their names
-   * @param keepsMinutes whether every minute with a denied request is kept, or the worst one only
-   */
+  /** Starts with no request. Keeps every minute with a denied request, or the worst one only. */
   TimeLine(ClientCounts clients, boolean keepsMinutes) {
     this.clients = clients;
     this.keepsMinutes = keepsMinutes;

@@ -40,11 +40,7 @@ final class TimeText {
   private long lastNanos = Long.MIN_VALUE;
   private @Nullable ZoneId shown;
 
-  /**
-   * Makes a reader.
-   *
-   * @param zone of times that name none
-   */
+  /** Makes a reader. Times that name no zone are in this one. */
   TimeText(ZoneId zone) {
     this.zone = zone;
   }

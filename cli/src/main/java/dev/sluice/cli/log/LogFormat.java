@@ -72,11 +72,7 @@ public enum LogFormat {
 
   private static volatile LogFormat current = TEXT;
 
-  /**
-   * Sets the format of all lines from now on; {@link #TEXT} if never called.
-   *
-   * @param format the format
-   */
+  /** Sets the format of all lines from now on; {@link #TEXT} if never called. */
   public static void use(LogFormat format) {
     current = format;
   }

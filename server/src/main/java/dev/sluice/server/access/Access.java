@@ -117,12 +117,9 @@ public final class Access implements AutoCloseable {
   /**
    * Returns the access to a server without access control.
    *
-   * @param audit notes what callers do
-   * @param meters the registry for the meters
    * @param perAddress how many requests an address may send, null for any number
    * @param adminsAnywhere whether everybody may do what needs the role {@code admin}, or only
    *     clients on loopback
-   * @return access for everybody
    */
   public static Access open(
       AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress, boolean adminsAnywhere) {
@@ -133,11 +130,8 @@ public final class Access implements AutoCloseable {
    * Returns the access control of a file of tokens.
    *
    * @param tokens limits with {@link Tokens} as a companion, read for each request
-   * @param audit notes what callers do
-   * @param meters the registry for the meters
    * @param perAddress how many requests an address may send without a token or a certificate that
    *     is known, null for any number
-   * @return access for the callers that the tokens name
    */
   public static Access of(
       CurrentLimits tokens, AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress) {
@@ -153,20 +147,11 @@ public final class Access implements AutoCloseable {
     return new Access(tokens, true, audit, perAddress, mostAddresses, Refusals.in(meters));
   }
 
-  /**
-   * Whether there is no file of tokens.
-   *
-   * @return true without a file of tokens
-   */
+  /** Whether there is no file of tokens. */
   public boolean isOpen() {
     return tokens == null;
   }
 
-  /**
-   * Returns the log that notes what callers do.
-   *
-   * @return the audit log
-   */
   public AuditLog audit() {
     return audit;
   }
@@ -189,8 +174,6 @@ public final class Access implements AutoCloseable {
   /**
    * Identifies a caller. A token takes precedence over a certificate.
    *
-   * @param door the door, for the audit log
-   * @param peer the client's end of the connection
    * @param tokenHash the result of {@link Tokens#hash}, null without a token
    * @param certificateNames the names in the verified certificate, empty without one
    * @param acts the acts that the caller requests, if the audit log notes them
@@ -416,8 +399,6 @@ public final class Access implements AutoCloseable {
   /**
    * Requires that a caller has a permission.
    *
-   * @param caller the caller
-   * @param need the permission
    * @param expected tells the caller where to send a token, for a message
    * @throws RefusedException if the caller is unknown, or lacks the role
    */

@@ -39,21 +39,13 @@ public final class AccessPart implements Part {
 
   private final Access access;
 
-  /**
-   * Makes the part.
-   *
-   * @param access the access control that decides
-   */
   public AccessPart(Access access) {
     this.access = access;
   }
 
   /**
-   * Returns the caller of a request.
-   *
-   * @param context the request
-   * @return the caller; without a file of tokens, anybody, with the name in its certificate if it
-   *     has sent one
+   * Returns the caller of a request; without a file of tokens, anybody, with the name in its
+   * certificate if it has sent one.
    */
   public static Caller caller(ServiceRequestContext context) {
     Caller known = context.attr(CALLER);
@@ -95,8 +87,6 @@ public final class AccessPart implements Part {
   /**
    * Guards a server without tokens: counts the requests of each address, and refuses the acts of
    * administrators to callers that may not do them.
-   *
-   * @param access the access control that decides
    */
   private record OpenGuard(Access access) implements DecoratingHttpServiceFunction {
 
@@ -119,11 +109,7 @@ public final class AccessPart implements Part {
     }
   }
 
-  /**
-   * Checks each request before its service is called.
-   *
-   * @param access the access control that decides
-   */
+  /** Checks each request before its service is called. */
   private record Guard(Access access) implements DecoratingHttpServiceFunction {
 
     @Override

@@ -35,21 +35,12 @@ public final class AuditLog implements AutoCloseable {
     this.lines = lines;
   }
 
-  /**
-   * Returns a log that discards everything.
-   *
-   * @return a log without a file and a thread
-   */
+  /** Returns a log that discards everything. */
   public static AuditLog none() {
     return new AuditLog(null);
   }
 
-  /**
-   * Returns a log that writes to lines.
-   *
-   * @param lines the lines, which the log closes
-   * @return the log; the caller must close it
-   */
+  /** Returns a log that writes to lines, which it closes. */
   public static AuditLog to(JsonLines lines) {
     return new AuditLog(lines);
   }
@@ -59,21 +50,13 @@ public final class AuditLog implements AutoCloseable {
    * seconds.
    *
    * @param file the file, created if it is missing. A pipe must have a reader
-   * @param meters the registry for the meters
-   * @return the log; the caller must close it
    * @throws IOException if the file cannot be appended to
    */
   public static AuditLog of(Path file, MeterRegistry meters) throws IOException {
     return new AuditLog(JsonLines.of(file, KIND, meters));
   }
 
-  /**
-   * Returns a log that writes to a stream, such as standard error, and never closes it.
-   *
-   * @param stream the stream
-   * @param meters the registry for the meters
-   * @return the log; the caller must close it
-   */
+  /** Returns a log that writes to a stream, such as standard error, and never closes it. */
   public static AuditLog of(OutputStream stream, MeterRegistry meters) {
     return new AuditLog(JsonLines.of(stream, KIND, meters));
   }
@@ -81,11 +64,8 @@ public final class AuditLog implements AutoCloseable {
   /**
    * Notes what a caller did.
    *
-   * @param caller the caller
    * @param door the door of the request: {@code http}, {@code grpc} or {@code resp}
-   * @param act the act and its bucket
    * @param result such as {@code done} or {@code refused}
-   * @param detail further detail, may be empty
    */
   public void note(Caller caller, String door, Noted act, String result, String detail) {
     JsonLines to = lines;
@@ -98,28 +78,18 @@ public final class AuditLog implements AutoCloseable {
    * An act for the log.
    *
    * @param what the act, such as {@code reset}
-   * @param limit the limit's name, null for none
    * @param id the bucket's id, null for none; the first 200 characters are kept
    */
   public record Noted(String what, @Nullable String limit, @Nullable String id) {
 
-    /**
-     * Returns an act without a bucket.
-     *
-     * @param what the act, such as {@code reload}
-     * @return the act
-     */
+    /** Returns an act without a bucket, such as {@code reload}. */
     public static Noted of(String what) {
       return new Noted(what, null, null);
     }
 
     /**
-     * Returns an act of a client.
-     *
-     * @param act the act
-     * @param limit the limit's name as the client wrote it, null if it is not known
-     * @param id the id as the client wrote it, null if it is not known
-     * @return the act
+     * Returns an act of a client, with the limit's name and the id as the client wrote them, null
+     * if they are not known.
      */
     public static Noted of(Act act, @Nullable String limit, @Nullable String id) {
       return new Noted(word(act), limit, id);
@@ -131,15 +101,8 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Notes a reset or a refund when it has succeeded or failed; does nothing for other acts.
-   *
-   * @param done the result of the act
-   * @param caller the caller
-   * @param door the door of the request: {@code http}, {@code grpc} or {@code resp}
-   * @param act the act
-   * @param transactions the transactions on the buckets of the act
-   * @param <T> the type of the result
-   * @return a stage that completes after the note
+   * Notes a reset or a refund when it has succeeded or failed; does nothing for other acts. The
+   * returned stage completes after the note.
    */
   public <T> CompletionStage<T> following(
       CompletionStage<T> done,
@@ -159,8 +122,6 @@ public final class AuditLog implements AutoCloseable {
    * Notes that the acts of a caller were refused, a line for each.
    *
    * @param caller the caller, {@linkplain Caller#about about} its acts
-   * @param door the door of the request: {@code http}, {@code grpc} or {@code resp}
-   * @param why what is wrong with the request
    */
   public void refused(Caller caller, String door, String why) {
     for (Noted act : caller.acts()) {
@@ -168,25 +129,12 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /**
-   * Whether the log notes an act of a client.
-   *
-   * @param act the act
-   * @return true for resets and refunds
-   */
+  /** Whether the log notes an act of a client: a reset or a refund. */
   public static boolean notes(Act act) {
     return act == Act.RESET || act == Act.REFUND;
   }
 
-  /**
-   * Notes what a caller did to buckets, a line for each.
-   *
-   * @param caller the caller
-   * @param door the door of the request: {@code http}, {@code grpc} or {@code resp}
-   * @param what the act
-   * @param transactions the buckets
-   * @param result such as {@code done}
-   */
+  /** Notes what a caller did to buckets, a line for each. */
   private void note(
       Caller caller, String door, String what, List<Transaction> transactions, String result) {
     for (Transaction one : transactions) {
@@ -194,13 +142,7 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /**
-   * Notes an act of the server itself.
-   *
-   * @param what the act
-   * @param result such as {@code done}
-   * @param detail further detail, may be empty
-   */
+  /** Notes an act of the server itself. */
   public void noteServer(String what, String result, String detail) {
     JsonLines to = lines;
     if (to != null) {

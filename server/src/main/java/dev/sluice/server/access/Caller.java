@@ -64,12 +64,7 @@ public final class Caller {
     this.acts = acts;
   }
 
-  /**
-   * Returns the caller of a server without access control, who may do everything.
-   *
-   * @param address the client's IP address
-   * @return the caller
-   */
+  /** Returns the caller of a server without access control, who may do everything. */
   public static Caller anybody(String address) {
     return anybody(address, List::of, Watch.NONE, true);
   }
@@ -77,12 +72,10 @@ public final class Caller {
   /**
    * Returns a caller of a server without a file of tokens.
    *
-   * @param address the client's IP address
    * @param certificateNames returns the names in the caller's verified certificate, empty without
    *     one; called by any thread, only if the name is needed
    * @param watch receives each further request
    * @param mayAdmin whether the caller may also do what needs the role {@code admin}
-   * @return the caller
    */
   static Caller anybody(
       String address, Supplier<List<String>> certificateNames, Watch watch, boolean mayAdmin) {
@@ -103,9 +96,8 @@ public final class Caller {
   }
 
   /**
-   * Returns the name of the token or of the certificate.
-   *
-   * @return the name; "anybody" if the server has no file of tokens and TLS asks for no certificate
+   * Returns the name of the token or of the certificate; "anybody" if the server has no file of
+   * tokens and TLS asks for no certificate.
    */
   public String name() {
     List<String> names = credential.certificateNames().get();
@@ -113,10 +105,8 @@ public final class Caller {
   }
 
   /**
-   * Returns the author of a change.
-   *
-   * @param claimed the name that the caller gives, which counts only if the server knows none
-   * @return the name of the token or of the certificate, else the claimed name
+   * Returns the author of a change: the name of the token or of the certificate, else the name that
+   * the caller claims.
    */
   public String author(String claimed) {
     boolean isKnown =
@@ -136,7 +126,6 @@ public final class Caller {
    *
    * @param newActs the requested acts, each a line of the audit log; empty for a request that the
    *     audit log does not note
-   * @return the caller
    */
   public Caller about(List<Noted> newActs) {
     return newActs.equals(acts)
@@ -152,11 +141,7 @@ public final class Caller {
     return credential.kind();
   }
 
-  /**
-   * Returns the client's address.
-   *
-   * @return an IP address
-   */
+  /** Returns the client's IP address. */
   public String address() {
     return address;
   }
@@ -166,41 +151,24 @@ public final class Caller {
     return rights.roles().contains(role);
   }
 
-  /**
-   * Whether the caller has a permission.
-   *
-   * @param need the permission
-   * @return true if {@link #require(Permission)} throws nothing
-   */
   public boolean may(Permission need) {
     Role role = need.role();
     return role == null || has(role);
   }
 
-  /**
-   * Whether the caller may use a limit.
-   *
-   * @param limit the limit's name
-   * @return true if the caller's line names the limit, or no limits
-   */
+  /** Whether the caller may use a limit: its line names the limit, or no limits. */
   public boolean mayUse(String limit) {
     return rights.scopes().contain(limit);
   }
 
-  /**
-   * Whether the caller may use every limit, including future ones.
-   *
-   * @return false if the caller's line names limits
-   */
+  /** Whether the caller may use every limit, including future ones: its line names no limits. */
   public boolean mayUseAll() {
     return rights.scopes().containAll();
   }
 
   /**
-   * Returns a key that identifies the limits that the caller may use.
-   *
-   * @return equal keys for callers of one line of the tokens file, and for callers that may use all
-   *     limits
+   * Returns a key that identifies the limits that the caller may use. It is equal for callers of
+   * one line of the tokens file, and for callers that may use all limits.
    */
   public Object usableLimits() {
     return mayUseAll() ? Scopes.ALL : rights.scopes();
@@ -219,10 +187,7 @@ public final class Caller {
    * Looks up limits for the caller. A limit that the caller may not use is never suggested for a
    * misspelled name.
    *
-   * @param names the names of the limits
    * @param lookUp looks up the limits, and throws for unknown ones
-   * @param <T> the type of the result
-   * @return the result
    * @throws RefusedException if the caller may not use one of the limits
    */
   @CanIgnoreReturnValue
@@ -253,7 +218,6 @@ public final class Caller {
   /**
    * Requires a permission.
    *
-   * @param need the permission
    * @throws RefusedException if the caller lacks the role
    */
   public void require(Permission need) {
@@ -274,8 +238,6 @@ public final class Caller {
   /**
    * Requires the role for an act, and that the caller may use a limit.
    *
-   * @param act the act
-   * @param limit the limit's name
    * @throws RefusedException if the caller lacks the role, or may not use the limit
    */
   public void require(Act act, String limit) {
@@ -286,8 +248,6 @@ public final class Caller {
   /**
    * Requires the role for an act, and that the caller may use the limits.
    *
-   * @param act the act
-   * @param transactions the transactions on these limits
    * @throws RefusedException if the caller lacks the role, or may not use one of the limits
    */
   public void require(Act act, List<Transaction> transactions) {
@@ -300,7 +260,6 @@ public final class Caller {
   /**
    * Requires that the caller may use a limit.
    *
-   * @param limit the limit's name
    * @throws RefusedException if the caller may not use the limit
    */
   public void requireLimit(String limit) {

@@ -24,12 +24,6 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   /** A service with several paths, which returns the permission that each path needs. */
   public interface Guarded {
 
-    /**
-     * Returns the permission that a path needs.
-     *
-     * @param path the path of the route
-     * @return the permission
-     */
     Permission need(String path);
   }
 
@@ -41,13 +35,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   private @Nullable String act;
   private @Nullable String setting;
 
-  /**
-   * Makes an endpoint.
-   *
-   * @param path a path; one that ends with {@code /*} includes all paths below it
-   * @param need the permission that a caller needs
-   * @param service the service that answers
-   */
+  /** Makes an endpoint. A path that ends with {@code /*} includes all paths below it. */
   public Endpoint(String path, Permission need, HttpService service) {
     super(service);
     this.path = path;
@@ -55,23 +43,15 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     this.writing = need;
   }
 
-  /**
-   * Sets the permission for methods other than GET, HEAD and OPTIONS.
-   *
-   * @param other the permission
-   * @return this
-   */
+  /** Sets the permission for methods other than GET, HEAD and OPTIONS. */
   public Endpoint writing(Permission other) {
     writing = other;
     return this;
   }
 
   /**
-   * Names the act of a POST, for the audit log's line if the caller lacks the permission. The
-   * service itself writes the line of an act that was done.
-   *
-   * @param what the act, such as {@code reload}
-   * @return this
+   * Names the act of a POST, such as {@code reload}, for the audit log's line if the caller lacks
+   * the permission. The service itself writes the line of an act that was done.
    */
   public Endpoint act(String what) {
     act = what;
@@ -79,22 +59,14 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Names what a PUT sets and a DELETE removes, for the audit log's line if the caller lacks the
-   * permission; the line also has the limit and the id in the path.
-   *
-   * @param what the setting, such as {@code override}
-   * @return this
+   * Names what a PUT sets and a DELETE removes, such as {@code override}, for the audit log's line
+   * if the caller lacks the permission; the line also has the limit and the id in the path.
    */
   public Endpoint setting(String what) {
     setting = what;
     return this;
   }
 
-  /**
-   * Adds the endpoint to a server.
-   *
-   * @param server the builder of the server
-   */
   public void addTo(ServerBuilder server) {
     addTo(server, false);
   }
@@ -102,8 +74,6 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   /**
    * Adds the endpoint to a server without a bound on bodies, for a service that bounds its bodies
    * itself or reads none.
-   *
-   * @param server the builder of the server
    */
   public void addWithoutBound(ServerBuilder server) {
     addTo(server, true);
@@ -152,12 +122,10 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Returns the permission that a request needs.
+   * Returns the permission that a request needs; the role {@code admin} for a service that declares
+   * none.
    *
-   * @param service the service of the request
-   * @param path the path of its route
    * @param reads whether its method is GET, HEAD or OPTIONS
-   * @return the permission; the role {@code admin} for a service that declares none
    */
   static Permission need(HttpService service, String path, boolean reads) {
     Endpoint endpoint = service.as(Endpoint.class);

@@ -32,13 +32,7 @@ public final class Identity {
   private byte @Nullable [] tokenHash;
   private @Nullable List<String> certificateNames;
 
-  /**
-   * Makes the identity of a connection that has shown no token.
-   *
-   * @param access the access control that decides
-   * @param peer the client's address
-   * @param tls returns the TLS session, null without TLS
-   */
+  /** Makes the identity of a connection that has shown no token. */
   public Identity(Access access, SocketAddress peer, Supplier<@Nullable SSLSession> tls) {
     this.access = access;
     this.peer = peer;
@@ -46,39 +40,21 @@ public final class Identity {
     this.anybody = access.anybody("resp", peer, List::of);
   }
 
-  /**
-   * Returns the client of a server without access control.
-   *
-   * @return the caller
-   */
+  /** Returns the client of a server without access control. */
   public Caller anybody() {
     return anybody;
   }
 
-  /**
-   * Returns the address of a peer.
-   *
-   * @param peer the address of a connection's client
-   * @return an IP address
-   */
+  /** Returns the IP address of a connection's client. */
   public static String address(SocketAddress peer) {
     return Access.address(peer);
   }
 
-  /**
-   * Whether the server has no access control.
-   *
-   * @return true if everybody may do everything
-   */
+  /** Whether the server has no access control. */
   public boolean isOpen() {
     return access.isOpen();
   }
 
-  /**
-   * Returns the log that notes what callers do.
-   *
-   * @return the audit log
-   */
   public AuditLog audit() {
     return access.audit();
   }
@@ -88,7 +64,6 @@ public final class Identity {
    * keeps its previous token.
    *
    * @param user the token's name or "default", null if the client has sent none
-   * @param token the token
    * @return false if the token is unknown, or its name is not {@code user}
    * @throws RefusedException if the client's address has sent too many unknown tokens
    */
@@ -111,9 +86,8 @@ public final class Identity {
   }
 
   /**
-   * Whether the client is known: by a token, or by its certificate.
-   *
-   * @return true also if the server has no access control
+   * Whether the client is known by a token or by its certificate, or the server has no access
+   * control.
    */
   public boolean isKnown() {
     return access.isKnown(tokenHash, tokenHash == null ? certificateNames() : List.of());
@@ -136,9 +110,6 @@ public final class Identity {
   /**
    * Returns the sender of the next request, and counts this request.
    *
-   * @param need the permission that the request needs
-   * @param acts the acts that the request asks for, if the audit log notes them
-   * @return the caller
    * @throws RefusedException if the token or certificate is unknown, or the caller sends too many
    *     requests
    */
@@ -151,8 +122,6 @@ public final class Identity {
   /**
    * Refuses a caller that lacks the permission for a request.
    *
-   * @param caller the result of {@link #caller}
-   * @param need the permission that the request needs
    * @throws RefusedException if the caller lacks the role
    */
   public void require(Caller caller, Permission need) {

@@ -35,14 +35,7 @@ public final class LimiterCalls {
   private final Denials denials;
   private final String door;
 
-  /**
-   * Makes the acts of a door.
-   *
-   * @param limiter the limiter that decides
-   * @param audit notes resets and refunds
-   * @param denials receives the denied spends
-   * @param door the door's name in the audit log
-   */
+  /** Makes the acts of a door, whose name is for the audit log. */
   public LimiterCalls(Limiter limiter, AuditLog audit, Denials denials, String door) {
     this.limiter = limiter;
     this.async = limiter.async();
@@ -52,11 +45,8 @@ public final class LimiterCalls {
   }
 
   /**
-   * Looks up the transactions in the limits in force.
+   * Looks up the transactions in the limits in force, in order.
    *
-   * @param wire the client's request
-   * @param caller the caller
-   * @return the transactions, in order
    * @throws dev.sluice.server.base.RefusedException if the caller may not spend from one of the
    *     limits
    */
@@ -71,9 +61,6 @@ public final class LimiterCalls {
   /**
    * Does one act.
    *
-   * @param act the act
-   * @param wire the client's request
-   * @param caller the caller
    * @return a stage with the decision; a reset has a decision only if a penalty makes a bucket
    *     count as empty
    * @throws WireException for a request with mistakes
@@ -83,15 +70,7 @@ public final class LimiterCalls {
     return send(act, wire, caller, () -> DeniedRequest.at(door));
   }
 
-  /**
-   * Does one act.
-   *
-   * @param act the act
-   * @param wire the client's request
-   * @param caller the caller
-   * @param asked supplies the request for which the client spends; called only for a denial
-   * @return as above
-   */
+  /** Does one act, as above; {@code asked} is called only for a denial. */
   public CompletionStage<Optional<Decision>> send(
       Act act, WireRequest wire, Caller caller, Supplier<DeniedRequest> asked) {
     List<Transaction> transactions = lookedUp(act, wire, caller);
@@ -111,24 +90,13 @@ public final class LimiterCalls {
     return act == Act.RESET ? noted.thenCompose(nothing -> penalized(transactions)) : noted;
   }
 
-  /**
-   * Reports a denial.
-   *
-   * @param decision the decision on a spend
-   * @return the decision
-   */
+  /** Reports a denial, and returns the decision. */
   @CanIgnoreReturnValue
   public Decision reported(Decision decision) {
     return reported(decision, () -> DeniedRequest.at(door));
   }
 
-  /**
-   * Reports a denial.
-   *
-   * @param decision the decision on a spend
-   * @param asked supplies the request for which the client spends; called only for a denial
-   * @return the decision
-   */
+  /** Reports a denial, and returns the decision; {@code asked} is called only for a denial. */
   @CanIgnoreReturnValue
   public Decision reported(Decision decision, Supplier<DeniedRequest> asked) {
     denials.report(decision, asked);
@@ -195,10 +163,6 @@ public final class LimiterCalls {
 
   /**
    * Notes an act that was refused before its buckets were known, if the audit log notes such acts.
-   *
-   * @param act the act
-   * @param caller the caller
-   * @param why what is wrong with the request
    */
   public void refused(Act act, Caller caller, String why) {
     if (AuditLog.notes(act)) {

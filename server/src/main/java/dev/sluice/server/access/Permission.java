@@ -13,11 +13,8 @@ public enum Permission {
   NOTHING(null, "nothing"),
   /** A token or a certificate that the server knows, with any role. */
   A_NAME(null, "any role"),
-  /** The role {@code decide}. */
   DECIDE(Role.DECIDE, "decide"),
-  /** The role {@code read}. */
   READ(Role.READ, "read"),
-  /** The role {@code admin}. */
   ADMIN(Role.ADMIN, "admin");
 
   private final @Nullable Role role;
@@ -35,19 +32,12 @@ public enum Permission {
   /**
    * Returns the permission that an act needs at every door. Must be checked for each act, since one
    * act of a stream or a batch may need more than the others.
-   *
-   * @param act the act
-   * @return the permission
    */
   public static Permission ofAct(Act act) {
     return act == Act.REFUND || act == Act.RESET ? ADMIN : DECIDE;
   }
 
-  /**
-   * Returns the words for the permission.
-   *
-   * @return words such as {@code decide} or {@code any role}
-   */
+  /** Returns the words for the permission, such as {@code decide} or {@code any role}. */
   public String word() {
     return word;
   }

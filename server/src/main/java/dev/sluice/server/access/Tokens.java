@@ -51,62 +51,43 @@ public final class Tokens {
   }
 
   /**
-   * Returns a reader of files of tokens that are checked together with the limits.
-   *
-   * @param asksForCertificates whether the server asks clients for a certificate; if not,
-   *     certificates in the file get a warning
-   * @return the reader
+   * Returns a reader of files of tokens that are checked together with the limits. Certificates in
+   * a file get a warning if the server asks clients for none.
    */
   public static CompanionFile<Tokens> reader(boolean asksForCertificates) {
     return new TokensFile(asksForCertificates, read -> read);
   }
 
   /**
-   * Returns a reader of files of tokens that are loaded apart from the limits.
-   *
-   * @param asksForCertificates whether the server asks clients for a certificate
-   * @param limits the limits in force: an entry whose scope matches none of these limits gets a
-   *     warning
-   * @return the reader
+   * Returns a reader of files of tokens that are loaded apart from the limits. An entry whose scope
+   * matches none of the limits in force gets a warning.
    */
   public static CompanionFile<Tokens> reader(boolean asksForCertificates, CurrentLimits limits) {
     return new TokensFile(asksForCertificates, read -> limits.get());
   }
 
   /**
-   * Whether a text is a valid name of a token.
-   *
-   * @param text the name
-   * @return true for 1 to 100 letters, digits, dots, underscores and dashes
+   * Whether a text is a valid name of a token: 1 to 100 letters, digits, dots, underscores and
+   * dashes.
    */
   public static boolean isName(String text) {
     return TokensFile.isName(text);
   }
 
   /**
-   * Whether a text is a valid entry among the limits of a token.
-   *
-   * @param text the name of a limit, or a pattern such as {@code Orders*}
-   * @return false if the text can match no limit
+   * Whether a text is a valid entry among the limits of a token: the name of a limit, or a pattern
+   * such as {@code Orders*}.
    */
   public static boolean isScope(String text) {
     return TokensFile.isScope(text);
   }
 
-  /**
-   * Returns the roles that a token may have.
-   *
-   * @return the words for the roles in the file
-   */
+  /** Returns the words for the roles that a token may have. */
   public static List<String> roles() {
     return Role.words();
   }
 
-  /**
-   * Returns a fresh token.
-   *
-   * @return "sluice_" and 43 characters, which hold 256 random bits
-   */
+  /** Returns a fresh token: "sluice_" and 43 characters, which hold 256 random bits. */
   public static String fresh() {
     byte[] random = new byte[RANDOM_BYTES];
     new SecureRandom().nextBytes(random);
@@ -114,10 +95,8 @@ public final class Tokens {
   }
 
   /**
-   * Returns the hash of a token, which the file of tokens has in place of the token.
-   *
-   * @param token the token
-   * @return its SHA-256 in hexadecimal
+   * Returns the SHA-256 of a token in hexadecimal, which the file of tokens has in place of the
+   * token.
    */
   public static String sha256(String token) {
     return HexFormat.of().formatHex(hash(token));
@@ -177,18 +156,13 @@ public final class Tokens {
    * A line of the file of tokens: what the holder of a token or a certificate may do. Immutable.
    *
    * @param name the token's name, or the name in the certificate
-   * @param roles the roles of the holder
-   * @param scopes the limits that the holder may use
    * @param requests how many requests the holder may send, null for any number
    */
   record Grant(String name, Set<Role> roles, Scopes scopes, @Nullable Quota requests) {}
 
   /**
-   * The limits that a caller may use: names, and patterns in which "*" stands for any characters.
-   * Immutable and thread-safe.
-   *
-   * @param patterns the texts in the file; empty for every limit
-   * @param compiled the same patterns, compiled
+   * The limits that a caller may use: names, and patterns in which "*" stands for any characters;
+   * none for every limit. Immutable and thread-safe.
    */
   record Scopes(List<String> patterns, List<Pattern> compiled) {
 

@@ -52,11 +52,8 @@ final class TokensFile implements CompanionFile<Tokens> {
   private final UnaryOperator<Limits> meant;
 
   /**
-   * Makes a reader.
-   *
-   * @param asksForCertificates whether the server asks clients for a certificate
-   * @param meant returns the limits that the tokens apply to, given the limits that were read with
-   *     the tokens
+   * Makes a reader. Given the limits that were read with the tokens, {@code meant} returns those
+   * that the tokens apply to.
    */
   TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant) {
     this.asksForCertificates = asksForCertificates;

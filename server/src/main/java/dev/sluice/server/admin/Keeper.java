@@ -22,19 +22,10 @@ interface Keeper {
   /** Returns the word for the place in answers: memory, file or table. */
   String place();
 
-  /**
-   * Whether the place may have changed since the last {@link #load}; cheap.
-   *
-   * @return true if the place must be read again
-   */
+  /** Whether the place may have changed since the last {@link #load}; cheap. */
   boolean hasChanged();
 
-  /**
-   * Reads all saved settings.
-   *
-   * @param names the names of the current limits
-   * @throws KeepException if the place cannot be read
-   */
+  /** Reads all saved settings; throws {@link KeepException} if the place cannot be read. */
   Kept load(Catalogue names);
 
   /**
@@ -45,9 +36,8 @@ interface Keeper {
   <T> void put(Setting<T> kind, T one, Catalogue names);
 
   /**
-   * Removes a setting.
+   * Removes a setting; returns false if there is none.
    *
-   * @return false if there is no such setting
    * @throws KeepException if the place cannot be written; then the saved settings stay as they were
    */
   <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
@@ -92,15 +82,14 @@ interface Keeper {
     private static final Duration GRACE = Duration.ofMinutes(10);
 
     /**
-     * Runs a change, from its read to its write, while no other thread or server changes the place.
+     * Runs a change, from its read to its write, while no other thread or server changes the place;
+     * returns what the change returns.
      *
-     * @return what the change returns
      * @throws KeepException if another change takes too long; then this change is not run
      */
     @CanIgnoreReturnValue
     abstract boolean alone(BooleanSupplier change);
 
-    /** Writes all settings. */
     abstract void save(Kept kept, Catalogue names);
 
     @Override

@@ -32,13 +32,7 @@ public final class LimitsDiff {
 
   private LimitsDiff() {}
 
-  /**
-   * Compares limits, their overrides and their rules.
-   *
-   * @param before the limits until now
-   * @param after the limits from now on
-   * @return a line for each changed limit, override and rule; empty if nothing changed
-   */
+  /** Compares limits, their overrides and their rules; returns a line for each change. */
   public static List<String> between(Limits before, Limits after) {
     List<String> lines = new ArrayList<>();
     Map<String, LimitName> had = configured(before);

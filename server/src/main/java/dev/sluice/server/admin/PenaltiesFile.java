@@ -28,7 +28,6 @@ final class PenaltiesFile implements CompanionFile<PenaltiesFile.Content> {
   private static final List<String> FIELDS =
       List.of("limit", "id", "until", "owed", "comment", "author");
 
-  /** The content of the file. */
   record Content(List<Penalty> penalties) {}
 
   @Override

@@ -157,10 +157,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   /**
    * Returns limits whose overrides and penalties are in memory only, so they are lost when the
    * process ends.
-   *
-   * @param base the deployed limits
-   * @param store the bucket store
-   * @return the base limits with the overrides and penalties
    */
   public static RuntimeLimits inMemory(CurrentLimits base, BucketStore store) {
     return new RuntimeLimits(base, null, new MemoryKeeper(), store, LOOK_EVERY).loaded();
@@ -171,9 +167,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * FILE.penalties.
    *
    * @param file the file, created if missing, with FILE.lock beside it; only servers may write it
-   * @param base the deployed limits
-   * @param store the bucket store
-   * @return the base limits with the overrides and penalties
    * @throws KeepException if the files cannot be read or written
    */
   public static RuntimeLimits inFile(Path file, CurrentLimits base, BucketStore store) {
@@ -184,13 +177,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * Returns limits whose overrides and penalties are saved in database tables. Does not wait for
    * the database: saved penalties are in force after the first successful read, see {@link #ready}.
    *
-   * @param database the database with the tables
    * @param every how often the penalties are read; after a failure, retries start after 1 s
    * @param refresh reads the table of overrides into the base at once; blocks
    * @param base the deployed limits with the table's overrides
    * @param deployed the deployed limits without the table's overrides
-   * @param store the bucket store
-   * @return the base limits with the overrides and penalties
    */
   public static RuntimeLimits inTable(
       DataSource database,
@@ -203,39 +193,27 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return new RuntimeLimits(base, deployed, keeper, store, every).looking(Duration.ZERO);
   }
 
-  /**
-   * Returns the limits in force.
-   *
-   * @return the holder of the limits; every change replaces the limits that it holds
-   */
+  /** Returns the holder of the limits in force; every change replaces the limits that it holds. */
   public CurrentLimits limits() {
     return inForce;
   }
 
   /**
-   * Returns where overrides and penalties are saved.
-   *
-   * @return {@code memory}, {@code file} or {@code table}
+   * Returns where overrides and penalties are saved: {@code memory}, {@code file} or {@code table}.
    */
   public String place() {
     return keeper.place();
   }
 
   /**
-   * Whether the saved changes have been read once. Before that, saved penalties are not in force,
-   * so the server should not receive traffic.
-   *
-   * @return true from the first successful read on, even if later reads fail
+   * Whether the saved changes have been read once, even if later reads failed. Before that, saved
+   * penalties are not in force, so the server should not receive traffic.
    */
   public boolean ready() {
     return ready;
   }
 
-  /**
-   * Returns how many periodic reads of the saved changes have failed.
-   *
-   * @return the number of failures since the start
-   */
+  /** Returns how many periodic reads of the saved changes have failed since the start. */
   public long failedReads() {
     return failedReads.get();
   }
@@ -271,9 +249,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Reads the saved changes now. Blocks until they are read.
-   *
-   * @return whether the saved changes are in force; if not, {@link #mistakes} has the reasons
+   * Reads the saved changes now, and returns whether they are in force; if not, {@link #mistakes}
+   * has the reasons. Blocks until they are read.
    */
   @Override
   public boolean read() {
@@ -362,11 +339,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
   }
 
-  /**
-   * Returns the overrides in force that end within a week.
-   *
-   * @return the overrides, the first to end first
-   */
+  /** Returns the overrides in force that end within a week, the first to end first. */
   public List<LimitOverride> ending() {
     return ending;
   }
@@ -433,13 +406,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return rows;
   }
 
-  /**
-   * Finds an override.
-   *
-   * @param name the limit's name
-   * @param id the id, canonical
-   * @return the override that is in force, null if there is none
-   */
+  /** Returns the override that is in force for a canonical id, null for none. */
   public @Nullable LimitOverride override(LimitName name, String id) {
     return inForce.get().overridesOf(name).stream()
         .filter(one -> one.id().equals(id))
@@ -447,12 +414,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
         .orElse(null);
   }
 
-  /**
-   * Whether an override was set at run time.
-   *
-   * @param override the override that is in force
-   * @return false if it was deployed with the limits
-   */
+  /** Whether an override was set at run time, and not deployed with the limits. */
   public boolean isKept(LimitOverride override) {
     CurrentLimits files = deployed;
     return files == null
@@ -464,7 +426,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * Saves an override and puts it in force. If it has no comment or no author, it takes that of the
    * override in force.
    *
-   * @param asked the override, for a name of the limits in force
    * @param mayLower whether the override may be lower than the one in force, or have fewer quotas
    * @return the warnings that a file with this override would get, and a warning if no rule asks
    *     for its id; may be empty
@@ -508,11 +469,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Returns a warning if no rule asks for a penalty's id, so that the penalty affects no request of
-   * the rules.
-   *
-   * @param penalty the penalty
-   * @return the warning, which also names the ids that the rules ask for; empty if there is none
+   * Returns a warning, with the ids that the rules ask for, if no rule asks for a penalty's id, so
+   * that the penalty affects no request of the rules; otherwise nothing.
    */
   public List<String> doubts(Penalty penalty) {
     String unasked = RuleBook.of(inForce.get()).doubt(penalty.name(), penalty.id());
@@ -520,11 +478,9 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Removes an override that was set at run time.
+   * Removes the override of a canonical id that was set at run time; returns false if there was
+   * none.
    *
-   * @param name the limit's name
-   * @param id the id, canonical
-   * @return false if none was set
    * @throws KeepException if the removal could not be saved; then nothing has changed
    */
   public boolean remove(LimitName name, String id) {
@@ -535,10 +491,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * Finds a saved setting that cannot be in force: its limit is gone, or its id no longer has the
    * right form.
    *
-   * @param kind an override or a penalty
-   * @param limit the limit's name, as saved
-   * @param id the id, as saved
-   * @param <T> the settings of that kind
    * @return a task that removes the setting and returns whether it was still there; null if there
    *     is no such setting
    */
@@ -558,11 +510,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   /**
    * Bans an id: its bucket counts as empty until an instant.
    *
-   * @param name a name of the limits in force
-   * @param id the id, canonical
-   * @param until when the ban ends
-   * @param note a note for people and its author
-   * @return the penalty, which is in force
    * @throws IllegalArgumentException if nothing limits the id, or {@code until} is past
    * @throws KeepException if the change could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
@@ -582,11 +529,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   /**
    * Bans an id for a while, by the store's clock.
    *
-   * @param name a name of the limits in force
-   * @param id the id, canonical
    * @param time how long the ban lasts, positive
-   * @param note a note for people and its author
-   * @return the penalty, which is in force
    * @throws IllegalArgumentException if nothing limits the id, or the end is too far away
    * @throws KeepException if the change could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
@@ -603,11 +546,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * Empties a bucket and makes it owe tokens. Requests of the id are denied until the debt is
    * refilled; then the bucket is empty.
    *
-   * @param name a name of the limits in force
-   * @param id the id, canonical
    * @param tokens how many tokens the bucket owes, at least 1
-   * @param note a note for people and its author
-   * @return the penalty, which is in force
    * @throws IllegalArgumentException if nothing limits the id, or the debt is too large to end
    * @throws KeepException if the penalty could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
@@ -637,11 +576,9 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Removes a penalty. The rest of its debt is refunded, which leaves the bucket empty.
+   * Removes a penalty; returns false if there was none. The rest of its debt is refunded, which
+   * leaves the bucket empty.
    *
-   * @param name a name of the limits in force
-   * @param id the id, canonical
-   * @return false if there was none
    * @throws KeepException if the removal could not be saved; then the penalty stays in force
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
@@ -702,21 +639,13 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * Returns the canonical id of an override. For limits of registered domains, a host name becomes
    * its registered domain.
    *
-   * @param name the limit's name
-   * @param id the id
-   * @return the canonical id
    * @throws InvalidIdException if the id does not have the form that the limit requires
    */
   public static String overrideId(LimitName name, String id) {
     return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }
 
-  /**
-   * What a person noted beside a setting.
-   *
-   * @param comment the note, may be empty
-   * @param author who set it, may be empty
-   */
+  /** What a person noted beside a setting; both texts may be empty. */
   public record Note(String comment, String author) {}
 
   /** Thrown when saved overrides or penalties cannot be read or written. */

@@ -14,8 +14,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * A kind of setting that is made at run time for one id of a limit: an override or a penalty. Both
  * kinds are saved, found, replaced and left out in the same way. Immutable and thread-safe.
- *
- * @param <T> the settings of this kind
  */
 public final class Setting<T> {
 
@@ -76,10 +74,8 @@ public final class Setting<T> {
   }
 
   /**
-   * All settings that were made at run time. Immutable.
-   *
-   * @param overrides the overrides, at most one for an id of a limit
-   * @param penalties the penalties, at most one for an id of a limit
+   * All settings that were made at run time, at most one of each kind for an id of a limit.
+   * Immutable.
    */
   record Kept(List<LimitOverride> overrides, List<Penalty> penalties) {
 

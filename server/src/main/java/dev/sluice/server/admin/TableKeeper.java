@@ -29,11 +29,7 @@ final class TableKeeper implements Keeper {
   private final PenaltiesTable penalties;
   private final Runnable refresh;
 
-  /**
-   * Makes a keeper.
-   *
-   * @param refresh reads the table of overrides now; blocks
-   */
+  /** Makes a keeper. {@code refresh} reads the table of overrides now, and blocks. */
   TableKeeper(DataSource database, Runnable refresh) {
     this.database = database;
     this.penalties = new PenaltiesTable(database);

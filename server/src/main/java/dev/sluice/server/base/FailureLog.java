@@ -24,12 +24,7 @@ public final class FailureLog {
 
   private FailureLog() {}
 
-  /**
-   * Logs that the store could not decide.
-   *
-   * @param failure the store's exception
-   * @return the id of the incident
-   */
+  /** Logs that the store could not decide, and returns the id of the incident. */
   @CanIgnoreReturnValue
   public static String undecided(StoreException failure) {
     String why = String.valueOf(failure.getMessage());
@@ -38,10 +33,8 @@ public final class FailureLog {
   }
 
   /**
-   * Returns the words for a client about the charge.
-   *
-   * @param failure the store's exception
-   * @return a text: that nothing was charged, if the store knows this; otherwise that it is unknown
+   * Returns the words for a client about the charge: that nothing was charged, if the store knows
+   * this; otherwise that it is unknown.
    */
   public static String charged(StoreException failure) {
     return failure.chargedNothing()
@@ -50,11 +43,8 @@ public final class FailureLog {
   }
 
   /**
-   * Logs that a change could not be saved. Logs one line without a stack trace, since a full disk
-   * is not a fault of the server.
-   *
-   * @param why the message of the failure
-   * @return the id of the incident
+   * Logs that a change could not be saved, and returns the id of the incident. Logs one line
+   * without a stack trace, since a full disk is not a fault of the server.
    */
   public static String notKept(String why) {
     return INCIDENTS.of(
@@ -62,10 +52,8 @@ public final class FailureLog {
   }
 
   /**
-   * Logs a fault of the server, with its stack trace. Ends the process if the heap ran out.
-   *
-   * @param cause the exception
-   * @return the id of the incident
+   * Logs a fault of the server, with its stack trace, and returns the id of the incident. Ends the
+   * process if the heap ran out.
    */
   @CanIgnoreReturnValue
   public static String internal(Throwable cause) {
@@ -90,20 +78,15 @@ public final class FailureLog {
     private long since;
 
     /**
-     * Makes a register without incidents.
-     *
-     * @param ticker returns nanoseconds from an arbitrary origin
+     * Makes a register without incidents. The ticker returns nanoseconds from an arbitrary origin.
      */
     Incidents(LongSupplier ticker) {
       this.ticker = ticker;
     }
 
     /**
-     * Returns the id of a cause.
-     *
-     * @param cause equal causes are one incident
-     * @param log called with the id if the id is new
-     * @return eight hex digits
+     * Returns the id of a cause, eight hex digits; {@code log} is called with a new id. Equal
+     * causes are one incident.
      */
     String of(String cause, Consumer<String> log) {
       String id = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());

@@ -31,11 +31,7 @@ public final class Generations {
     /** Limits, overrides, names and rules. */
     LIMITS;
 
-    /**
-     * Returns the word for the kind in answers, metrics and logs.
-     *
-     * @return a word such as {@code tokens}
-     */
+    /** Returns the word for the kind in answers, metrics and logs, such as {@code tokens}. */
     public String word() {
       return name().toLowerCase(Locale.ROOT);
     }
@@ -45,89 +41,55 @@ public final class Generations {
    * The generation in force.
    *
    * @param hash the hash of the contents of all files; {@code none} without files
-   * @param since when it was applied
    * @param changes how it differs from the generation before it, a line for each change
    */
   public record Active(String hash, Instant since, List<String> changes) {
 
-    /**
-     * Makes a generation.
-     *
-     * @param hash the hash of the contents of all files
-     * @param since when it was applied
-     * @param changes a line for each change; copied
-     */
     public Active {
       changes = List.copyOf(changes);
     }
   }
 
-  /**
-   * A generation that was in force.
-   *
-   * @param hash the hash of the contents of all files
-   * @param at when it was applied
-   * @param limits its limits, with overrides and rules of files
-   */
+  /** A generation that was in force; its limits have the overrides and rules of the files. */
   public record Past(String hash, Instant at, Limits limits) {}
 
   /** Reads the files of one kind, and puts earlier contents back. Blocks on the file system. */
   public interface WatchedSource {
 
     /**
-     * Reads the files, and applies them if they have no mistake.
-     *
-     * @return whether the contents of the files are now in force
+     * Reads the files, and applies them if they have no mistake; returns whether their contents are
+     * now in force.
      */
     boolean reload();
 
     /**
-     * Reads the files without applying them.
+     * Reads the files without applying them, and returns the content that {@link #reload} would
+     * apply.
      *
-     * @return the content that {@link #reload} would apply
      * @throws dev.sluice.yaml.LimitFilesException if they would be refused
      */
     Limits read();
 
-    /**
-     * Puts an earlier generation in force, until the contents of the files change.
-     *
-     * @param past the generation
-     */
+    /** Puts an earlier generation in force, until the contents of the files change. */
     void putBack(Past past);
   }
 
   /**
    * The content of the files when they last changed or were read on demand.
    *
-   * @param hash the hash of the contents of all files
-   * @param at when the files were read
    * @param mistakes why the generation was refused, a line for each mistake; empty if it was
    *     applied
    * @param warnings doubts about a generation that was applied, a line for each
    */
   public record Offered(String hash, Instant at, List<String> mistakes, List<String> warnings) {
 
-    /**
-     * Makes an offer.
-     *
-     * @param hash the hash of the contents of all files
-     * @param at when the files were read
-     * @param mistakes why the generation was refused; the list is copied
-     * @param warnings doubts about the generation; the list is copied
-     */
     public Offered {
       mistakes = List.copyOf(mistakes);
       warnings = List.copyOf(warnings);
     }
   }
 
-  /**
-   * The generation in force and the last offered one, at one moment.
-   *
-   * @param active the generation in force
-   * @param offered the last generation that was read
-   */
+  /** The generation in force and the last offered one, at one moment. */
   public record State(Active active, Offered offered) {}
 
   /**
@@ -136,16 +98,14 @@ public final class Generations {
   public interface Beside {
 
     /**
-     * Reads the place now. Blocks until it is read.
-     *
-     * @return whether the content of the place is now in force
+     * Reads the place now, and returns whether its content is now in force. Blocks until it is
+     * read.
      */
     boolean read();
 
     /**
-     * Returns why the place could not be read.
-     *
-     * @return a line for each mistake of the last read; empty if the content is in force
+     * Returns a line for each mistake of the last read of the place; empty if its content is in
+     * force.
      */
     List<String> mistakes();
   }
@@ -176,21 +136,14 @@ public final class Generations {
     }
   }
 
-  /**
-   * Returns the files of a kind.
-   *
-   * @param kind the kind
-   * @return its files
-   */
   public Watched of(Kind kind) {
     return Objects.requireNonNull(byKind.get(kind)); // the map contains every kind
   }
 
   /**
    * Reads all files now, and applies each kind of files that has no mistake; then reads the place
-   * beside the files. Tokens come first, so that a revocation waits for no other file.
-   *
-   * @return whether the contents of all files and of the place are now in force
+   * beside the files. Returns whether all contents are now in force. Tokens come first, so that a
+   * revocation waits for no other file.
    */
   public boolean reload() {
     boolean applied = true;
@@ -202,9 +155,8 @@ public final class Generations {
   }
 
   /**
-   * Returns the mistakes of all files and of the place beside them.
-   *
-   * @return a line for each mistake of the last reads; empty if all contents are in force
+   * Returns a line for each mistake of the last reads of all files and of the place beside them;
+   * empty if all contents are in force.
    */
   public List<String> mistakes() {
     List<String> all = new ArrayList<>();
@@ -214,19 +166,14 @@ public final class Generations {
   }
 
   /**
-   * Sets the place that is read beside the files.
-   *
-   * @param place the place that keeps overrides and penalties set at run time
+   * Sets the place that is read beside the files, which keeps overrides and penalties set at run
+   * time.
    */
   public void readBeside(Beside place) {
     this.beside = place;
   }
 
-  /**
-   * Returns the mistakes of the place beside the files.
-   *
-   * @return a line for each mistake of the last read
-   */
+  /** Returns a line for each mistake of the last read of the place beside the files. */
   public List<String> mistakesBeside() {
     return beside.mistakes();
   }
@@ -250,47 +197,29 @@ public final class Generations {
           new State(new Active(NONE, now, List.of()), new Offered(NONE, now, List.of(), List.of()));
     }
 
-    /**
-     * Returns the generation in force and the last offered one.
-     *
-     * @return both generations
-     */
+    /** Returns the generation in force and the last offered one. */
     public State state() {
       return state;
     }
 
-    /**
-     * Returns whether there are files of this kind.
-     *
-     * @return false before the first read of such files
-     */
+    /** Returns whether there are files of this kind; false before their first read. */
     public boolean isPresent() {
       return !state.offered().hash().equals(NONE);
     }
 
-    /**
-     * Sets the reader of the files.
-     *
-     * @param newFiles reads the files
-     */
+    /** Sets the reader of the files. */
     public void readBy(WatchedSource newFiles) {
       this.files = newFiles;
     }
 
-    /**
-     * Returns the reader of the files.
-     *
-     * @return the reader, null without files of this kind
-     */
+    /** Returns the reader of the files, null without files of this kind. */
     public @Nullable WatchedSource files() {
       return files;
     }
 
     /**
-     * Returns the last generations that were applied.
-     *
-     * @return at most ten, the newest first; one that was put back, and then replaced by new files,
-     *     comes directly after these
+     * Returns the last generations that were applied, at most ten, the newest first. One that was
+     * put back, and then replaced by new files, comes directly after these.
      */
     public List<Past> past() {
       synchronized (past) {
@@ -298,24 +227,14 @@ public final class Generations {
       }
     }
 
-    /**
-     * Returns whether an earlier generation was put back, and the files have not changed since.
-     *
-     * @return true if the generation in force is not the newest that was applied
-     */
+    /** Returns whether an earlier generation was put back, and the files have not changed since. */
     public boolean isPutBack() {
       synchronized (past) {
         return !past.isEmpty() && !past.getFirst().hash().equals(state.active().hash());
       }
     }
 
-    /**
-     * Records that an earlier generation is in force again.
-     *
-     * @param hash the hash of its files
-     * @param at when it was put back
-     * @param changes what that changed, a line for each change
-     */
+    /** Records that an earlier generation is in force again. */
     public void putBack(String hash, Instant at, List<String> changes) {
       state = new State(new Active(hash, at, changes), state.offered());
     }
@@ -349,15 +268,7 @@ public final class Generations {
           .sum();
     }
 
-    /**
-     * Records a generation that was applied.
-     *
-     * @param hash the hash of the contents of all files
-     * @param at when it was applied
-     * @param warnings doubts about the generation, a line for each
-     * @param limits its limits
-     * @param changes what that changed, a line for each change
-     */
+    /** Records a generation that was applied. */
     public void applied(
         String hash, Instant at, List<String> warnings, Limits limits, List<String> changes) {
       keep(new Past(hash, at, limits));
@@ -369,13 +280,7 @@ public final class Generations {
               new Offered(hash, at, List.of(), warnings));
     }
 
-    /**
-     * Records a generation that was refused.
-     *
-     * @param hash the hash of the contents of all files
-     * @param at when it was read
-     * @param mistakes why the generation was refused, a line for each mistake
-     */
+    /** Records a generation that was refused. */
     public void refused(String hash, Instant at, List<String> mistakes) {
       state = new State(state.active(), new Offered(hash, at, mistakes, List.of()));
     }

@@ -78,19 +78,13 @@ public final class JsonLines implements AutoCloseable {
    *
    * @param what the log in words, such as {@code audit log}
    * @param meter the start of the names of the meters
-   * @param thread the name of the writing thread
    */
   public record LogKind(String what, String meter, String thread) {}
 
   /** Writes the fields of a line. */
   public interface Fields {
 
-    /**
-     * Writes the fields.
-     *
-     * @param json the generator, within an object
-     * @throws IOException never, since it writes to memory
-     */
+    /** Writes the fields into an object. The generator writes to memory, and so never throws. */
     void write(JsonGenerator json) throws IOException;
   }
 
@@ -103,9 +97,6 @@ public final class JsonLines implements AutoCloseable {
    * Starts to append to a file, and tests that this works. Waits for the file at most two seconds.
    *
    * @param file the file, created if it is missing. A pipe must have a reader
-   * @param kind what the lines are
-   * @param meters the registry for the meters
-   * @return the lines; the caller must close them
    * @throws IOException if the file cannot be appended to
    */
   public static JsonLines of(Path file, LogKind kind, MeterRegistry meters) throws IOException {
@@ -142,14 +133,7 @@ public final class JsonLines implements AutoCloseable {
     }
   }
 
-  /**
-   * Starts to write to a stream, such as standard error, and never closes it.
-   *
-   * @param stream the stream
-   * @param kind what the lines are
-   * @param meters the registry for the meters
-   * @return the lines; the caller must close them
-   */
+  /** Starts to write to a stream, such as standard error, and never closes it. */
   public static JsonLines of(OutputStream stream, LogKind kind, MeterRegistry meters) {
     OutputStream unclosed =
         new OutputStream() {
@@ -194,11 +178,7 @@ public final class JsonLines implements AutoCloseable {
     }
   }
 
-  /**
-   * Adds a line. It is lost if too many lines wait for the disk.
-   *
-   * @param fields writes the fields of the line
-   */
+  /** Adds a line. It is lost if too many lines wait for the disk. */
   public void add(Fields fields) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (JsonGenerator json = JSON.createGenerator(bytes)) {
@@ -212,12 +192,7 @@ public final class JsonLines implements AutoCloseable {
     add(bytes.toByteArray());
   }
 
-  /**
-   * Cuts a text that a client may have written, to a length for a line.
-   *
-   * @param text the text
-   * @return its first 200 characters
-   */
+  /** Cuts a text that a client may have written to its first 200 characters, for a line. */
   public static String shown(String text) {
     return shown(text, SHOWN);
   }

@@ -11,21 +11,10 @@ public final class NotReadyException extends RuntimeException {
 
   private static final long serialVersionUID = 1;
 
-  /**
-   * Makes an exception.
-   *
-   * @param message what is missing
-   */
   public NotReadyException(String message) {
     super(message);
   }
 
-  /**
-   * Makes an exception with its cause.
-   *
-   * @param message what is missing
-   * @param cause the store's exception
-   */
   public NotReadyException(String message, StoreException cause) {
     super(message, cause);
   }

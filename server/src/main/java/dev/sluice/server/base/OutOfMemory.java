@@ -25,8 +25,6 @@ public final class OutOfMemory {
   /**
    * Reports a failure if the heap ran out. Does nothing otherwise, or if there is no default
    * handler.
-   *
-   * @param failure the failure, with its causes
    */
   public static void report(@Nullable Throwable failure) {
     OutOfMemoryError cause = cause(failure);
@@ -36,12 +34,7 @@ public final class OutOfMemory {
     }
   }
 
-  /**
-   * Returns why a connection has ended, which the innermost cause describes best.
-   *
-   * @param failure the failure, with its causes
-   * @return the words for a log
-   */
+  /** Returns why a connection has ended, which the innermost cause describes best. */
   public static String words(Throwable failure) {
     OutOfMemoryError cause = cause(failure);
     if (cause != null && isDirect(cause)) {

@@ -24,23 +24,13 @@ public final class Periodic implements Runnable {
   }
 
   /**
-   * Makes a task for a scheduler.
-   *
-   * @param log receives the log lines
-   * @param what the task in words, as the subject of a sentence
-   * @param task the work to do each time
-   * @return a task that never throws
+   * Makes a task for a scheduler, which never throws; {@code what} is the subject of a sentence.
    */
   public static Runnable task(Logger log, String what, Runnable task) {
     return new Periodic(log, what, task);
   }
 
-  /**
-   * Makes a scheduler with one daemon thread.
-   *
-   * @param thread the name of the thread
-   * @return the scheduler, to be shut down
-   */
+  /** Makes a scheduler with one daemon thread. */
   public static ScheduledExecutorService scheduler(String thread) {
     return Executors.newSingleThreadScheduledExecutor(
         task -> {
@@ -50,7 +40,6 @@ public final class Periodic implements Runnable {
         });
   }
 
-  /** Runs the task once. */
   @Override
   public void run() {
     try {

@@ -18,14 +18,6 @@ public final class RefusedException extends RuntimeException {
   private final @Nullable String role;
   private final long retryAfterSeconds;
 
-  /**
-   * Makes a refusal.
-   *
-   * @param status a 4xx or 503
-   * @param type the last part of the problem's type
-   * @param title the same for all problems of a type
-   * @param detail what is wrong with this request
-   */
   public RefusedException(HttpStatus status, String type, String title, String detail) {
     this(status, type, title, detail, null, 0);
   }
@@ -45,36 +37,19 @@ public final class RefusedException extends RuntimeException {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  /**
-   * Refuses a caller without a known token or certificate.
-   *
-   * @param detail what is wrong
-   * @return the exception
-   */
+  /** Refuses a caller without a known token or certificate. */
   public static RefusedException unauthenticated(String detail) {
     return new RefusedException(
         HttpStatus.UNAUTHORIZED, "unauthenticated", "The caller is not known", detail);
   }
 
-  /**
-   * Refuses a caller that may not do what it asks for.
-   *
-   * @param detail what is missing
-   * @param role the missing role, null if no role is missing
-   * @return the exception
-   */
+  /** Refuses a caller that may not do what it asks for. */
   public static RefusedException forbidden(String detail, @Nullable String role) {
     return new RefusedException(
         HttpStatus.FORBIDDEN, "forbidden", "The caller may not do this", detail, role, 0);
   }
 
-  /**
-   * Refuses a client that sends too many requests to the server itself.
-   *
-   * @param detail which requests are too many
-   * @param retryAfterSeconds how long to wait, in seconds
-   * @return the exception
-   */
+  /** Refuses a client that sends too many requests to the server itself. */
   public static RefusedException tooManyRequests(String detail, long retryAfterSeconds) {
     return new RefusedException(
         HttpStatus.TOO_MANY_REQUESTS,
@@ -85,22 +60,15 @@ public final class RefusedException extends RuntimeException {
         retryAfterSeconds);
   }
 
-  /**
-   * Refuses a request for which the server has no room now.
-   *
-   * @param detail which resource is exhausted
-   * @return the exception
-   */
+  /** Refuses a request for which the server has no room now. */
   public static RefusedException overloaded(String detail) {
     return new RefusedException(
         HttpStatus.SERVICE_UNAVAILABLE, "overloaded", "The server is at its bounds", detail);
   }
 
   /**
-   * Refuses a request that a page of another site made a browser send.
-   *
-   * @param site the browser's value of {@code Sec-Fetch-Site}
-   * @return the exception
+   * Refuses a request that a page of another site made a browser send, as the browser's value of
+   * {@code Sec-Fetch-Site} shows.
    */
   public static RefusedException crossSite(String site) {
     return new RefusedException(
@@ -111,56 +79,32 @@ public final class RefusedException extends RuntimeException {
             .formatted(site));
   }
 
-  /**
-   * Returns the role that the caller lacks.
-   *
-   * @return the role, null if no role is missing
-   */
+  /** Returns the role that the caller lacks, null if no role is missing. */
   public @Nullable String role() {
     return role;
   }
 
-  /**
-   * Returns how long the client must wait.
-   *
-   * @return the time in seconds, 0 if waiting does not help
-   */
+  /** Returns how many seconds the client must wait, 0 if waiting does not help. */
   public long retryAfterSeconds() {
     return retryAfterSeconds;
   }
 
-  /**
-   * Returns the HTTP status.
-   *
-   * @return a 4xx or 503
-   */
+  /** Returns the HTTP status, a 4xx or 503. */
   public HttpStatus status() {
     return status;
   }
 
-  /**
-   * Returns the last part of the problem's type.
-   *
-   * @return a word for programs
-   */
+  /** Returns the last part of the problem's type, a word for programs. */
   public String type() {
     return type;
   }
 
-  /**
-   * Returns the problem's title.
-   *
-   * @return the same for all problems of a type
-   */
+  /** Returns the problem's title, the same for all problems of a type. */
   public String title() {
     return title;
   }
 
-  /**
-   * Returns what is wrong with this request.
-   *
-   * @return a text for people
-   */
+  /** Returns what is wrong with this request, for people. */
   public String detail() {
     return String.valueOf(getMessage());
   }

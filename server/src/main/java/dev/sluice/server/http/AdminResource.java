@@ -93,10 +93,8 @@ abstract class AdminResource implements HttpService {
   abstract Answers.@Nullable BodyWriter get(LimitName name, String id);
 
   /**
-   * Makes the setting.
-   *
-   * @param caller who sets it
-   * @param force whether the query has {@code force=true}; false unless {@link #takesForce}
+   * Makes the setting. {@code force} is whether the query has {@code force=true}; false unless
+   * {@link #takesForce}.
    */
   abstract Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force);
 
@@ -105,22 +103,13 @@ abstract class AdminResource implements HttpService {
     return false;
   }
 
-  /**
-   * Removes the setting.
-   *
-   * @return the removed setting, for the audit log; null if nothing was set
-   */
+  /** Removes the setting, and returns it for the audit log; null if nothing was set. */
   abstract @Nullable String delete(LimitName name, String id);
 
   /** Returns a task that removes a setting of a limit that is gone; null if none is kept. */
   abstract @Nullable BooleanSupplier leftOut(String limit, String id);
 
-  /**
-   * The outcome of a change.
-   *
-   * @param body writes the answer
-   * @param detail the detail for the audit log
-   */
+  /** The outcome of a change, with the detail for the audit log. */
   record Done(Answers.BodyWriter body, String detail) {}
 
   @Override

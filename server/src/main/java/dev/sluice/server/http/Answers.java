@@ -53,7 +53,6 @@ final class Answers {
 
   private Answers() {}
 
-  /** Writes a body. */
   interface BodyWriter {
     void write(JsonGenerator json) throws IOException;
   }
@@ -304,12 +303,7 @@ final class Answers {
     private static final List<String> FAMILIES =
         List.of("none", "ietf", "legacy", "github", "draft03");
 
-    /**
-     * Parses the query.
-     *
-     * @param mistakes receives the mistakes of the query
-     * @param more the names of further query parameters of the resource
-     */
+    /** Parses the query, which may have {@code more} parameters of the resource. */
     static AnswerForm of(ServiceRequestContext context, Mistakes mistakes, String... more) {
       if (context.query() == null) {
         return USUAL;
@@ -388,7 +382,6 @@ final class Answers {
      * Sets the headers of a profile.
      *
      * @param fields the values by their names, of which there is a fixed number
-     * @param headers receives the fields
      */
     static void set(Map<String, String> fields, ResponseHeadersBuilder headers) {
       for (Map.Entry<String, String> field : fields.entrySet()) {

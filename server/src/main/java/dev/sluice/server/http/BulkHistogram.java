@@ -133,10 +133,8 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
   }
 
   /**
-   * Writes the lines of the page, without the maximum.
-   *
-   * @param name the name of the family
-   * @param labels the labels in the page's format, without braces; may be empty
+   * Writes the lines of the page, without the maximum. Labels are in the page's format, without
+   * braces.
    */
   void write(String name, String labels, Writer page) throws IOException {
     String more = labels.isEmpty() ? "" : labels + ",";

@@ -279,13 +279,7 @@ final class ExplainResource extends JsonResource {
     return RuleReadings.of(question.request(), limiter.limits().get());
   }
 
-  /**
-   * The body of the request.
-   *
-   * @param limit the limit to explain, null for none
-   * @param id the id of the limit, null for none
-   * @param method the method of a request whose rules are explained, null for none
-   */
+  /** The body of the request. Without a method, no rules are explained. */
   private record Question(
       @Nullable String limit,
       @Nullable String id,

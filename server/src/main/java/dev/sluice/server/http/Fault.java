@@ -16,10 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The reason why a request failed, to be sent as problem details (RFC 9457).
  *
- * @param status the HTTP status
  * @param type the last part of the problem's type, a word for programs
  * @param title the type in words for people, equal for all faults of a type
- * @param detail what is wrong with this request
  * @param field the part of the request that is wrong, null if it is not a single part
  * @param mistakes all mistakes of the request if there are several; otherwise empty
  * @param incident the id of the cause in the server's log; null if the client made the mistake

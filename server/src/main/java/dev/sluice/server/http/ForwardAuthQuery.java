@@ -21,7 +21,6 @@ import org.jspecify.annotations.Nullable;
  * @param by where the limits come from if the query names none; null for rules if there are any
  * @param cost the cost for each limit that a header names
  * @param deny403 whether every refusal is a 403, for proxies that treat another status as a failure
- * @param dry whether nothing is spent
  * @param headers which headers repeat the decision
  */
 record ForwardAuthQuery(
@@ -58,14 +57,13 @@ record ForwardAuthQuery(
    * A cost.
    *
    * @param tokens the cost if no header is named; a request without the header costs 1
-   * @param header the header with the cost, null for none
    */
   record Cost(long tokens, @Nullable String header) {}
 
   /**
-   * Parses a query. Only "&" separates parameters, since a proxy may insert a value of the client.
+   * Parses a query as the proxy sent it. Only "&" separates parameters, since a proxy may insert a
+   * value of the client.
    *
-   * @param query as the proxy sent it, null for none
    * @throws WireException if it has a mistake
    */
   static ForwardAuthQuery parse(@Nullable String query) {

@@ -57,9 +57,7 @@ final class HttpFailures implements ServerErrorHandler {
 
   /**
    * Returns the same fault as {@link #fault(Throwable)}, except for a store failure of a request
-   * that only reads.
-   *
-   * @param onlyReads whether the request charges nothing in any case
+   * that charges nothing in any case.
    */
   static Fault fault(Throwable failure, boolean onlyReads) {
     return onlyReads && Exceptions.peel(failure) instanceof StoreException store
@@ -247,12 +245,7 @@ final class HttpFailures implements ServerErrorHandler {
 
     private MalformedRequests() {}
 
-    /**
-     * Describes a mistake.
-     *
-     * @param cause the exception of the library's parser
-     * @return what is wrong, and what to do
-     */
+    /** Describes a mistake that the library's parser found, and what to do. */
     static String detail(Throwable cause) {
       if (cause instanceof InvalidLineSeparatorException) { // such as most TLS client hellos
         return "found a line that does not end in CR LF; if the client speaks TLS, give this server"

@@ -74,14 +74,9 @@ public final class HttpPart implements Part {
   /**
    * Makes the door.
    *
-   * @param limiter the limiter that decides
    * @param store its store, for a dry run of a reload
-   * @param reservations the reservations of the same limiter
    * @param ready throws a {@link NotReadyException} or a {@link dev.sluice.store.StoreException} if
    *     the server cannot decide now; may block
-   * @param audit notes resets, refunds and reloads
-   * @param generations the generations of the watched files, which {@code /v1/limits} shows
-   * @param denials receives the denied spends
    */
   public HttpPart(
       Limiter limiter,
@@ -152,12 +147,6 @@ public final class HttpPart implements Part {
     private final RuntimeLimits limits;
     private final AuditLog audit;
 
-    /**
-     * Makes the part.
-     *
-     * @param limits saves the changes and puts them in force
-     * @param audit notes the changes with their callers
-     */
     public AdminPart(RuntimeLimits limits, AuditLog audit) {
       this.limits = limits;
       this.audit = audit;
@@ -193,12 +182,7 @@ public final class HttpPart implements Part {
     private final ServerState state;
     private final @Nullable TopDenied topDenied;
 
-    /**
-     * Makes the part.
-     *
-     * @param state the figures
-     * @param topDenied the ids that are denied most, null if the server does not keep them
-     */
+    /** Makes the part; null if the server does not keep the ids that are denied most. */
     public StatsPart(ServerState state, @Nullable TopDenied topDenied) {
       this.state = state;
       this.topDenied = topDenied;
@@ -219,13 +203,6 @@ public final class HttpPart implements Part {
     private final RuntimeLimits runtime;
     private final Denials denials;
 
-    /**
-     * Makes the part.
-     *
-     * @param limiter the limiter that decides
-     * @param runtime knows which overrides were set at run time
-     * @param denials has the last denials, if they are kept
-     */
     public ExplainPart(Limiter limiter, RuntimeLimits runtime, Denials denials) {
       this.limiter = limiter;
       this.runtime = runtime;
@@ -250,14 +227,6 @@ public final class HttpPart implements Part {
     private final MeterRegistry meters;
     private final Denials denials;
 
-    /**
-     * Makes the door.
-     *
-     * @param limiter the limiter that decides; its limits have the rules
-     * @param clientAddress which proxies are trusted, and how the client's address is found
-     * @param meters the registry for the door's counter
-     * @param denials receives the denials
-     */
     public ForwardAuthPart(
         Limiter limiter, ClientAddress clientAddress, MeterRegistry meters, Denials denials) {
       this.limiter = limiter;
@@ -289,24 +258,14 @@ public final class HttpPart implements Part {
     private final PrometheusMeterRegistry registry;
     private final LimiterMetrics metrics;
 
-    /**
-     * Makes the part.
-     *
-     * @param registry a registry from {@link #newRegistry}
-     * @param limits the limits of the limiter that is watched
-     * @param store that limiter's store
-     */
+    /** Makes the part of a registry from {@link #newRegistry}. */
     public MetricsPart(PrometheusMeterRegistry registry, CurrentLimits limits, BucketStore store) {
       this.registry = registry;
       this.metrics = new LimiterMetrics(registry, limits, store);
       BuildInfo.bind(registry);
     }
 
-    /**
-     * Returns a registry for the meters of {@code /metrics}.
-     *
-     * @return a new registry
-     */
+    /** Returns a registry for the meters of {@code /metrics}. */
     public static PrometheusMeterRegistry newRegistry() {
       return new PageMeters();
     }
@@ -314,8 +273,6 @@ public final class HttpPart implements Part {
     /**
      * Returns the meters. They must be set as the limiter's observer, and called when limits are
      * loaded.
-     *
-     * @return the meters that {@code /metrics} shows
      */
     public LimiterMetrics metrics() {
       return metrics;
@@ -338,9 +295,6 @@ public final class HttpPart implements Part {
   /** Answers failures as problem details, on a port without the HTTP API. */
   public static final class ProblemsPart implements Part {
 
-    /** Makes the part. */
-    public ProblemsPart() {}
-
     @Override
     public void addTo(ServerBuilder server) {
       server.errorHandler(new HttpFailures());
@@ -355,16 +309,12 @@ public final class HttpPart implements Part {
   /**
    * The sources of the figures of {@code GET /v1/stats}. Thread-safe if its parts are.
    *
-   * @param history the decisions of the last minute and day
    * @param meters the meters of the store's circuit breakers
-   * @param traffic the budget of all connections
    * @param doors returns where the server listens; called for each answer
-   * @param store the limiter's store
    * @param storeName {@code memory}, or the store's address without password; only its scheme if
    *     everybody may read it
    * @param ready throws if the server cannot decide now; may block
    * @param host the name of the machine
-   * @param runtime the limits in force
    * @param certificateEnd returns when the certificate in use ends; null without TLS
    * @param failureRule returns the failure rule of a limit, in words
    * @param servers returns the servers that share the store; empty if they are unknown
@@ -397,11 +347,7 @@ public final class HttpPart implements Part {
 
     private BuildInfo() {}
 
-    /**
-     * Returns the version of Sluice.
-     *
-     * @return the version; {@code development} outside of its jar
-     */
+    /** Returns the version of Sluice; {@code development} outside of its jar. */
     public static String version() {
       String version = BuildInfo.class.getPackage().getImplementationVersion();
       return version == null ? "development" : version;

@@ -252,8 +252,6 @@ final class MetricsResource extends MethodService {
   /**
    * Returns the next scrape to begin: requests that arrive during a scrape share the next scrape.
    * So at most two threads scrape at a time.
-   *
-   * @param threads run the scrape
    */
   CompletionStage<Scrape> nextScrape(Executor threads) {
     Scrape unreadOne = newest.get();

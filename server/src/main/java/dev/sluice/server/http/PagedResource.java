@@ -40,11 +40,7 @@ abstract class PagedResource<T> extends Resource {
   private final Supplier<Limits> limits;
   private final String field;
 
-  /**
-   * Makes a list.
-   *
-   * @param field the list's name in the answer
-   */
+  /** Makes a list, whose name in the answer is {@code field}. */
   PagedResource(Supplier<Limits> limits, String field) {
     super(HttpMethod.GET);
     this.limits = limits;

@@ -56,7 +56,6 @@ final class Queries {
   /**
    * Decodes a value.
    *
-   * @param field the name of the value in the message
    * @param what the kind of value, for the message
    * @throws WireException if the value is not percent-encoded UTF-8
    */

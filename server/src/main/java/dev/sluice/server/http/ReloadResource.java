@@ -79,7 +79,6 @@ class ReloadResource extends Resource {
   /**
    * Makes the resource.
    *
-   * @param reloads runs the reload, which may block
    * @param limiter looks at the buckets of ids, for a dry run
    * @param store lists the buckets, for a dry run
    * @param denials has the ids that were denied last, if they are kept

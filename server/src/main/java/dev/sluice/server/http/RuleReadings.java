@@ -24,11 +24,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which rule a request meets, for each way in which an application may read the request. Charges
- * nothing.
- *
- * @param file the file of the rules
- * @param all at least one reading
+ * Which rule a request meets, for each of the ways, at least one, in which an application may read
+ * the request. Charges nothing.
  */
 record RuleReadings(String file, List<RuleReading> all) {
 
@@ -161,12 +158,7 @@ record RuleReadings(String file, List<RuleReading> all) {
     }
   }
 
-  /**
-   * One charge of a rule.
-   *
-   * @param transaction what is charged, null if the charge has a mistake
-   * @param problem the mistake, null without one
-   */
+  /** One charge of a rule; without a transaction if the charge has a mistake. */
   private record Charged(
       String limit, boolean shadow, @Nullable Transaction transaction, @Nullable String problem) {
 

@@ -55,11 +55,6 @@ final class StatsResource extends Resource {
   private final boolean keepsDenied;
   private final long startNanos = System.nanoTime();
 
-  /**
-   * Makes the resource.
-   *
-   * @param keepsDenied whether the server keeps the ids that are denied most
-   */
   StatsResource(ServerState state, boolean keepsDenied) {
     super(HttpMethod.GET);
     this.state = state;

@@ -32,12 +32,7 @@ public final class AnyMethod {
 
   private AnyMethod() {}
 
-  /**
-   * Returns the original method of a request.
-   *
-   * @param request the request
-   * @return the method, which the library may not know
-   */
+  /** Returns the original method of a request, which the library may not know. */
   public static String of(HttpRequest request) {
     return request.headers().get(HEADER, request.method().name());
   }
@@ -119,12 +114,7 @@ public final class AnyMethod {
     /** The path for proxies, with any method; the path of the original request may follow. */
     String PATH = "/v1/forward-auth";
 
-    /**
-     * Whether a request comes from a trusted proxy. Never blocks.
-     *
-     * @param context the request
-     * @return false for any other client
-     */
+    /** Whether a request comes from a trusted proxy. Never blocks. */
     boolean isFromProxy(ServiceRequestContext context);
   }
 }

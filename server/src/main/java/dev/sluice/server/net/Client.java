@@ -20,7 +20,6 @@ public abstract class Client extends ChannelDuplexHandler {
 
   private final ConnectionBudget traffic;
 
-  /** The connection. */
   protected final Channel channel;
 
   private final Object key;
@@ -29,11 +28,7 @@ public abstract class Client extends ChannelDuplexHandler {
   private final AtomicBoolean doomed = new AtomicBoolean();
   private volatile @Nullable ChannelHandlerContext context;
 
-  /**
-   * Makes a client of a connection that was just accepted.
-   *
-   * @param accepted the connection and its peer
-   */
+  /** Makes a client of a connection that was just accepted. */
   protected Client(ConnectionBudget.Accepted accepted) {
     this.traffic = accepted.traffic();
     this.channel = accepted.channel();
@@ -48,32 +43,23 @@ public abstract class Client extends ChannelDuplexHandler {
   }
 
   /**
-   * Whether no request is in flight.
-   *
-   * @return true if the connection can be closed without losing an answer
+   * Whether no request is in flight, so that the connection can be closed without losing an answer.
    */
   protected abstract boolean isIdle();
 
   /**
-   * Returns how long ago the connection was last used.
-   *
-   * @param nowNanos the time by {@link System#nanoTime}
-   * @return the time since the last use, in nanoseconds
+   * Returns how long ago the connection was last used. The time is that of {@link System#nanoTime}.
    */
   protected abstract long quietNanos(long nowNanos);
 
   /**
-   * Returns how long a request has waited for its client.
-   *
-   * @param nowNanos the time by {@link System#nanoTime}
-   * @return the time in nanoseconds; 0 while the client waits for the server
+   * Returns how long a request has waited for its client; 0 while the client waits for the server.
    */
   protected abstract long waitsForClientNanos(long nowNanos);
 
   /**
    * Returns why the connection must be closed now.
    *
-   * @param nowNanos the time by {@link System#nanoTime}
    * @param mostNanos how long a request may be in flight, until its reply was read
    * @return the reason for the log, in which {@code %s} stands for the number of bytes held; null
    *     to keep the connection
@@ -83,60 +69,36 @@ public abstract class Client extends ChannelDuplexHandler {
   /** Announces the end of the connection to the client, as far as the protocol allows. */
   protected abstract void sayGoodbye();
 
-  /**
-   * Returns the handler's context in the pipeline.
-   *
-   * @return the context, null before the handler was added
-   */
+  /** Returns the handler's context in the pipeline, null before the handler was added. */
   protected final @Nullable ChannelHandlerContext context() {
     return context;
   }
 
   /**
-   * Charges bytes that the client makes the server hold.
-   *
-   * @param bytes the number of further bytes
-   * @param large whether the charge is large, and must leave room for small requests
-   * @return false if the budget has no room
+   * Charges bytes that the client makes the server hold; returns false if the budget has no room. A
+   * large charge must leave room for small requests.
    */
   protected final boolean charge(long bytes, boolean large) {
     return !doomed.get() && traffic.tryCharge(this, bytes, large);
   }
 
-  /**
-   * Releases a charge.
-   *
-   * @param bytes the number of bytes
-   */
   protected final void release(long bytes) {
     if (!doomed.get()) {
       traffic.charge(this, -bytes);
     }
   }
 
-  /**
-   * Closes the connection and logs why.
-   *
-   * @param why the reason, in which {@code %s} stands for the number of bytes held
-   */
+  /** Closes the connection and logs why; {@code %s} stands for the number of bytes held. */
   protected final void close(String why) {
     traffic.close(this, why);
   }
 
-  /**
-   * Logs that the client sent something malformed; closes nothing.
-   *
-   * @param what what was wrong
-   */
+  /** Logs that the client sent something malformed; closes nothing. */
   protected final void broken(String what) {
     traffic.brokenBy(channel, what);
   }
 
-  /**
-   * Logs why the connection ends; closes nothing. Ends the process if the heap ran out.
-   *
-   * @param cause the failure in the connection's pipeline
-   */
+  /** Logs why the connection ends; closes nothing. Ends the process if the heap ran out. */
   protected final void failed(Throwable cause) {
     traffic.failed(channel, cause);
   }
@@ -172,11 +134,7 @@ public abstract class Client extends ChannelDuplexHandler {
     }
   }
 
-  /**
-   * Whether the connection is closing.
-   *
-   * @return true from the moment when the server decides to close it
-   */
+  /** Whether the server has decided to close the connection. */
   protected final boolean isDoomed() {
     return doomed.get();
   }

@@ -117,8 +117,6 @@ public final class ConnectionBudget {
    * Returns a budget with the default bounds, which {@link SluiceServer} lists. There are fewer
    * connections if the heap is small, or if the process may open few files; a log line reports the
    * latter.
-   *
-   * @return a budget without connections
    */
   public static ConnectionBudget usual() {
     int most = connections(Runtime.getRuntime().maxMemory());
@@ -153,12 +151,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Makes the budget of a server.
-   *
-   * @param budgetBytes the bytes that all connections may hold together
-   * @param maxConnections how many connections there may be
-   * @param maxPerPeer how many connections there may be from one address
-   * @param exchange how long a request may take, from its first byte until its response was read
+   * Makes the budget of a server. A request may take the time {@code exchange}, from its first byte
+   * until its response was read.
    */
   public ConnectionBudget(long budgetBytes, int maxConnections, int maxPerPeer, Duration exchange) {
     this.budgetBytes = budgetBytes;
@@ -176,50 +170,29 @@ public final class ConnectionBudget {
     return stage;
   }
 
-  /**
-   * Returns the number of connections of all doors.
-   *
-   * @return 0 or more
-   */
+  /** Returns the number of connections of all doors. */
   public int connections() {
     return connections.size();
   }
 
-  /**
-   * Returns the bound of {@link #connections}, above which an idle connection is closed.
-   *
-   * @return at least 1
-   */
+  /** Returns the bound of {@link #connections}, above which an idle connection is closed. */
   public int maxConnections() {
     return maxConnections;
   }
 
-  /**
-   * Returns whether the server is shutting down, so that it reports that it is not ready.
-   *
-   * @return false until {@link #unready} is called
-   */
+  /** Returns whether the server is shutting down, so that it reports that it is not ready. */
   public boolean isEnding() {
     return stage != Stage.OPEN;
   }
 
-  /**
-   * A connection that was just accepted.
-   *
-   * @param traffic the budget that counts the connection
-   * @param channel the connection
-   * @param key identifies the peer
-   * @param peer the peer
-   */
+  /** A connection that was just accepted. */
   public record Accepted(ConnectionBudget traffic, Channel channel, Object key, Peer peer) {}
 
   /**
    * Admits a new connection, or closes it.
    *
-   * @param <C> the client of the protocol
    * @param channel the connection; the call must come from its event loop
    * @param kind makes the client, which the caller then adds to the pipeline
-   * @return the client
    */
   @CanIgnoreReturnValue
   public <C extends Client> C admit(Channel channel, Function<Accepted, C> kind) {
@@ -403,10 +376,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Describes the shutdown, for people.
-   *
-   * @return the number of HTTP and gRPC requests answered since {@link #unready}, and of
-   *     connections cut
+   * Describes the shutdown, for people: the number of HTTP and gRPC requests answered since {@link
+   * #unready}, and of connections cut.
    */
   public String farewell() {
     long lost = cut.sum();
@@ -420,11 +391,7 @@ public final class ConnectionBudget {
     closed.warn(() -> "connection from %s closed: %s".formatted(channel.remoteAddress(), what));
   }
 
-  /**
-   * Whether the server is not shutting down.
-   *
-   * @return false from {@link #unready} on
-   */
+  /** Whether the server is not shutting down. */
   public boolean isOpen() {
     return stage == Stage.OPEN;
   }
@@ -575,9 +542,8 @@ public final class ConnectionBudget {
     private OpenFileLimit() {}
 
     /**
-     * Returns why this process cannot serve, with advice.
-     *
-     * @return a message; empty if the bound is high enough or not known
+     * Returns why this process cannot serve, with advice; empty if the bound is high enough or not
+     * known.
      */
     public static Optional<String> tooFew() {
       return tooFew(bound());
@@ -591,12 +557,7 @@ public final class ConnectionBudget {
                   .formatted(bound, LEAST, REMEDY));
     }
 
-    /**
-     * Returns how many connections the bound on open files allows.
-     *
-     * @param wanted the most connections that there should be
-     * @return the wanted number, or less
-     */
+    /** Returns how many of the wanted connections the bound on open files allows. */
     static int connections(int wanted) {
       return connections(wanted, bound());
     }

@@ -44,12 +44,7 @@ public final class HostPort {
     return address;
   }
 
-  /**
-   * Formats an address as in a URL.
-   *
-   * @param address the address
-   * @return {@code host:port}, an IPv6 host in brackets
-   */
+  /** Formats an address as in a URL: {@code host:port}, an IPv6 host in brackets. */
   public static String format(InetSocketAddress address) {
     String host =
         address.getAddress() == null
@@ -59,10 +54,9 @@ public final class HostPort {
   }
 
   /**
-   * The server that a request names: a host and perhaps a port (RFC 9110, section 7.2). Immutable.
-   *
-   * @param host in lower case, an IPv6 address in its brackets, without the dot that ends a full
-   *     name
+   * The server that a request names: a host and perhaps a port (RFC 9110, section 7.2). The host is
+   * in lower case, an IPv6 address in its brackets, without the dot that ends a full name.
+   * Immutable.
    */
   record Authority(String host) {
 
@@ -108,11 +102,8 @@ public final class HostPort {
     }
 
     /**
-     * Makes an exception that explains why a port can't be opened, and what to do.
-     *
-     * @param address the address to listen on
-     * @param failure the failure, whose innermost cause is reported
-     * @return the exception
+     * Makes an exception that explains why a port can't be opened, by the innermost cause of the
+     * failure, and what to do.
      */
     public static AddressException of(InetSocketAddress address, Throwable failure) {
       Throwable cause = failure;

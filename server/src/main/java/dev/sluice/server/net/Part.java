@@ -15,26 +15,18 @@ import java.util.function.UnaryOperator;
 @FunctionalInterface
 public interface Part {
 
-  /**
-   * Adds the part to a server that is being built. Must not block.
-   *
-   * @param server receives routes and listeners
-   */
+  /** Adds the part to a server that is being built. Must not block. */
   void addTo(ServerBuilder server);
 
   /**
    * Adds decorators that run after the server's own checks, before the body of a request is read.
    * Must not block.
-   *
-   * @param decorators receives the decorators
    */
   default void addLast(Decorators decorators) {}
 
   /**
    * Adds decorators that run before the server's own checks and bounds, such as to answer refusals
    * in the part's protocol. Must not block.
-   *
-   * @param decorators receives the decorators
    */
   default void addFirst(Decorators decorators) {}
 
@@ -53,9 +45,8 @@ public interface Part {
     Decorators() {}
 
     /**
-     * Adds a decorator, which runs before the decorators that were added earlier.
-     *
-     * @param next calls the service, or answers in its place
+     * Adds a decorator, which runs before the decorators that were added earlier. It calls the next
+     * service, or answers in its place.
      */
     public void add(DecoratingHttpServiceFunction next) {
       UnaryOperator<HttpService> inner = all;

@@ -21,33 +21,23 @@ public final class Requests {
 
   private Requests() {}
 
-  /**
-   * Returns whether a request is a gRPC request, by its content type.
-   *
-   * @param headers the request's headers
-   * @return true if the client expects a gRPC answer
-   */
+  /** Returns whether a request is a gRPC request, by its content type. */
   public static boolean isGrpc(RequestHeaders headers) {
     return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC);
   }
 
   /**
-   * Returns the body of a request. The server has collected the body, within its bounds, before it
-   * calls the service; a {@link StreamingService} reads its bodies itself.
-   *
-   * @param context the context of the request
-   * @return the whole body, not copied; empty without one
+   * Returns the whole body of a request, not copied; empty without one. The server has collected
+   * the body, within its bounds, before it calls the service; a {@link StreamingService} reads its
+   * bodies itself.
    */
   public static byte[] body(ServiceRequestContext context) {
     return Exchange.of(context).body();
   }
 
   /**
-   * Returns whether a body is text in UTF-8, as far as the header {@code Content-Type} says so.
-   * JSON has no other charset.
-   *
-   * @param headers the request's headers
-   * @return true if the header is absent or has no charset; false if the header is malformed
+   * Returns whether a body is text in UTF-8, as far as the header {@code Content-Type} says so:
+   * also without a charset, but not if the header is malformed. JSON has no other charset.
    */
   public static boolean isUtf8(RequestHeaders headers) {
     return headers.getAll(HttpHeaderNames.CONTENT_TYPE).stream().allMatch(Requests::isUtf8);
@@ -63,10 +53,8 @@ public final class Requests {
   }
 
   /**
-   * Returns how a body is compressed. This server does not decompress bodies.
-   *
-   * @param headers the request's headers
-   * @return the value of the header {@code Content-Encoding}; null if the body is not compressed
+   * Returns the value of the header {@code Content-Encoding}, null if the body is not compressed.
+   * This server does not decompress bodies.
    */
   public static @Nullable String compression(RequestHeaders headers) {
     return headers.getAll(HttpHeaderNames.CONTENT_ENCODING).stream()
@@ -94,7 +82,6 @@ public final class Requests {
    *
    * @param context the context of the request; the call must come from its event loop
    * @param request the request, not yet read
-   * @param reader receives each piece
    * @return a future that completes on the event loop at the end of the body, or fails; after a
    *     failure, the rest is read and dropped. A caller may complete the future on the event loop;
    *     then the rest is dropped too
@@ -115,10 +102,8 @@ public final class Requests {
   public interface HeldAnswers {
 
     /**
-     * Charges answers before they are made.
-     *
-     * @param bytes the most bytes that the answers may have
-     * @return false if the budget has no room for the answers now
+     * Charges answers of at most this size before they are made; returns false if the budget has no
+     * room for them now.
      */
     boolean hold(long bytes);
 
@@ -131,12 +116,7 @@ public final class Requests {
     void drop(long bytes);
   }
 
-  /**
-   * Returns the charges of a request that is answered by a stream.
-   *
-   * @param context the context of the request
-   * @return the charges, initially none
-   */
+  /** Returns the charges, initially none, of a request that is answered by a stream. */
   public static HeldAnswers heldAnswers(ServiceRequestContext context) {
     return Exchange.of(context);
   }
@@ -144,21 +124,13 @@ public final class Requests {
   /**
    * Returns how long the client still has to read the answer of a request. Soon afterwards its
    * connection is closed, with the other requests on it.
-   *
-   * @param context the context of the request
-   * @return the time left, in nanoseconds
    */
   public static long nanosLeft(ServiceRequestContext context) {
     return Exchange.of(context).nanosLeft();
   }
 
   /**
-   * Passes a request to a service.
-   *
-   * @param next the service
-   * @param context the context of the request
-   * @param request the request that the service gets
-   * @return the answer; a failed one if the service throws an exception
+   * Passes a request to a service; the answer is a failed one if the service throws an exception.
    */
   public static HttpResponse pass(
       HttpService next, ServiceRequestContext context, HttpRequest request) {

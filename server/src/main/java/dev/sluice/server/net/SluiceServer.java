@@ -161,23 +161,12 @@ public final class SluiceServer implements AutoCloseable {
                 TimeUnit.MILLISECONDS);
   }
 
-  /**
-   * Returns a builder of a server.
-   *
-   * @param address the address to listen on; port 0 for any free port
-   * @param traffic the budget of all ports: the bounds on connections and on bytes in flight, and
-   *     the time to read a response
-   * @return a builder
-   */
+  /** Returns a builder of a server at an address; port 0 stands for any free port. */
   public static Builder builder(InetSocketAddress address, ConnectionBudget traffic) {
     return new Builder(address, traffic);
   }
 
-  /**
-   * Returns the address of the port.
-   *
-   * @return the address, with the port that was opened
-   */
+  /** Returns the address, with the port that was opened. */
   public InetSocketAddress address() {
     return Objects.requireNonNull(server.activePort(), "the server was closed").localAddress();
   }
@@ -233,12 +222,6 @@ public final class SluiceServer implements AutoCloseable {
       this.traffic = traffic;
     }
 
-    /**
-     * Adds a part.
-     *
-     * @param part the part
-     * @return this
-     */
     @CanIgnoreReturnValue
     public Builder part(Part part) {
       parts.add(part);
@@ -248,8 +231,6 @@ public final class SluiceServer implements AutoCloseable {
     /**
      * Sets how long a connection may be silent; {@link #IDLE_TIMEOUT} if not called.
      *
-     * @param timeout a positive duration
-     * @return this
      * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
      */
     @CanIgnoreReturnValue
@@ -261,8 +242,6 @@ public final class SluiceServer implements AutoCloseable {
     /**
      * Sets how long a request may take; {@link #REQUEST_TIMEOUT} if not called.
      *
-     * @param timeout a positive duration
-     * @return this
      * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
      */
     @CanIgnoreReturnValue
@@ -272,11 +251,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets how long the server reports that it is not ready before it stops accepting connections;
-     * {@link #UNREADY_PERIOD} if not called.
-     *
-     * @param period zero or longer
-     * @return this
+     * Sets how long, zero or longer, the server reports that it is not ready before it stops
+     * accepting connections; {@link #UNREADY_PERIOD} if not called.
      */
     @CanIgnoreReturnValue
     public Builder unreadyPeriod(Duration period) {
@@ -285,10 +261,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets how long a connection may live; {@link #MAX_CONNECTION_AGE} if not called.
-     *
-     * @param age at least a second
-     * @return this
+     * Sets how long a connection may live, at least a second; {@link #MAX_CONNECTION_AGE} if not
+     * called.
      */
     @CanIgnoreReturnValue
     public Builder maxConnectionAge(Duration age) {
@@ -297,11 +271,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Adds a name that clients may use for this server in {@code Host}. {@code localhost} and IP
-     * addresses need not be added.
-     *
-     * @param name a host name without port; {@code *} for any
-     * @return this
+     * Adds a name without port that clients may use for this server in {@code Host}; {@code *} for
+     * any. {@code localhost} and IP addresses need not be added.
      */
     @CanIgnoreReturnValue
     public Builder host(String name) {
@@ -310,11 +281,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Adds an origin whose web pages may call this server; without this call, only its own pages
-     * may.
-     *
-     * @param origin such as {@code https://example.com}; {@code *} for any
-     * @return this
+     * Adds an origin, such as {@code https://example.com} or {@code *} for any, whose web pages may
+     * call this server; without this call, only its own pages may.
      */
     @CanIgnoreReturnValue
     public Builder origin(String origin) {
@@ -322,24 +290,14 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /**
-     * Encrypts all connections; no TLS if not called.
-     *
-     * @param newTls the certificate and what clients must show; null for no TLS
-     * @return this
-     */
+    /** Encrypts all connections; no TLS if not called, or with null. */
     @CanIgnoreReturnValue
     public Builder tls(@Nullable Tls newTls) {
       this.tls = newTls;
       return this;
     }
 
-    /**
-     * Sets whether each request is logged, with the client's address; false if not called.
-     *
-     * @param wanted true for a line for each request
-     * @return this
-     */
+    /** Sets whether each request is logged, with the client's address; false if not called. */
     @CanIgnoreReturnValue
     public Builder requestLog(boolean wanted) {
       this.requestLog = wanted;
@@ -349,7 +307,6 @@ public final class SluiceServer implements AutoCloseable {
     /**
      * Opens the port.
      *
-     * @return the running server
      * @throws AddressException if the port can't be opened
      */
     public SluiceServer start() {

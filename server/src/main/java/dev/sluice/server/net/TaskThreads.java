@@ -21,11 +21,8 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
   private final int mostWaiting;
 
   /**
-   * Makes threads, which start when a task needs them and end when they are idle.
-   *
-   * @param name the beginning of the threads' names
-   * @param most the most threads
-   * @param mostWaiting how many tasks may wait for a thread
+   * Makes threads, which start when a task needs them and end when they are idle. At most {@code
+   * mostWaiting} tasks wait for a thread.
    */
   TaskThreads(String name, int most, int mostWaiting) {
     super(most, ThreadFactories.newThreadFactory(name, /* daemon= */ true));
@@ -37,11 +34,6 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
   /**
    * Makes one thread, which ends with a server. It is for tasks that must run one after another: on
    * threads of their own, they do not delay other requests.
-   *
-   * @param server the server that is being built
-   * @param name the beginning of the thread's name
-   * @param mostWaiting how many tasks may wait for the thread
-   * @return the thread
    */
   public static TaskThreads one(ServerBuilder server, String name, int mostWaiting) {
     TaskThreads one = new TaskThreads(name, 1, mostWaiting);

@@ -60,7 +60,6 @@ public final class WholeResponse implements HttpResponse {
    *
    * @param response the answer, now or later; if it fails, the response fails too
    * @param context the context of the request; functions are applied on its event loop
-   * @return the response
    */
   public static HttpResponse of(
       CompletionStage<AggregatedHttpResponse> response, ServiceRequestContext context) {
@@ -176,18 +175,11 @@ public final class WholeResponse implements HttpResponse {
    * the content length.
    *
    * @param headers the headers, including the content length if the status allows a body
-   * @param content the body
    */
   public record WholeAnswer(ResponseHeaders headers, HttpData content)
       implements AggregatedHttpResponse {
 
-    /**
-     * Makes an answer.
-     *
-     * @param headers all headers but the content length, which is added here
-     * @param content the body; empty for none
-     * @return the answer
-     */
+    /** Makes an answer; the content length is added to the headers. */
     public static WholeAnswer of(ResponseHeadersBuilder headers, HttpData content) {
       if (!headers.status().isContentAlwaysEmpty()) {
         headers.contentLength(content.length());

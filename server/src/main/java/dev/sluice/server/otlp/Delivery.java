@@ -31,12 +31,7 @@ final class Delivery {
   private final Counter failed;
   private final AtomicBoolean failing = new AtomicBoolean();
 
-  /**
-   * Makes the counter.
-   *
-   * @param kind {@code metrics} or {@code traces}
-   * @param endpoint the URL of the receiver, for the log
-   */
+  /** Makes the counter of {@code metrics} or {@code traces}. */
   Delivery(String kind, String endpoint, MeterRegistry meters) {
     this.kind = kind;
     this.endpoint = endpoint;

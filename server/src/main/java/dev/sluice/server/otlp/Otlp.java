@@ -57,14 +57,7 @@ public final class Otlp implements AutoCloseable {
     this.traces = traces;
   }
 
-  /**
-   * Starts to send metrics and traces. Does not wait for the receiver.
-   *
-   * @param settings the receiver, and what is sent
-   * @param version the server's version
-   * @param meters the meters that are sent
-   * @return the sender; the caller must close it
-   */
+  /** Starts to send metrics and traces. Does not wait for the receiver. */
   public static Otlp start(OtlpSettings settings, String version, PrometheusMeterRegistry meters) {
     LIBRARY.setLevel(Level.OFF);
     Resource sender = sender(settings, version);
@@ -133,11 +126,7 @@ public final class Otlp implements AutoCloseable {
         new Delivery("traces", endpoint, meters));
   }
 
-  /**
-   * Returns the part that begins and ends the spans of requests.
-   *
-   * @return the part; it must be added last
-   */
+  /** Returns the part that begins and ends the spans of requests. It must be added last. */
   public Part traces() {
     return new TracesPart(traces.get("sluice"));
   }

@@ -26,13 +26,9 @@ public record OtlpSettings(
     Map<String, String> attributes) {
 
   /**
-   * Makes the settings.
+   * Checks the settings.
    *
    * @param receiver the base of the receiver's URLs, with the scheme http or https, and a host
-   * @param interval how often metrics are sent, more than zero and at most 292 years
-   * @param traced the share of traced requests, from 0 to 1
-   * @param headers the headers of each message; the map is copied
-   * @param attributes the resource attributes; the map is copied
    * @throws IllegalArgumentException if a value is out of its range, or the URL has another form
    */
   public OtlpSettings {

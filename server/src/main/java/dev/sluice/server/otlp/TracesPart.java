@@ -65,11 +65,7 @@ final class TracesPart implements Part {
     decorators.add(new Traced(tracer));
   }
 
-  /**
-   * Begins a span, and ends it with the answer.
-   *
-   * @param tracer decides which requests are traced
-   */
+  /** Begins a span, and ends it with the answer. */
   private record Traced(Tracer tracer) implements DecoratingHttpServiceFunction {
 
     @Override

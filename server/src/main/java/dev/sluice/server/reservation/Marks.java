@@ -22,19 +22,14 @@ final class Marks {
   @GuardedBy("this")
   private int count;
 
-  /**
-   * Makes the counts.
-   *
-   * @param most how many marks there may be at a time
-   */
+  /** Makes the counts, of at most this number of marks at a time. */
   Marks(int most) {
     this.most = most;
   }
 
   /**
-   * Counts a mark if there is room for it.
-   *
-   * @return 0, or how many seconds pass until there is room again
+   * Counts a mark if there is room for it; returns 0, or how many seconds pass until there is room
+   * again.
    */
   synchronized long add(long nowMillis, long endMillis) {
     Map<Long, Integer> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);

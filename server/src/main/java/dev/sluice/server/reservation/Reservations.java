@@ -123,9 +123,7 @@ public final class Reservations implements AutoCloseable {
   /**
    * Makes the reservations of a server.
    *
-   * @param limiter the limiter that decides
    * @param store the limiter's store, which also marks used tokens
-   * @param key signs the tokens
    * @param observer the limiter's observer, which is also told of settlements lost here
    */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key, LimiterObserver observer) {
@@ -152,13 +150,7 @@ public final class Reservations implements AutoCloseable {
     this.observer = observer;
   }
 
-  /**
-   * Makes the reservations of a server whose lost settlements nobody counts.
-   *
-   * @param limiter the limiter that decides
-   * @param store the limiter's store, which also marks used tokens
-   * @param key signs the tokens
-   */
+  /** Makes the reservations of a server whose lost settlements nobody counts. */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key) {
     this(limiter, store, key, new LimiterObserver() {});
   }
@@ -171,20 +163,13 @@ public final class Reservations implements AutoCloseable {
   private record Remembered(
       Reservation reservation, long expiresMillis, int size, @Nullable Token lapsing) {}
 
-  /**
-   * A decision, with the token to cancel it.
-   *
-   * @param decision the decision
-   * @param token the token, null for a denial
-   * @param life how long the token is valid
-   */
+  /** A decision, with the token to cancel it, null for a denial. */
   public record Held(Decision decision, @Nullable String token, Duration life) {}
 
   /**
    * Parses how long a token is to be valid.
    *
    * @param text a duration such as {@code 30s} or {@code 10m}; null for {@link #USUAL_LIFE}
-   * @param field the client's name for the value, for messages
    * @return a time from {@link #SHORTEST_LIFE} to {@link #LONGEST_LIFE}
    * @throws WireException if the text is not a duration in this range
    */
@@ -214,7 +199,6 @@ public final class Reservations implements AutoCloseable {
    * Spends, and returns a token to cancel the spend.
    *
    * @param transactions the transactions, each on another bucket
-   * @param life how long the token is valid
    * @return the decision, with a token if it allows; fails as {@link AsyncLimiter#reserve(List)}
    * @throws WireException if the token would be too long, or one of the limits allows only a
    *     shorter life
@@ -373,7 +357,6 @@ public final class Reservations implements AutoCloseable {
   /**
    * Gives back the tokens of a reservation, as far as they have not been refilled since.
    *
-   * @param text the token
    * @param access refuses a limit that the caller may not use
    * @return a stage that completes when the tokens are given back. It fails with a {@link
    *     TokenException} if the token is unknown, expired or used, and with a {@link
@@ -402,9 +385,6 @@ public final class Reservations implements AutoCloseable {
   /**
    * Replaces the reserved costs by the true ones, as {@link Reservation#settle}.
    *
-   * @param text the token
-   * @param access as {@link #cancel}
-   * @param costs the true costs
    * @return what each bucket was charged; not settled if a failure rule made the reservation, and
    *     this server does not remember it. While the store is away, the settlement waits. It fails
    *     as {@link #cancel} does

@@ -31,7 +31,6 @@ import org.jspecify.annotations.Nullable;
  *
  * @param nonce random bytes in base64url
  * @param expiresMillis when the token expires, in milliseconds since the Unix epoch
- * @param parts what the reservation took
  */
 record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 

@@ -23,11 +23,6 @@ public final class TokenException extends RuntimeException {
     this.reason = reason;
   }
 
-  /**
-   * Returns why the token cannot be cancelled.
-   *
-   * @return the reason
-   */
   public Reason reason() {
     return reason;
   }

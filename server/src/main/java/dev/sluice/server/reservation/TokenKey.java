@@ -34,8 +34,6 @@ public final class TokenKey {
   /**
    * Returns a random key. Only this server recognizes the tokens of this key, and only until it
    * stops.
-   *
-   * @return a random key
    */
   public static TokenKey random() {
     byte[] secret = new byte[LEAST_BYTES];
@@ -47,7 +45,6 @@ public final class TokenKey {
    * Returns the key that all servers of a fleet share.
    *
    * @param secret at least {@link #LEAST_BYTES} bytes, from a random generator; copied
-   * @return the key
    * @throws IllegalArgumentException for a shorter secret
    */
   public static TokenKey of(byte[] secret) {
@@ -59,21 +56,14 @@ public final class TokenKey {
     return new TokenKey(secret);
   }
 
-  /**
-   * Returns a key for another purpose, so that nothing made with it is a valid token.
-   *
-   * @param purpose the purpose, in words
-   * @return a key that depends on this key and the purpose
-   */
+  /** Returns a key for another purpose, so that nothing made with it is a valid token. */
   public TokenKey derived(String purpose) {
     return new TokenKey(mac(purpose.getBytes(StandardCharsets.UTF_8)));
   }
 
   /**
-   * Returns a short keyed hash of a text: who does not know the key cannot find the text by trying.
-   *
-   * @param text the text
-   * @return 16 hexadecimal digits
+   * Returns a short keyed hash of a text, 16 hexadecimal digits: who does not know the key cannot
+   * find the text by trying.
    */
   public String hash(String text) {
     return HexFormat.of().formatHex(mac(text.getBytes(StandardCharsets.UTF_8)), 0, HASH_BYTES);

@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Command {
 
-  /** The action of a command. */
   @FunctionalInterface
   interface Action {
 
@@ -71,7 +70,6 @@ final class Command {
    * @param usage the name and the arguments in the notation of help texts: {@code SLUICE.SPEND
    *     limit id [cost]}; brackets make an argument optional, and "..." lets the last one repeat;
    *     Redis clients see an argument named "key" as a key
-   * @param need the permission that a caller needs
    * @param summary what the command does, for {@code COMMAND DOCS}
    */
   static Command of(String usage, Permission need, String summary, Action body) {
@@ -107,7 +105,6 @@ final class Command {
     }
   }
 
-  /** An argument of a command. */
   record Argument(String name, boolean optional, boolean repeated) {
 
     static Argument of(String word) {
@@ -146,7 +143,6 @@ final class Command {
     return usage.arguments();
   }
 
-  /** Returns the permission that a caller needs. */
   Permission need() {
     return need;
   }

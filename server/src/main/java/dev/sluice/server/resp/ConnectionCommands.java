@@ -34,12 +34,7 @@ final class ConnectionCommands {
   private final Supplier<String> statistics;
   private @Nullable CommandTable table; // set once, before the first connection
 
-  /**
-   * Makes the commands.
-   *
-   * @param version the version of Sluice
-   * @param statistics the lines of INFO that change
-   */
+  /** Makes the commands. The statistics are the lines of INFO that change. */
   ConnectionCommands(String version, Supplier<String> statistics) {
     this.version = version;
     this.statistics = statistics;

@@ -40,9 +40,8 @@ enum Dialect {
   private final int passing;
 
   /**
-   * Makes a dialect.
-   *
-   * @param passing the first number of a reply to a request that passes, 0 or 1
+   * Makes a dialect. A reply to a request that passes begins with the number {@code passing}, 0 or
+   * 1.
    */
   Dialect(int beyondMaxBurst, int passing) {
     this.beyondMaxBurst = beyondMaxBurst;
@@ -57,11 +56,7 @@ enum Dialect {
   /** Writes the last two numbers, in seconds. */
   abstract void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer);
 
-  /**
-   * Writes a decision.
-   *
-   * @param retryInNanos the time to wait; {@link #FOR_EVER} for a quantity above the limit
-   */
+  /** Writes a decision; the wait is {@link #FOR_EVER} for a quantity above the limit. */
   void write(
       boolean passes,
       long burst,

@@ -32,7 +32,6 @@ final class Replies {
    * Makes the replies of a connection.
    *
    * @param connection runs tasks on the connection's thread
-   * @param request the current request
    * @param whenKnown called on that thread when {@link #writeKnown} has something to write
    */
   Replies(Executor connection, Request request, Runnable whenKnown) {
@@ -163,10 +162,8 @@ final class Replies {
   }
 
   /**
-   * Writes the first waiting reply. Replies may be large, so the caller sends each one, and stops
-   * while its client does not read.
-   *
-   * @return false if no reply waits, or the first is not known yet
+   * Writes the first waiting reply; returns false if none waits, or the first is not known yet.
+   * Replies may be large, so the caller sends each one, and stops while its client does not read.
    */
   boolean writeKnown() {
     Waiting<?> first = waiting.peek();

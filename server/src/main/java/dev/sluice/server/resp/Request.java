@@ -115,9 +115,8 @@ final class Request {
     private Decimals() {}
 
     /**
-     * Parses a signed 64-bit decimal number: an optional sign, then digits only.
-     *
-     * @return the number; empty if the bytes are not such a number
+     * Parses a signed 64-bit decimal number: an optional sign, then digits only. Empty for any
+     * other bytes.
      */
     static OptionalLong read(byte[] bytes, int start, int length) {
       long value = readOr(Long.MIN_VALUE, bytes, start, length);
@@ -127,9 +126,8 @@ final class Request {
     }
 
     /**
-     * Parses a signed 64-bit decimal number without making an object.
-     *
-     * @param otherwise the result for any other text
+     * Parses a signed 64-bit decimal number without making an object; {@code otherwise} for any
+     * other text.
      */
     static long readOr(long otherwise, byte[] bytes, int start, int length) {
       int at = start;

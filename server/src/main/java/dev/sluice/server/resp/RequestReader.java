@@ -103,11 +103,7 @@ final class RequestReader {
     return start == end ? 0 : bytes.length;
   }
 
-  /**
-   * Moves to the next request.
-   *
-   * @return false if the next request is incomplete
-   */
+  /** Moves to the next request; returns false if it is incomplete. */
   boolean next() throws ProtocolException {
     while (at < end) {
       if (expected == UNKNOWN) {

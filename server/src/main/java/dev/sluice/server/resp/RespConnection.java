@@ -67,11 +67,6 @@ final class RespConnection extends Client {
   private volatile long quietSinceNanos = System.nanoTime();
   private volatile long waitsSinceNanos = NEVER; // for the client
 
-  /**
-   * Makes a connection.
-   *
-   * @param idleNanos how long the connection may be silent
-   */
   RespConnection(
       ConnectionBudget.Accepted accepted,
       CommandTable commands,

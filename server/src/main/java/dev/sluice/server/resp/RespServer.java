@@ -67,14 +67,6 @@ public final class RespServer implements AutoCloseable {
    * Opens a port.
    *
    * @param address the address to listen on; port 0 for any free port
-   * @param limiter the limiter that decides
-   * @param reservations the reservations of the same limiter
-   * @param access the access control
-   * @param denials receives denied spends
-   * @param tls the certificate and what clients must show; null for no TLS
-   * @param meters the registry that counts commands and connections
-   * @param traffic the budget of all connections of the process
-   * @return the running server
    * @throws AddressException if the port can't be opened
    */
   public static RespServer start(
@@ -116,11 +108,7 @@ public final class RespServer implements AutoCloseable {
         .maxMessagesPerRead(1);
   }
 
-  /**
-   * Returns the address of the port.
-   *
-   * @return the address, with the port that was opened
-   */
+  /** Returns the address, with the port that was opened. */
   public InetSocketAddress address() {
     return (InetSocketAddress) listening.localAddress();
   }

@@ -36,7 +36,6 @@ final class Session {
     return remote;
   }
 
-  /** Returns the identity of the client. */
   Identity identity() {
     return identity;
   }
@@ -49,7 +48,6 @@ final class Session {
   /**
    * Identifies the caller of a command, and requires a permission.
    *
-   * @param acts the requested acts, if the audit log notes them
    * @throws dev.sluice.server.base.RefusedException if the caller lacks the permission
    */
   void admit(Permission need, List<Noted> acts) {

@@ -33,7 +33,6 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
    *
    * @param id the index of the argument that is the id
    * @param quota the quota, null for the limit's own
-   * @param cost the cost, in tokens
    * @return the index of the spend; -1 if nothing was added, and the limiter itself has to decide
    */
   final int add(Replies replies, Request request, int id, @Nullable Quota quota, long cost) {
@@ -92,16 +91,11 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
       return request.is(index, name);
     }
 
-    /** The limit's name. */
     String limit() {
       return text;
     }
 
-    /**
-     * Adds a command.
-     *
-     * @return false if the limiter itself has to decide; nothing was added then
-     */
+    /** Adds a command; returns false, and adds nothing, if the limiter itself has to decide. */
     boolean add(Replies replies, Request request, long cost) {
       try {
         return add(replies, request, ID, null, cost) >= 0;
@@ -219,12 +213,11 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
 
     /**
-     * Adds a command.
+     * Adds a command; returns false, and adds nothing, if the limiter itself has to decide.
      *
      * @param cost the cost, in tokens, at most the quota's burst
      * @param fitting false for a command whose quantity is above the limit, which only reads the
      *     bucket
-     * @return false if the limiter itself has to decide; nothing was added then
      */
     boolean add(
         Replies replies,

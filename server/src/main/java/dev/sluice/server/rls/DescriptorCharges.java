@@ -82,7 +82,6 @@ final class DescriptorCharges {
    *
    * @param matched whether a rule or the name of a limit matches; without a match the descriptor
    *     passes, and is counted
-   * @param unlimited whether the configuration makes the descriptor unlimited
    * @param denied why a rule denies the descriptor, or why its values make no valid id; null
    *     otherwise
    * @param charges one for each limit of the rule; after merging, one for each bucket, which other
@@ -111,7 +110,6 @@ final class DescriptorCharges {
   /**
    * A descriptor that passes no limit.
    *
-   * @param why the reason, for the client
    * @param line the line of the rule that matches, 0 for none
    * @param byRule whether the rule denies; otherwise no limit can be charged
    */
@@ -126,9 +124,7 @@ final class DescriptorCharges {
   /**
    * Determines the charges of a request.
    *
-   * @param overrides what to do with limits that the proxy sends
    * @param requireDefault throws for a transaction whose limit has no default and must have one
-   * @param limits the limits in force
    * @throws MissingDefaultException if a descriptor matches a limit without a default
    */
   static DescriptorCharges of(
@@ -667,9 +663,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Sets the decision of the limiter.
-     *
-     * @param spent whether an allowed cost was spent, and not only checked
+     * Sets the decision of the limiter, and whether an allowed cost was spent, and not only
+     * checked.
      */
     void decide(Decision made, boolean spent) {
       decided = true;

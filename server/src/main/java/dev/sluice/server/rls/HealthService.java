@@ -26,11 +26,7 @@ final class HealthService extends HealthGrpc.HealthImplBase {
 
   private final Runnable ready;
 
-  /**
-   * Makes the service.
-   *
-   * @param ready throws if the server cannot decide now; may block
-   */
+  /** Makes the service. {@code ready} throws if the server cannot decide now; it may block. */
   HealthService(Runnable ready) {
     this.ready = ready;
   }

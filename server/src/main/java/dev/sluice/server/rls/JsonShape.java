@@ -49,11 +49,7 @@ final class JsonShape {
 
   private JsonShape() {}
 
-  /**
-   * Checks a request.
-   *
-   * @throws BadRequest if the JSON is refused
-   */
+  /** Checks a request; throws {@link BadRequest} if the JSON is refused. */
   static void require(String json) {
     try (JsonParser parser = JSON.createParser(json)) {
       JsonToken first = parser.nextToken();

@@ -30,9 +30,6 @@ public final class NamedLimits {
   /**
    * Returns the transaction that Envoy's door charges for a descriptor without a rule.
    *
-   * @param domain the descriptor's domain
-   * @param entries its entries, in order
-   * @param limits the limits in force
    * @return the transaction with a cost of 1; null if the descriptor names no limit, or its domain
    *     is mapped by rules only
    * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no valid

@@ -141,11 +141,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     /**
      * Decides on a request.
      *
-     * @param request the request
-     * @param caller the sender
      * @param door the door, for the audit log: grpc or http
      * @param givenUp completes if nobody waits for the answer any more
-     * @return the answer
      * @throws BadRequest if the request lacks a field, or has a value out of range
      * @throws dev.sluice.server.base.RefusedException if the caller may not use one of the limits
      */
@@ -452,11 +449,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
 
     private static final long serialVersionUID = 1;
 
-    /**
-     * Makes an exception.
-     *
-     * @param message the field, what was found and what was expected
-     */
+    /** The message names the field, what was found and what was expected. */
     BadRequest(String message) {
       super(message, null, false, false); // no stack trace: clients cause these
     }

@@ -63,7 +63,6 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
    * Reads a message.
    *
    * @param bytes an array that ends with the message
-   * @param offset where the message begins in the array
    * @return the message; a descriptor with bytes that are not UTF-8 is not {@linkplain #isText
    *     text}
    * @throws BadRequest if the bytes are not such a message, or its domain is not UTF-8

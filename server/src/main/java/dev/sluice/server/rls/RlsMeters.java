@@ -37,19 +37,14 @@ final class RlsMeters {
   }
 
   /**
-   * Counts a request that was decided, as {@code ok} or {@code over_limit}.
-   *
-   * @param startNanos when the request came, by {@link System#nanoTime}
+   * Counts a request that came at {@code startNanos} of {@link System#nanoTime}, as {@code ok} or
+   * {@code over_limit}.
    */
   void answered(RateLimitResponse response, long startNanos) {
     count(response.getOverallCode() == Code.OK ? "ok" : "over_limit", startNanos);
   }
 
-  /**
-   * Counts a request that failed, by the name of its gRPC status.
-   *
-   * @param startNanos when the request came, by {@link System#nanoTime}
-   */
+  /** Counts a request that failed, by the name of its gRPC status. */
   void failed(Status status, long startNanos) {
     count(status.getCode().name().toLowerCase(Locale.ROOT), startNanos);
   }

@@ -60,15 +60,8 @@ public final class RlsPart implements Part {
   private final Runnable ready;
 
   /**
-   * Makes the part.
-   *
-   * @param limiter the limiter that decides
-   * @param settings the settings of the door
-   * @param ready throws if the server cannot decide now, for health checks; may block
-   * @param audit notes refunds
-   * @param denials notes denials
-   * @param registry the registry for the door's meters
-   * @param calls the requests that have not ended, of all ports of the server
+   * Makes the part. {@code ready} throws if the server cannot decide now, for health checks; it may
+   * block.
    */
   public RlsPart(
       Limiter limiter,
@@ -104,9 +97,7 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * Returns the same service as JSON, for a port that answers more than gRPC.
-   *
-   * @return the part that adds {@code POST /json}
+   * Returns the same service as JSON, {@code POST /json}, for a port that answers more than gRPC.
    */
   public Part json() {
     return server -> new Endpoint("/json", Permission.DECIDE, json).addTo(server);
@@ -142,12 +133,7 @@ public final class RlsPart implements Part {
         .build();
   }
 
-  /**
-   * Makes the services now, so that the first request need not wait.
-   *
-   * @param executor runs a CPU-bound task
-   * @return a stage that completes when the services are made
-   */
+  /** Makes the services now, so that the first request need not wait. */
   @CanIgnoreReturnValue
   public CompletionStage<Void> prepare(Executor executor) {
     return grpc.make(executor).thenRun(() -> {});
@@ -307,8 +293,6 @@ public final class RlsPart implements Part {
   /**
    * The settings of the door.
    *
-   * @param overrides what to do with limits that proxies send
-   * @param headers which rate limit headers clients get
    * @param headerNames the names of the three headers of {@link HeaderProfile#LEGACY}, for the
    *     limit, what remains, and the reset; empty for the usual ones
    * @param shadow whether every request passes, so that denials are only counted
@@ -329,13 +313,8 @@ public final class RlsPart implements Part {
         List.of("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset");
 
     /**
-     * Makes settings.
+     * Checks the settings.
      *
-     * @param overrides what to do with limits that proxies send
-     * @param headers which rate limit headers clients get
-     * @param headerNames three header names or none; the list is copied
-     * @param shadow whether every request passes
-     * @param nearLimit the share of a limit from which on hits are counted as near it, from 0 to 1
      * @throws IllegalArgumentException if the number of names is neither three nor zero, or the
      *     share is out of range
      */
@@ -351,12 +330,7 @@ public final class RlsPart implements Part {
       }
     }
 
-    /**
-     * Returns the usual settings.
-     *
-     * @param overrides what to do with limits that proxies send
-     * @return settings with the headers of the IETF
-     */
+    /** Returns the usual settings, with the headers of the IETF. */
     public static Settings of(OverridePolicy overrides) {
       return new Settings(overrides, HeaderProfile.IETF, List.of(), false, USUAL_NEAR_LIMIT);
     }

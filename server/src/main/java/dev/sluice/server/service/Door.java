@@ -50,18 +50,12 @@ import org.jspecify.annotations.Nullable;
  */
 interface Door {
 
-  /**
-   * Returns the protocol.
-   *
-   * @return {@code http}, {@code redis} or {@code grpc}
-   */
+  /** Returns the protocol: {@code http}, {@code redis} or {@code grpc}. */
   String protocol();
 
   /**
    * Opens the port. Blocks until clients can connect.
    *
-   * @param room the parts of the server that the door uses
-   * @return the open door
    * @throws dev.sluice.server.net.HostPort.AddressException if the port cannot be opened
    */
   Open open(DoorContext room);
@@ -69,19 +63,8 @@ interface Door {
   /**
    * The parts of the server that a door uses. Thread-safe.
    *
-   * @param limiter the limiter that decides, by the limits that {@link Limiter#limits} holds
-   * @param store its store
-   * @param reservations the reservations of the same limiter
-   * @param meters the registry for the door's meters
    * @param ready throws a {@link dev.sluice.server.base.NotReadyException} or a {@link
    *     dev.sluice.store.StoreException} if the service cannot decide now; may block
-   * @param traffic the budget of all connections, which all doors share
-   * @param access decides who may do what
-   * @param runtime overrides and penalties that are set while the server runs
-   * @param generations the generations of the watched files
-   * @param tls encrypts the connections; null for no TLS
-   * @param denials receives the denials of the doors
-   * @param calls the requests of proxies that have not ended, which all doors share
    * @param traces begins and ends the spans of HTTP requests; does nothing if tracing is off
    */
   record DoorContext(
@@ -105,11 +88,7 @@ interface Door {
    */
   interface Open extends AutoCloseable {
 
-    /**
-     * Returns the address of the door.
-     *
-     * @return the address, with the port that was opened
-     */
+    /** Returns the address of the door, with the port that was opened. */
     InetSocketAddress address();
 
     /** Makes the door report that the service is not ready; it still answers. Never blocks. */

@@ -61,9 +61,9 @@ final class FirstCalls {
   private FirstCalls() {}
 
   /**
-   * Makes the calls, for at most two seconds, and waits for the answers.
+   * Makes the calls, for at most two seconds, waits for the answers, and returns the number of
+   * calls.
    *
-   * @return the number of calls
    * @throws IOException if an answer is missing
    */
   static int make() throws IOException {

@@ -51,9 +51,8 @@ final class Fleet implements AutoCloseable {
   private record Look(long atNanos, List<String> servers) {}
 
   /**
-   * Makes a fleet whose servers are unknown.
-   *
-   * @param atLeast the smallest number of servers to assume once they have been counted
+   * Makes a fleet whose servers are unknown. It assumes at least this number once the store has
+   * answered.
    */
   Fleet(int atLeast) {
     this(atLeast, System::nanoTime);
@@ -65,12 +64,7 @@ final class Fleet implements AutoCloseable {
     this.last = new Look(nanoTime.getAsLong(), List.of());
   }
 
-  /**
-   * Begins to announce this server.
-   *
-   * @param list the list of servers in the store
-   * @param name host and port of this server
-   */
+  /** Begins to announce this server, by host and port. */
   void start(Presence list, String name) {
     enter(list, name);
     Runnable look = Periodic.task(log, "announcing this server in the store", this::lookIfDue);

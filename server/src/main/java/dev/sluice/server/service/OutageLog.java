@@ -64,13 +64,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
 
   private volatile boolean isOut;
 
-  /**
-   * Makes a log.
-   *
-   * @param storage has the failure rules
-   * @param fleet knows the number of servers
-   * @param next receives the events of the store too
-   */
+  /** Makes a log. {@code next} receives the events of the store too. */
   OutageLog(Storage storage, Fleet fleet, BucketStore.Observer next) {
     this(storage, fleet, next, System::nanoTime);
   }

@@ -44,9 +44,8 @@ final class ReloadLog implements ReloadListener {
   private final @Nullable Path overrides;
 
   /**
-   * Makes a listener.
-   *
-   * @param overrides the file of overrides; null if they come from a table, or if there are none
+   * Makes a listener. The file of overrides is null if they come from a table, or if there are
+   * none.
    */
   ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) {
     this.metrics = metrics;
@@ -264,11 +263,6 @@ final class ReloadLog implements ReloadListener {
     private final ReloadListener next;
     private List<Requirement> declared = List.of();
 
-    /**
-     * Makes a listener.
-     *
-     * @param limits the limits in force
-     */
     NamedByRules(CurrentLimits limits, ReloadListener next) {
       this.limits = limits;
       this.next = next;
@@ -308,9 +302,7 @@ final class ReloadLog implements ReloadListener {
     private final Runnable broken;
 
     /**
-     * Makes a listener.
-     *
-     * @param broken counts an unexpected failure, which no file should cause
+     * Makes a listener. {@code broken} counts an unexpected failure, which no file should cause.
      */
     CredentialsLog(Kind kind, Runnable broken) {
       this.kind = kind;

@@ -41,24 +41,13 @@ import org.jspecify.annotations.Nullable;
  *     Control.NONE,
  *     Telemetry.NONE)
  * }</pre>
- *
- * @param doors the ports that answer clients
- * @param sources the sources of the limits
- * @param storage the store of the buckets
- * @param control access control, its audit log, and where changes at run time are saved
- * @param telemetry data that is kept or sent in addition to the metrics
  */
 public record ServerConfig(
     Doors doors, Sources sources, Storage storage, Control control, Telemetry telemetry) {
 
   /**
-   * Makes the settings.
+   * Checks the settings.
    *
-   * @param doors the ports that answer clients
-   * @param sources the sources of the limits
-   * @param storage the store of the buckets
-   * @param control access control, its audit log, and where changes at run time are saved
-   * @param telemetry data that is kept or sent in addition to the metrics
    * @throws InsecureException if a door would listen beyond loopback without TLS or without access
    *     control, unless {@link Doors#plaintext} or {@link Doors#open} allows that
    * @throws IllegalArgumentException if both a table and a file keep overrides
@@ -129,11 +118,9 @@ public record ServerConfig(
   /**
    * The ports that answer clients.
    *
-   * @param http the HTTP door
    * @param resp the address for Redis clients, port 0 for any free port; null for none
    * @param grpc a second address for Envoy's rate limit service, besides the HTTP port; port 0 for
    *     any free port, null for none
-   * @param rls the settings of Envoy's rate limit service
    * @param tls the certificate, its key, and the authorities of clients, for all doors; null for no
    *     TLS
    * @param plaintext whether doors may listen beyond loopback without TLS
@@ -149,12 +136,7 @@ public record ServerConfig(
       boolean plaintext,
       boolean open) {
 
-    /**
-     * Returns the HTTP door alone, without TLS.
-     *
-     * @param http the HTTP door
-     * @return doors with no other port
-     */
+    /** Returns the HTTP door alone, without TLS. */
     public static Doors of(Http http) {
       return new Doors(http, null, null, Settings.of(OverridePolicy.ALLOW), null, false, false);
     }
@@ -162,7 +144,6 @@ public record ServerConfig(
     /**
      * Requires TLS and access control for doors beyond loopback.
      *
-     * @param control access control
      * @throws InsecureException if TLS or access control is missing, unless {@link #plaintext} or
      *     {@link #open} allows that
      */
@@ -205,11 +186,9 @@ public record ServerConfig(
    * The HTTP door.
    *
    * @param address the address to listen on; port 0 for any free port
-   * @param clientAddress which proxies are trusted to report the client's address
    * @param hosts names that clients may use in {@code Host}, besides localhost and IP addresses;
    *     {@code *} for any
    * @param origins origins whose web pages may call the server; {@code *} for any
-   * @param requestLog whether each request is logged, with the client's address
    */
   public record Http(
       InetSocketAddress address,
@@ -218,26 +197,12 @@ public record ServerConfig(
       Set<String> origins,
       boolean requestLog) {
 
-    /**
-     * Makes the settings.
-     *
-     * @param address the address to listen on; port 0 for any free port
-     * @param clientAddress which proxies are trusted to report the client's address
-     * @param hosts the allowed host names; the set is copied
-     * @param origins the allowed origins; the set is copied
-     * @param requestLog whether each request is logged
-     */
     public Http {
       hosts = Set.copyOf(hosts);
       origins = Set.copyOf(origins);
     }
 
-    /**
-     * Returns a door without host names, origins, trusted proxies and request log.
-     *
-     * @param address the address to listen on; port 0 for any free port
-     * @return the door
-     */
+    /** Returns a door without host names, origins, trusted proxies and request log. */
     public static Http on(InetSocketAddress address) {
       return new Http(address, ClientAddress.direct(), Set.of(), Set.of(), false);
     }
@@ -246,11 +211,8 @@ public record ServerConfig(
   /**
    * The sources of the limits.
    *
-   * @param files the limit files, which are watched
-   * @param table overrides that take precedence over those of the file, null for none
    * @param required the limits that must not be missing, at the start and after each reload
    * @param onMissing what to do with a request for an id that has neither a default nor an override
-   * @param copy the copy of the limit files of the last good load, null for none
    */
   public record Sources(
       Files files,
@@ -262,16 +224,6 @@ public record ServerConfig(
     /** The sample limits. */
     public static final Sources SAMPLE = Sources.of(Files.NONE);
 
-    /**
-     * Makes the settings.
-     *
-     * @param files the limit files, which are watched
-     * @param table overrides that take precedence over those of the file, null for none
-     * @param required the limits that must not be missing; the list is copied
-     * @param onMissing what to do with a request for an id that has neither a default nor an
-     *     override
-     * @param copy the copy of the limit files of the last good load, null for none
-     */
     public Sources {
       required = List.copyOf(required);
     }
@@ -279,9 +231,6 @@ public record ServerConfig(
     /**
      * Returns sources of files only, without required limits; a request for a limit without a
      * default is refused.
-     *
-     * @param files the files
-     * @return the sources
      */
     public static Sources of(Files files) {
       return new Sources(files, null, List.of(), MissingDefault.REFUSE, null);
@@ -291,7 +240,6 @@ public record ServerConfig(
   /**
    * A file with a copy of the limit files of the last good load.
    *
-   * @param file the file, written after each good load
    * @param startsWithLastGood whether a service starts with this copy if the limit files have
    *     mistakes; otherwise it does not start
    */
@@ -301,7 +249,6 @@ public record ServerConfig(
    * The limit files. Without any, the service uses sample limits.
    *
    * @param limits the defaults, null for none
-   * @param overrides the overrides, null for none
    * @param names the limit names, null for the bundled names
    * @param rules the rule book, null for none; a rule book needs a file of limits
    */
@@ -311,15 +258,6 @@ public record ServerConfig(
     /** No file at all. */
     public static final Files NONE = new Files(null, null, null, null);
 
-    /**
-     * Makes the settings.
-     *
-     * @param limits the defaults, null for none
-     * @param overrides the overrides, null for none
-     * @param names the limit names, null for the bundled names
-     * @param rules the rule book, null for none
-     * @throws IllegalArgumentException if there is a rule book without limits
-     */
     public Files {
       if (rules != null && limits == null) {
         throw new IllegalArgumentException(
@@ -335,18 +273,10 @@ public record ServerConfig(
   /**
    * A table of overrides, which take precedence over those of the file.
    *
-   * @param database the database with the table
    * @param every how often the table is read, more than zero and at most 292 years
    */
   public record Table(DataSource database, Duration every) {
 
-    /**
-     * Makes the settings.
-     *
-     * @param database the database with the table
-     * @param every how often the table is read
-     * @throws IllegalArgumentException for an interval out of its range
-     */
     public Table {
       every = Durations.positive("every", every);
     }
@@ -355,9 +285,6 @@ public record ServerConfig(
   /**
    * The store of the buckets, and what happens while it fails.
    *
-   * @param store the store's address and passwords
-   * @param snapshot the file that keeps the buckets of the memory store, null for none
-   * @param tokenKey the key of the tokens of reservations, which all servers of a fleet share
    * @param onFailure the failure rule of limits without a rule of their own, used while the store
    *     cannot decide
    * @param onFailureByLimit the failure rules of single limits, by limit name
@@ -376,17 +303,8 @@ public record ServerConfig(
       boolean readyWithoutStore) {
 
     /**
-     * Makes the settings.
+     * Checks the settings.
      *
-     * @param store the store's address and passwords
-     * @param snapshot the file that keeps the buckets of the memory store, null for none
-     * @param tokenKey the key of the tokens of reservations
-     * @param onFailure the failure rule of limits without a rule of their own
-     * @param onFailureByLimit the failure rules of single limits, by limit name; the map is copied
-     * @param localAtLeast the smallest number of servers by which {@link FailureRule#localAuto}
-     *     divides
-     * @param readyWithoutStore whether a server that decides without its store is ready before the
-     *     store has answered once
      * @throws IllegalArgumentException if there is a snapshot and the store is not memory
      */
     public Storage {
@@ -398,17 +316,7 @@ public record ServerConfig(
       }
     }
 
-    /**
-     * Makes the settings, with 1 as the smallest number of servers.
-     *
-     * @param store the store's address and passwords
-     * @param snapshot the file that keeps the buckets of the memory store, null for none
-     * @param tokenKey the key of the tokens of reservations
-     * @param onFailure the failure rule of limits without a rule of their own
-     * @param onFailureByLimit the failure rules of single limits, by limit name
-     * @param readyWithoutStore whether a server that decides without its store is ready before the
-     *     store has answered once
-     */
+    /** Makes the settings, with 1 as the smallest number of servers. */
     public Storage(
         StoreAccess store,
         @Nullable Snapshot snapshot,
@@ -427,9 +335,6 @@ public record ServerConfig(
     /**
      * Returns the settings of a store without a snapshot, with a random token key. While the store
      * fails, each request gets an error.
-     *
-     * @param store the store's address and passwords
-     * @return the settings
      */
     public static Storage in(StoreAccess store) {
       return new Storage(store, null, TokenKey.random(), FailureRule.fail(), Map.of(), false);
@@ -444,13 +349,6 @@ public record ServerConfig(
    */
   public record Snapshot(Path file, Duration every) {
 
-    /**
-     * Makes the settings.
-     *
-     * @param file read at the start, saved periodically and at the end
-     * @param every how often it is saved
-     * @throws IllegalArgumentException for an interval out of its range
-     */
     public Snapshot {
       every = Durations.positive("every", every);
     }
@@ -481,8 +379,6 @@ public record ServerConfig(
    *
    * @param topDenied whether the server keeps the ids that each limit denies most, in bounded
    *     memory, for administrators; ids are often personal data
-   * @param denialLog the log of denials, null for none
-   * @param otlp where metrics and traces are sent, null for nowhere
    */
   public record Telemetry(
       boolean topDenied, @Nullable DenialLogFile denialLog, @Nullable OtlpSettings otlp) {
@@ -490,12 +386,7 @@ public record ServerConfig(
     /** No further telemetry. */
     public static final Telemetry NONE = new Telemetry(false, null);
 
-    /**
-     * Makes settings without a log of denials.
-     *
-     * @param topDenied whether the server keeps the ids that each limit denies most
-     * @param otlp where metrics and traces are sent, null for nowhere
-     */
+    /** Makes settings without a log of denials. */
     public Telemetry(boolean topDenied, @Nullable OtlpSettings otlp) {
       this(topDenied, null, otlp);
     }
@@ -533,9 +424,8 @@ public record ServerConfig(
     }
 
     /**
-     * Returns the setting that cannot be used.
-     *
-     * @return the name of an option of {@code sluice serve}, such as {@code store}
+     * Returns the name of the option of {@code sluice serve} that cannot be used, such as {@code
+     * store}.
      */
     public String setting() {
       return setting;
@@ -550,8 +440,6 @@ public record ServerConfig(
     /**
      * Makes the exception.
      *
-     * @param address the address that the door would listen on
-     * @param lacksTls whether TLS is missing
      * @param lacksControl whether access control is missing; one of the two is true
      * @param asksForCertificates whether a client certificate is optional
      */
@@ -590,11 +478,7 @@ public record ServerConfig(
 
     private SampleLimits() {}
 
-    /**
-     * Returns the limits.
-     *
-     * @return limits of the bundled names
-     */
+    /** Returns limits of the bundled names. */
     public static Limits make() {
       return Limits.builder(BundledNames.catalogue())
           .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
@@ -615,11 +499,7 @@ public record ServerConfig(
 
     private BundledNames() {}
 
-    /**
-     * Returns a builder of limit files that may use these names and their id formats.
-     *
-     * @return a builder without files
-     */
+    /** Returns a builder of limit files that may use these names and their id formats. */
     public static LimitFiles.Builder files() {
       return LimitFiles.builder()
           .catalogue(AcmeLimits.bundled().catalogue())
@@ -627,11 +507,7 @@ public record ServerConfig(
           .idFormats(AcmeLimits.bundled().idFormats());
     }
 
-    /**
-     * Returns all bundled names, samples included.
-     *
-     * @return the names
-     */
+    /** Returns all bundled names, samples included. */
     public static Catalogue catalogue() {
       return AcmeLimits.bundled().catalogue().plus(Catalogue.samples());
     }

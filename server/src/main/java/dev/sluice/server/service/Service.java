@@ -109,8 +109,6 @@ public final class Service implements AutoCloseable {
   /**
    * Starts a service. Does not wait for a store or a database over a network.
    *
-   * @param config the settings
-   * @return the running service
    * @throws ConfigException if a setting cannot be used, such as the store's address or the
    *     snapshot
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
@@ -415,20 +413,17 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Returns the addresses of the doors.
-   *
-   * @return the addresses, with the ports that were chosen: HTTP first, then the Redis protocol and
-   *     gRPC, if they are configured
+   * Returns the addresses of the doors, with the ports that were chosen: HTTP first, then the Redis
+   * protocol and gRPC, if they are configured.
    */
   public List<InetSocketAddress> addresses() {
     return doors.addresses();
   }
 
   /**
-   * Reads all watched files at once, and applies each kind of files without a mistake. Logs the
-   * outcome, and notes the signal in the audit log. Blocks on the file system.
-   *
-   * @return whether all files were applied
+   * Reads all watched files at once, applies each kind of files without a mistake, and returns
+   * whether all files were applied. Logs the outcome, and notes the signal in the audit log. Blocks
+   * on the file system.
    */
   @CanIgnoreReturnValue
   public boolean reload() {
@@ -447,9 +442,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Describes the shutdown by {@link #close}, for people.
-   *
-   * @return the number of requests answered during the shutdown, and of connections cut
+   * Describes the shutdown by {@link #close}, for people: the number of requests answered during
+   * it, and of connections cut.
    */
   public String farewell() {
     return traffic.farewell();
@@ -502,11 +496,7 @@ public final class Service implements AutoCloseable {
 
     private AccessSetup() {}
 
-    /**
-     * Opens the audit log and access control, and registers how to end them.
-     *
-     * @param files the loaded files, with the tokens if there are any
-     */
+    /** Opens the audit log and access control, and registers how to end them. */
     static Access access(
         ServerConfig config, LoadedFiles files, MeterRegistry meters, ShutdownStack started) {
       ServerConfig.Control settings = config.control();

@@ -55,48 +55,33 @@ public final class StoreAccess {
    *
    * @param address {@code memory}, the URI of a {@link RedisStore}, or the URL of a {@link
    *     PostgresStore} or {@link MariaDbStore}
-   * @return the address
    */
   public static StoreAccess of(String address) {
     return new StoreAccess(address, null, null);
   }
 
   /**
-   * Returns a copy with the password of the store. The user is the one in the address, {@code
-   * redis://app@host}, or else {@code default}.
-   *
-   * @param newPassword the password; null for the password in the address, if any
-   * @return a copy
+   * Returns a copy with the password of the store; null for the one in the address, if any. The
+   * user is the one in the address, {@code redis://app@host}, or else {@code default}.
    */
   public StoreAccess withPassword(@Nullable String newPassword) {
     return new StoreAccess(address, newPassword, sentinelPassword);
   }
 
   /**
-   * Returns a copy with the password of the Sentinels. The user is the option {@code sentinelUser}
-   * of the address, or else {@code default}.
-   *
-   * @param newPassword the password; null for the password in the address, if any
-   * @return a copy
+   * Returns a copy with the password of the Sentinels; null for the one in the address, if any. The
+   * user is the option {@code sentinelUser} of the address, or else {@code default}.
    */
   public StoreAccess withSentinelPassword(@Nullable String newPassword) {
     return new StoreAccess(address, password, newPassword);
   }
 
-  /**
-   * Whether the store is the memory of this process.
-   *
-   * @return false for every other store
-   */
+  /** Whether the store is the memory of this process. */
   public boolean isMemory() {
     return address.equals(Stores.MEMORY);
   }
 
-  /**
-   * Whether Sentinels name the store's server.
-   *
-   * @return true for an address {@code redis-sentinel://…}
-   */
+  /** Whether Sentinels name the store's server, as in an address {@code redis-sentinel://…}. */
   public boolean isSentinel() {
     return address.startsWith("redis-sentinel:");
   }
@@ -201,9 +186,6 @@ public final class StoreAccess {
     /**
      * Opens a store that uses its own clock.
      *
-     * @param access the store's address and passwords
-     * @param observer receives the events of a store in Redis or a database
-     * @return the store; the caller must close it
      * @throws IllegalArgumentException if the kind of store is unknown, or the address has a
      *     mistake; the message names the known kinds
      * @throws StoreException if a database answers that it cannot hold the buckets
@@ -220,7 +202,6 @@ public final class StoreAccess {
     /**
      * Checks that a store can be opened with an address and passwords; opens nothing.
      *
-     * @param access the store's address and passwords
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static void requireUsable(StoreAccess access) {
@@ -237,8 +218,6 @@ public final class StoreAccess {
      * Opens a store for a single act of a process that has just started. Unless the address has a
      * time-out, a call may take as long as a cold start.
      *
-     * @param access the store's address and passwords
-     * @return the store; the caller must close it
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static BucketStore openForOneAct(StoreAccess access) {
@@ -254,9 +233,6 @@ public final class StoreAccess {
      * Opens a store that uses a given clock, for replays, with the time-out of {@link
      * #openForOneAct}. In memory, the clock may step back by {@link #REPLAY_STEPS_BACK}.
      *
-     * @param access the store's address and passwords
-     * @param time the clock
-     * @return the store; the caller must close it
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static BucketStore open(StoreAccess access, TimeSource time) {
@@ -315,7 +291,6 @@ public final class StoreAccess {
     /**
      * Creates what a store needs in its database, or brings it to this version.
      *
-     * @param access the database and its passwords
      * @param role a role or user that may use the store, and nothing else of it; null for none
      * @throws IllegalArgumentException if the store is in no database, or the address has a mistake
      * @throws SQLException if the database refuses
@@ -331,9 +306,6 @@ public final class StoreAccess {
     /**
      * Returns the statements that {@link #create} runs, for the database's command-line client.
      *
-     * @param access as there
-     * @param role as there
-     * @return SQL
      * @throws IllegalArgumentException as there
      */
     public static String statements(StoreAccess access, @Nullable String role) {
@@ -373,11 +345,8 @@ public final class StoreAccess {
     }
 
     /**
-     * Returns a store's address for logs and messages.
-     *
-     * @param address as for {@link StoreAccess#of}
-     * @return the address without user, password and options; only the scheme if an @ follows a ?,
-     *     since either may then be part of a password
+     * Returns a store's address for logs and messages, without user, password and options; only the
+     * scheme if an @ follows a ?, since either may then be part of a password.
      */
     public static String shown(String address) {
       int at = address.lastIndexOf('@');

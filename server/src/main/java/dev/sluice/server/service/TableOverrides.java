@@ -39,12 +39,7 @@ final class TableOverrides {
   private volatile @Nullable RuntimeLimits runtime;
   private final AtomicLong failedReads = new AtomicLong();
 
-  /**
-   * Makes limits that do not yet have the table's overrides.
-   *
-   * @param table the table, null for none
-   * @param files the limits of the files
-   */
+  /** Makes limits that do not yet have the table's overrides. */
   TableOverrides(@Nullable Table table, CurrentLimits files) {
     this.table = table;
     this.files = files;

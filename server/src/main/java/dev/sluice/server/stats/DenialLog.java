@@ -52,11 +52,8 @@ public final class DenialLog implements AutoCloseable {
   }
 
   /**
-   * Starts a log.
-   *
-   * @param lines the lines, which the log closes
-   * @param ids returns the text that stands for an id, such as its hash
-   * @return the log; the caller must close it
+   * Starts a log, which closes the lines. {@code ids} returns the text that stands for an id, such
+   * as its hash.
    */
   public static DenialLog start(JsonLines lines, UnaryOperator<String> ids) {
     DenialLog started = new DenialLog(lines, ids, System::nanoTime);

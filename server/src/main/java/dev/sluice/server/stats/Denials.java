@@ -49,62 +49,37 @@ public final class Denials implements LimiterObserver {
     this.charged = keepsLast ? new TopDenied() : null;
   }
 
-  /**
-   * Returns a receiver that discards everything.
-   *
-   * @return the receiver
-   */
+  /** Returns a receiver that discards everything. */
   public static Denials none() {
     return NONE;
   }
 
   /**
-   * Returns a receiver that passes denials on.
-   *
-   * @param log the log, null for none
-   * @param keepsLast whether the last denials of each id are kept, in bounded memory
-   * @return the receiver
+   * Returns a receiver that passes denials on, and perhaps keeps the last ones of each id, in
+   * bounded memory.
    */
   public static Denials to(@Nullable DenialLog log, boolean keepsLast) {
     return log == null && !keepsLast ? NONE : new Denials(log, keepsLast);
   }
 
-  /**
-   * Whether the last denials of each id are kept.
-   *
-   * @return false if {@link #last} is always empty
-   */
+  /** Whether the last denials of each id are kept; otherwise {@link #last} is always empty. */
   public boolean keepsLast() {
     return last != null;
   }
 
-  /**
-   * Returns the last denials of an id.
-   *
-   * @param limit the limit's name
-   * @param id the canonical id
-   * @return at most ten, the newest first
-   */
+  /** Returns the last denials of a canonical id, at most ten, the newest first. */
   public List<Denial> last(String limit, String id) {
     return last == null ? List.of() : last.of(limit, id);
   }
 
-  /**
-   * Calls a consumer with each id that was charged the most tokens in the last minutes.
-   *
-   * @param each receives the limit's name and the canonical id
-   */
+  /** Calls a consumer with the limit's name and each canonical id that was charged most tokens. */
   public void forEachCharged(BiConsumer<String, String> each) {
     if (charged != null) {
       charged.top().forEach((limit, ids) -> ids.forEach(one -> each.accept(limit, one.id())));
     }
   }
 
-  /**
-   * Calls a consumer with each id that was denied last.
-   *
-   * @param each receives the limit's name and the canonical id
-   */
+  /** Calls a consumer with the limit's name and each canonical id that was denied last. */
   public void forEachLast(BiConsumer<String, String> each) {
     if (last != null) {
       last.forEach(each);
@@ -112,20 +87,14 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Returns the text that stands for an id in the log.
-   *
-   * @param id the canonical id
-   * @return the id itself or its hash; empty without a log
+   * Returns the text that stands for a canonical id in the log: the id itself or its hash; empty
+   * without a log.
    */
   public String idInLog(String id) {
     return log == null ? "" : log.shown(id);
   }
 
-  /**
-   * Whether denials are discarded, so that nobody needs to report any.
-   *
-   * @return true if nothing is kept or logged
-   */
+  /** Whether denials are discarded, so that nobody needs to report any. */
   public boolean isOff() {
     return log == null && last == null;
   }
@@ -134,7 +103,6 @@ public final class Denials implements LimiterObserver {
    * What a door knows about a request, besides the decision.
    *
    * @param door {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
-   * @param method the method of the client's request, null if the door does not know it
    * @param path its path without the query, null if the door does not know it
    * @param rule the file and line of the rule that matched, null for none
    */
@@ -143,11 +111,6 @@ public final class Denials implements LimiterObserver {
 
     /**
      * Makes a request. Its texts, which a client may have written, are cut: many denials are kept.
-     *
-     * @param door the door
-     * @param method the method, or null
-     * @param path the path, or null
-     * @param rule the rule, or null
      */
     public DeniedRequest {
       method = method == null ? null : JsonLines.shown(method);
@@ -156,13 +119,10 @@ public final class Denials implements LimiterObserver {
     }
 
     /**
-     * Returns a request as a client or a proxy describes it.
+     * Returns a request as a client or a proxy describes it, without the query.
      *
-     * @param door the door
      * @param method the method; null or empty if it is unknown
      * @param target the path, perhaps with a query; null or empty if it is unknown
-     * @param rule the rule, or null
-     * @return the request, without the query
      */
     public static DeniedRequest of(
         String door, @Nullable String method, @Nullable String target, @Nullable String rule) {
@@ -177,12 +137,7 @@ public final class Denials implements LimiterObserver {
     /** A request of a Redis client. */
     private static final DeniedRequest RESP = at("resp");
 
-    /**
-     * Returns a request about which only the door is known.
-     *
-     * @param door the door
-     * @return the request
-     */
+    /** Returns a request about which only the door is known. */
     public static DeniedRequest at(String door) {
       return new DeniedRequest(door, null, null, null);
     }
@@ -191,11 +146,8 @@ public final class Denials implements LimiterObserver {
   /**
    * One denial.
    *
-   * @param at when this server denied
-   * @param asked the request
    * @param limit the name of the limit, null if no limit denied
    * @param id the bucket's canonical id, null if no limit denied
-   * @param cost the tokens that the request needed
    * @param retryInNanos the wait until the same cost can be spent; 0 if waiting does not help
    * @param decidedBy {@code store}, the word of a failure rule, {@code rule} or {@code request}
    * @param penalized whether a penalty made the bucket count as empty
@@ -210,13 +162,7 @@ public final class Denials implements LimiterObserver {
       String decidedBy,
       boolean penalized) {
 
-    /**
-     * Writes the denial as fields.
-     *
-     * @param shownId the text that stands for the id, null for none
-     * @param json the target, within an object
-     * @throws IOException if the target throws it
-     */
+    /** Writes the denial as fields. */
     public void write(@Nullable String shownId, JsonGenerator json) throws IOException {
       json.writeStringField("at", at.toString());
       json.writeStringField("door", asked.door());
@@ -260,7 +206,6 @@ public final class Denials implements LimiterObserver {
   /**
    * Reports the denied parts of a decision; does nothing if the decision allows.
    *
-   * @param decision the decision on one transaction or on a batch
    * @param asked supplies the request; called only for a denial
    */
   public void report(Decision decision, Supplier<DeniedRequest> asked) {
@@ -277,11 +222,8 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Reports a request that needs more tokens than its limit can ever have.
-   *
-   * @param transaction the transaction, with any cost
-   * @param cost the cost of the request
-   * @param asked the request
+   * Reports a request that needs more tokens than its limit can ever have. The transaction may have
+   * any cost.
    */
   public void reportNeverFits(Transaction transaction, long cost, DeniedRequest asked) {
     add(
@@ -301,7 +243,6 @@ public final class Denials implements LimiterObserver {
    *
    * @param byRule whether a rule denies it; otherwise no limit can be charged for it, for example
    *     because a value makes no id
-   * @param asked the request
    */
   public void reportWithoutLimit(boolean byRule, DeniedRequest asked) {
     add(new Denial(Instant.now(), asked, null, null, 0, 0, byRule ? RULE : REQUEST, false));

@@ -92,12 +92,7 @@ public final class RateHistory implements AutoCloseable {
     this.nanos = nanos;
   }
 
-  /**
-   * Starts to read the meters, once a second, until the history is closed.
-   *
-   * @param meters the limiter's meters
-   * @return a history without counts
-   */
+  /** Starts to read the meters, once a second, until the history is closed. */
   public static RateHistory start(MeterRegistry meters) {
     RateHistory history = new RateHistory(meters);
     Runnable sample = Periodic.task(log, "reading the rates of the last second", history::sample);
@@ -146,9 +141,8 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * Returns the limits for which a failure rule decided within the last minute.
-   *
-   * @return by limit, since when it has decided, with pauses of less than a minute
+   * Returns the limits for which a failure rule decided within the last minute, and since when,
+   * with pauses of less than a minute.
    */
   public synchronized Map<String, Instant> degraded() {
     long nowNanos = nanos.getAsLong();
@@ -193,7 +187,6 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Returns the counts of the last {@link #SECONDS} whole seconds.
    *
-   * @param which the limits that are asked for
    * @return those limits that have decided since the start, by name
    */
   public synchronized List<Rates> rates(Predicate<String> which) {
@@ -210,7 +203,6 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Returns the counts of the last {@link #SECONDS} whole seconds, summed up.
    *
-   * @param which the limits that are asked for
    * @return those limits that have decided in these seconds, by name; an outcome that did not occur
    *     is missing
    */
@@ -221,9 +213,7 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Returns the counts of the last steps of the day, summed up. The newest step has not ended.
    *
-   * @param which the limits that are asked for
    * @param steps how many steps, 1 to {@link #DAY_STEPS}
-   * @return as above
    */
   public synchronized Map<String, Map<SpendOutcome, Long>> totals(
       Predicate<String> which, int steps) {
@@ -251,12 +241,7 @@ public final class RateHistory implements AutoCloseable {
     return all;
   }
 
-  /**
-   * Returns the counts of the last day of one limit.
-   *
-   * @param limit the limit's name
-   * @return the counts, {@link #DAY_STEPS} for each outcome
-   */
+  /** Returns the counts of the last day of one limit, {@link #DAY_STEPS} for each outcome. */
   public synchronized Day day(String limit) {
     Map<SpendOutcome, Series> series = byLimit.getOrDefault(limit, Map.of());
     return new Day(
@@ -281,11 +266,7 @@ public final class RateHistory implements AutoCloseable {
       this.outcome = outcome;
     }
 
-    /**
-     * Forgets the oldest counts.
-     *
-     * @param step the new step of the day, -1 if none begins
-     */
+    /** Forgets the oldest counts. The new step of the day is -1 if none begins. */
     void begin(int second, int step) {
       if (ring != null) {
         minute -= ring[second];
@@ -327,12 +308,6 @@ public final class RateHistory implements AutoCloseable {
    */
   public record Day(int lastSeconds, Map<SpendOutcome, List<Integer>> counts) {
 
-    /**
-     * Copies the counts.
-     *
-     * @param lastSeconds the seconds of the newest count
-     * @param counts the counts
-     */
     public Day {
       counts = Map.copyOf(counts);
     }
@@ -341,18 +316,11 @@ public final class RateHistory implements AutoCloseable {
   /**
    * How many spends of a limit had which outcome, second by second. Immutable and thread-safe.
    *
-   * @param limit the limit's name
    * @param counts the counts of the last {@link RateHistory#SECONDS} seconds, oldest first; an
    *     outcome that did not occur is missing
    */
   public record Rates(String limit, Map<SpendOutcome, List<Integer>> counts) {
 
-    /**
-     * Copies the counts.
-     *
-     * @param limit the limit's name
-     * @param counts the counts
-     */
     public Rates {
       counts = Map.copyOf(counts);
     }

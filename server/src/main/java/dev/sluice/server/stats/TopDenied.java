@@ -88,10 +88,8 @@ public final class TopDenied implements LimiterObserver {
   }
 
   /**
-   * Returns the ids that were denied most.
-   *
-   * @return the ids by the limit's name, those denied most first; limits without denials are
-   *     missing
+   * Returns the ids that were denied most, by the limit's name, those denied most first; limits
+   * without denials are missing.
    */
   public Map<String, List<Denied>> top() {
     Map<String, List<Denied>> top = new TreeMap<>();
@@ -108,7 +106,6 @@ public final class TopDenied implements LimiterObserver {
   /**
    * How often an id was denied.
    *
-   * @param id the canonical id
    * @param atLeast denials that are certain, 0 or more
    * @param atMost the highest possible number of denials
    */
@@ -193,11 +190,7 @@ public final class TopDenied implements LimiterObserver {
     private final int capacity;
     private final Map<String, Counter> counters = new HashMap<>();
 
-    /**
-     * Makes a sketch.
-     *
-     * @param capacity the number of counters, at least 1
-     */
+    /** Makes a sketch with this number of counters, at least 1. */
     SpaceSaving(int capacity) {
       this.capacity = capacity;
     }

@@ -55,10 +55,8 @@ public final class EndOfCertificate implements AutoCloseable {
   /**
    * Starts an hourly check, which runs until the watch is closed.
    *
-   * @param files name the certificate, for warnings
    * @param current returns the certificate in use; must not block
    * @param lasting wraps the task so that no exception ends it
-   * @return the running watch
    */
   public static EndOfCertificate watch(
       TlsFiles files, Supplier<TlsIdentity> current, UnaryOperator<Runnable> lasting) {

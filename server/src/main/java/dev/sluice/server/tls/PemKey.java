@@ -48,10 +48,8 @@ public final class PemKey {
   private PemKey() {}
 
   /**
-   * Reads the first key of a file.
+   * Reads the first key, RSA or EC, of the content of a PEM file.
    *
-   * @param pem the content of the file
-   * @return an RSA or EC key
    * @throws InvalidKeyException if there is no usable key; the message says what was found and what
    *     to do
    */

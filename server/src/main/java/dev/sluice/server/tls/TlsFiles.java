@@ -71,20 +71,12 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     this.clock = clock;
   }
 
-  /**
-   * Whether only clients with a certificate of a known authority are let in.
-   *
-   * @return true if a certificate is required
-   */
+  /** Whether only clients with a certificate of a known authority are let in. */
   public boolean requiresClientCertificates() {
     return clients != null && clients.required();
   }
 
-  /**
-   * Whether clients are asked for a certificate.
-   *
-   * @return true if a certificate is optional or required
-   */
+  /** Whether a client certificate is optional or required. */
   public boolean asksForClientCertificates() {
     return clients != null;
   }
@@ -257,11 +249,8 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   /**
-   * The certificates that the server asks of its clients.
-   *
-   * @param authorities a PEM file with the certificates of the authorities that sign client
-   *     certificates
-   * @param required whether a client without a certificate is refused
+   * A PEM file with the authorities that sign client certificates, and whether clients must show
+   * one.
    */
   public record ClientCertificates(Path authorities, boolean required) {}
 
@@ -271,10 +260,8 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     private PemCertificates() {}
 
     /**
-     * Reads all certificates of a file.
+     * Reads all certificates, at least one, of the content of a PEM file.
      *
-     * @param pem the content of the file
-     * @return at least one certificate
      * @throws CertificateException if there is no certificate, or one is damaged; the message says
      *     what to do
      */

@@ -81,11 +81,7 @@ public final class TlsIdentity {
     return leaf;
   }
 
-  /**
-   * Returns when the certificate ends.
-   *
-   * @return the last moment at which clients accept the certificate
-   */
+  /** Returns the last moment at which clients accept the certificate. */
   public Instant end() {
     return leaf.getNotAfter().toInstant();
   }
@@ -108,29 +104,21 @@ public final class TlsIdentity {
     private final Supplier<TlsIdentity> current;
 
     /**
-     * Makes the TLS of a door.
-     *
-     * @param current returns the current certificate; must not block
+     * Makes the TLS of a door. {@code current} returns the current certificate, and must not block.
      */
     public Tls(Supplier<TlsIdentity> current) {
       this.current = current;
     }
 
-    /**
-     * Returns when the current certificate ends.
-     *
-     * @return the end
-     */
+    /** Returns when the current certificate ends. */
     public Instant certificateEnd() {
       return current.get().end();
     }
 
     /**
-     * Encrypts a connection that was just accepted. Handlers that are already in its pipeline see
-     * decrypted bytes.
-     *
-     * @param channel the connection
-     * @param speaksHttp whether HTTP/2 and HTTP/1.1 are offered in the handshake
+     * Encrypts a connection that was just accepted. Whether it {@code speaksHttp} decides whether
+     * HTTP/2 and HTTP/1.1 are offered in the handshake. Handlers that are already in its pipeline
+     * see decrypted bytes.
      */
     public void encrypt(Channel channel, boolean speaksHttp) {
       SslHandler handler = current.get().handler(channel, speaksHttp);
@@ -138,11 +126,9 @@ public final class TlsIdentity {
     }
 
     /**
-     * Returns the session of the connection that a request came on. The library does not know the
-     * session, since the pipeline decrypts the bytes before the library reads them.
-     *
-     * @param context the context of the request
-     * @return the session, null without TLS
+     * Returns the session of the connection that a request came on, null without TLS. The library
+     * does not know the session, since the pipeline decrypts the bytes before the library reads
+     * them.
      */
     public static @Nullable SSLSession session(ServiceRequestContext context) {
       Channel channel = context.log().partial().channel();
