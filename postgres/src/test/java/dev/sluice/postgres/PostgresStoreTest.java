@@ -561,7 +561,7 @@ final class PostgresStoreTest {
                 .timeout(PATIENT)
                 .open()) {
       for (int i = 0; i < 10; i++) {
-        assertThat(store.someKeys(10).orElseThrow()).isEmpty();
+        assertThat(store.someKeys(10, Duration.ofMinutes(10)).orElseThrow()).isEmpty();
       }
       try (ResultSet rows =
           session.executeQuery(

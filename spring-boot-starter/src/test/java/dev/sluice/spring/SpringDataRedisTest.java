@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
@@ -220,10 +221,12 @@ class SpringDataRedisTest {
     List<String> warned = new CopyOnWriteArrayList<>();
     Logger log = Logger.getLogger(SluiceAutoConfiguration.class.getName());
     log.setFilter(line -> !warned.add(line.getMessage()));
+    log.setLevel(Level.WARNING); // an application of an earlier test may have set that of all
     try {
       application.withPropertyValues(properties).run(context -> assertThat(context).hasNotFailed());
     } finally {
       log.setFilter(null);
+      log.setLevel(null);
     }
     return warned;
   }
