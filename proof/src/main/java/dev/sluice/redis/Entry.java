@@ -20,7 +20,7 @@ final class Entry {
   boolean outdated;
   boolean stale; // whether a replaced master made this entry
   int lowerings; // how often the bucket's TAT was lowered before this entry
-  long cancelledDriftNanos; // the bucket's sum before this entry
+  long cancelledNanos; // what was cancelled of its bucket before this entry
   boolean wasQuiet; // whether nothing had lowered the bucket's TAT recently
 
   /** The kind of event. */

@@ -44,8 +44,7 @@ final class KnownBucket {
   private final Deque<Given> givenBack = new ArrayDeque<>(); // the latest refunds
   private long forgottenUntil = Long.MIN_VALUE; // by the bucket's clock
   int lowerings;
-  // For all cancelled spends, the sum of the clock drift until the cancellation.
-  long cancelledDriftNanos;
+  long cancelledNanos; // the sum of all cancelled spends
   @Nullable Lowered lowered; // the latest reduction
   private final World world;
   private final long timeoutNanos;

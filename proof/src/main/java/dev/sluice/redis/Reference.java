@@ -257,7 +257,7 @@ final class Reference {
 
   private static void add(KnownBucket bucket, Entry entry) {
     entry.lowerings = bucket.lowerings;
-    entry.cancelledDriftNanos = bucket.cancelledDriftNanos;
+    entry.cancelledNanos = bucket.cancelledNanos;
     entry.wasQuiet = bucket.isQuiet();
     bucket.add(entry);
   }
@@ -575,10 +575,14 @@ final class Reference {
     if (entry.counts) {
       return;
     }
+    // Other cancellations since this spend may have asked for what had refilled when they arrived.
+    // They gave nothing back then, and this process still moved the end of this spend by it.
+    long movedNanos =
+        bucket.cancelledNanos - entry.cancelledNanos - (entry.cancelled ? entry.nanos : 0);
     Lowered last = bucket.lowered;
     if (bucket.lowerings == entry.lowerings) {
       long leftNanos = entry.afterNanos - bucket.nowNanos();
-      if (leftNanos > 0) {
+      if (leftNanos > movedNanos) {
         world.violated(
             () ->
                 World.text("%s gave nothing back to %s, of %d ns", caller, granted.key, leftNanos));
@@ -588,11 +592,9 @@ final class Reference {
         && last.moment() >= begun
         && last.process() == by) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos());
-      // The process knows the refill only within the drift of the clocks since this spend, and
-      // since older spends: a give-back that asks for what has just refilled moves this end.
-      long driftNanos =
-          driftNanos(entry.moment) + bucket.cancelledDriftNanos - entry.cancelledDriftNanos;
-      if (last.nanos() > dueNanos || last.nanos() < dueNanos - driftNanos) {
+      // The process knows the refill only within the drift of the clocks.
+      long leastNanos = dueNanos - driftNanos(entry.moment) - movedNanos;
+      if (last.nanos() > dueNanos || last.nanos() < leastNanos) {
         world.violated(
             () ->
                 World.text(
@@ -620,7 +622,7 @@ final class Reference {
     Entry last = lastLike(granted);
     KnownBucket bucket = bucket(granted.key);
     bucket.givenBackOnce.left(last.counts ? last.nanos : 0);
-    bucket.cancelledDriftNanos += driftNanos(last.moment);
+    bucket.cancelledNanos += last.nanos;
     last.counts = false;
     last.cancelled = true;
   }
@@ -644,7 +646,7 @@ final class Reference {
       part.counts = true;
       part.outdated = whole.outdated;
       part.lowerings = whole.lowerings;
-      part.cancelledDriftNanos = whole.cancelledDriftNanos;
+      part.cancelledNanos = whole.cancelledNanos;
       part.wasQuiet = whole.wasQuiet;
       bucket.givenBackOnce.held(nanos);
       bucket.entries.add(at + 1, part);
