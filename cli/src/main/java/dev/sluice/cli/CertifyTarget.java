@@ -167,10 +167,23 @@ interface CertifyTarget extends AutoCloseable {
               .sslOptions(ssl.build())
               .build());
       try {
-        connection = client.connect(StringCodec.UTF8);
+        connection = connect(client);
       } catch (RedisException e) {
         client.shutdown(0, 0, TimeUnit.SECONDS);
         throw away(e);
+      }
+    }
+
+    private static StatefulRedisConnection<String, String> connect(RedisClient client) {
+      try {
+        return client.connect(StringCodec.UTF8);
+      } catch (RedisException e) {
+        // Lettuce closes a connection whose password is refused, and may report the end instead.
+        if (e.getCause() == null
+            || !"Connection closed prematurely".equals(e.getCause().getMessage())) {
+          throw e;
+        }
+        return client.connect(StringCodec.UTF8);
       }
     }
 
