@@ -87,6 +87,15 @@ interface SeveralQuotasRules extends DrivenStores {
         });
   }
 
+  /**
+   * Returns how many tokens a spend of as many as fit may leave spent beside those that it took:
+   * over several servers, a try overlaps the return of what the try before took in vain, and gives
+   * back less by at most that (decision 004). There are at most eight tries.
+   */
+  default long mostLost(long asked) {
+    return 0;
+  }
+
   @Test
   default void severalQuotas_spentUpTo_takeWhatFitsEach() {
     Seeds.run(
@@ -108,8 +117,11 @@ interface SeveralQuotasRules extends DrivenStores {
               if (decision.denied()) { // waits until several servers have their tokens back
                 var unused = left(bench, quotas);
               }
-              assertThat(left(bench, quotas))
-                  .isEqualTo(before.stream().map(one -> one - fits).toList());
+              List<Long> after = left(bench, quotas);
+              for (int i = 0; i < quotas.size(); i++) {
+                long due = before.get(i) - fits;
+                assertThat(after.get(i)).isBetween(due - mostLost(most), due);
+              }
             }
           }
         });
