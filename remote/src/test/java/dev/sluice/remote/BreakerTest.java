@@ -23,13 +23,17 @@ import org.junit.jupiter.api.Test;
 
 final class BreakerTest {
 
+  private static final AtomicInteger TESTS = new AtomicInteger();
+
+  // Each test has a server of its own: a line of the test before may come late.
+  private final String there = "server" + TESTS.incrementAndGet() + ".test";
   private final AtomicInteger probes = new AtomicInteger();
   private volatile int failingProbes;
   private final List<State> states = new CopyOnWriteArrayList<>();
   private final Timing timing = new SystemTiming("remote");
   private final Breaker breaker =
       new Breaker(
-          "there",
+          there,
           3,
           1_000_000,
           this::probe,
@@ -50,7 +54,7 @@ final class BreakerTest {
         @Override
         public void publish(LogRecord line) {
           String text = new SimpleFormatter().formatMessage(line);
-          if (text.contains("there")) { // and no store of another test
+          if (text.contains(there)) { // and no store of another test
             statesAtEachLine.add(List.copyOf(states));
             lines.add(text);
           }
@@ -111,8 +115,8 @@ final class BreakerTest {
     assertThat(probes).hasValue(51);
     assertThat(lines)
         .containsExactly(
-            "marked there down after 3 failures in a row: no answer",
-            "there answers again, and is called again");
+            "marked " + there + " down after 3 failures in a row: no answer",
+            there + " answers again, and is called again");
     assertThat(states).containsExactly(State.DOWN, State.UP);
   }
 
@@ -124,9 +128,11 @@ final class BreakerTest {
     await().until(() -> lines.size() > 2);
     assertThat(lines)
         .startsWith(
-            "marked there down after 3 failures in a row: no answer",
-            "there answers again, and is called again",
-            "marked there down again, since the first call after it answered a probe failed: no answer");
+            "marked " + there + " down after 3 failures in a row: no answer",
+            there + " answers again, and is called again",
+            "marked "
+                + there
+                + " down again, since the first call after it answered a probe failed: no answer");
   }
 
   @Test
@@ -138,7 +144,8 @@ final class BreakerTest {
     failTimes(1);
     assertThat(states).startsWith(State.DOWN);
     await().until(() -> lines.size() > 2);
-    assertThat(lines.get(2)).isEqualTo("marked there down after 3 failures in a row: no answer");
+    assertThat(lines.get(2))
+        .isEqualTo("marked " + there + " down after 3 failures in a row: no answer");
   }
 
   @Test
@@ -149,8 +156,8 @@ final class BreakerTest {
     failTimes(1);
     assertThatThrownBy(breaker::requireUp)
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("there is marked down and was not called (no answer)");
-    assertThat(breaker.server()).isEqualTo("there");
+        .hasMessageContaining(there + " is marked down and was not called (no answer)");
+    assertThat(breaker.server()).isEqualTo(there);
   }
 
   @Test
@@ -187,7 +194,7 @@ final class BreakerTest {
   void failed_afterATrialOfOneFailure_saysAgainUntilACallIsAnswered() {
     Breaker strict =
         new Breaker(
-            "there",
+            there,
             1,
             1_000_000,
             this::probe,
@@ -204,9 +211,11 @@ final class BreakerTest {
     strict.close();
     assertThat(List.of(lines.get(0), lines.get(2), lines.get(4)))
         .containsExactly(
-            "marked there down after a failure: no answer",
-            "marked there down after a failure: no answer",
-            "marked there down again, since the first call after it answered a probe failed: no answer");
+            "marked " + there + " down after a failure: no answer",
+            "marked " + there + " down after a failure: no answer",
+            "marked "
+                + there
+                + " down again, since the first call after it answered a probe failed: no answer");
   }
 
   @Test
@@ -215,7 +224,7 @@ final class BreakerTest {
     List<State> seen = new CopyOnWriteArrayList<>();
     Breaker odd =
         new Breaker(
-            "there",
+            there,
             1,
             1_000_000,
             () -> oddProbe(asked.incrementAndGet()),
