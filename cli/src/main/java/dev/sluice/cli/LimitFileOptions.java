@@ -270,7 +270,7 @@ final class LimitFileOptions {
     static LimitFileKind of(Path file) {
       InputFiles.require(file);
       if (!Files.isRegularFile(file)) { // opening a pipe would wait for a writer
-        return DEFAULTS; // the reader of limit files reports that this is no file
+        return DEFAULTS; // the reader of limit files reports this mistake
       }
       byte[] start;
       try (InputStream in = InputFiles.open(file)) {

@@ -35,7 +35,7 @@ final class Roll implements Presence {
       for line in string.gmatch(redis.call('GET', KEYS[1]) or '', '[^\\n]+') do
         local ends, name = string.match(line, '^(%d+) (.*)$')
         ends = tonumber(ends)
-        if ends and ends > now and ends <= now + 60000 and name ~= ARGV[1] then
+        if ends and ends > now and ends <= now + LONGEST and name ~= ARGV[1] then
           lines[#lines + 1] = line
           names[#names + 1] = name
         end
@@ -50,7 +50,8 @@ final class Roll implements Presence {
         redis.call('DEL', KEYS[1])
       end
       return names
-      """;
+      """
+          .replace("LONGEST", String.valueOf(LONGEST.toMillis()));
 
   private final String store;
   private final Servers servers;

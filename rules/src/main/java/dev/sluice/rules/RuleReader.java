@@ -28,18 +28,7 @@ import org.jspecify.annotations.Nullable;
 final class RuleReader {
 
   private static final List<String> CHARGES =
-      List.of(
-          "unlimited",
-          "deny",
-          "unmatched",
-          "limits",
-          "limit",
-          "settles",
-          "id",
-          "by",
-          "cost",
-          "shadow",
-          "excess");
+      concat(List.of("unlimited", "deny", "unmatched", "limits"), ChargeReader.FIELDS);
   private static final List<String> OF_DESCRIPTORS = List.of("domain", "entries", "replaces");
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");

@@ -152,9 +152,7 @@ public abstract class LiveBucketStoreContract {
     }
   }
 
-  /**
-   * Callers create and charge the same buckets in both orders, so a store may not wait for itself.
-   */
+  /** Callers create and charge the same buckets in both orders: a store must not deadlock. */
   @Test
   final void spendBatch_32ThreadsInBothOrdersOnItsOwnClock_grantsExactlyTheBurst() {
     try (BucketStore store = newStore()) {

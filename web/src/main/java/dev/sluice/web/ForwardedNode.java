@@ -17,7 +17,7 @@ final class ForwardedNode {
     for (int i = 0; i <= element.length(); i++) {
       boolean end = i == element.length();
       if (!end && element.charAt(i) == '\\') {
-        return null; // addresses need no escapes, so a text with an escape is no address
+        return null; // no address contains an escape
       }
       quoted ^= !end && element.charAt(i) == '"';
       if (end || (element.charAt(i) == ';' && !quoted)) {

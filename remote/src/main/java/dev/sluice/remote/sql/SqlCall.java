@@ -35,7 +35,10 @@ public abstract class SqlCall extends RemoteCall<long[]> {
     this.batches = batches;
   }
 
-  /** Another call inserted or deleted a bucket of the call meanwhile, which has changed nothing. */
+  /**
+   * Thrown if another call inserted or deleted one of this call's buckets meanwhile. This call has
+   * changed nothing, and can be sent again.
+   */
   public static final class TryAgainException extends SQLException {
     private static final long serialVersionUID = 1;
 

@@ -147,7 +147,7 @@ public final class Access implements AutoCloseable {
     return new Access(tokens, true, audit, perAddress, mostAddresses, Refusals.in(meters));
   }
 
-  /** Whether there is no file of tokens. */
+  /** Whether the server has no token file. */
   public boolean isOpen() {
     return tokens == null;
   }
