@@ -53,6 +53,7 @@ final class BadDaysTest {
     return EmbeddedPostgres.builder()
         .setDataDirectory(data)
         .setCleanDataDirectory(false)
+        .setPGStartupWait(Duration.ofMinutes(1)) // both cores may be busy
         .setServerConfig("synchronous_commit", "on");
   }
 

@@ -38,6 +38,7 @@ final class CrashTest {
     return EmbeddedPostgres.builder()
         .setDataDirectory(folder.resolve("data"))
         .setCleanDataDirectory(false)
+        .setPGStartupWait(Duration.ofMinutes(1)) // both cores may be busy
         .setPort(port)
         .start();
   }

@@ -12,6 +12,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -104,7 +105,10 @@ public final class LocalPostgres {
     Path folder = Files.createTempDirectory("sluice-postgres");
     Path data = folder.resolve("data");
     EmbeddedPostgres.Builder builder =
-        EmbeddedPostgres.builder().setDataDirectory(data).setCleanDataDirectory(false);
+        EmbeddedPostgres.builder()
+            .setDataDirectory(data)
+            .setCleanDataDirectory(false)
+            .setPGStartupWait(Duration.ofMinutes(1)); // both cores may be busy
     if (usesDisk) {
       builder.setServerConfig("fsync", "on").setServerConfig("synchronous_commit", "on");
     }
