@@ -610,10 +610,11 @@ class SluiceAutoConfigurationTest {
                 "sluice.limits.LoginsPerIPAddress.brst=1",
                 "sluice.store=redis//x",
                 "sluice.files.reload=-1s",
-                "sluice.on-failure.default=fail"))
+                "sluice.on-failure.default=alow"))
         .contains("did you mean \"burst\"?")
         .contains("sluice.store: store redis//x: found scheme")
-        .contains("sluice.files.reload: found PT-1S, expected 0 to 292 years");
+        .contains("sluice.files.reload: found PT-1S, expected 0 to 292 years")
+        .contains("sluice.on-failure.default: found \"alow\"");
   }
 
   static class Annotated {
@@ -698,6 +699,14 @@ class SluiceAutoConfigurationTest {
             context ->
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("-> Add the dependency dev.sluice:sluice-redis"));
+    application
+        .withClassLoader(new FilteredClassLoader(RedisStore.class, BucketStore.Observer.class))
+        .withPropertyValues("sluice.store=redi")
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("sluice.store: found \"redi\", expected memory, spring.data.redis,")
+                    .contains("-> Correct sluice.store"));
   }
 
   @Test
