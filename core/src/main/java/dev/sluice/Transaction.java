@@ -69,7 +69,7 @@ public final class Transaction {
    * @throws InvalidIdException if the id does not match the name's format
    */
   public static Transaction of(Limits limits, String limit, String id) {
-    LimitName name = limits.catalogue().get(limit);
+    LimitName name = limits.catalogue().get(Objects.requireNonNull(limit, "limit"));
     String canonicalId = name.id().canonical(id, Strictness.LENIENT);
     return of(EffectiveQuota.of(limits, name, canonicalId), canonicalId);
   }
@@ -210,7 +210,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as allow-only: always allowed, stores nothing, ignores the quota.
+   * Returns this transaction as allow-only: always allowed, stores nothing, ignores the quota. A
+   * refund gives nothing back, so {@link Decision#allowed} is false for it.
    *
    * @return a new transaction
    */
