@@ -69,7 +69,7 @@ public final class Transaction {
    * @throws InvalidIdException if the id does not match the name's format
    */
   public static Transaction of(Limits limits, String limit, String id) {
-    LimitName name = limits.catalogue().get(Objects.requireNonNull(limit, "limit"));
+    LimitName name = limits.catalogue().get(limit);
     String canonicalId = name.id().canonical(id, Strictness.LENIENT);
     return of(EffectiveQuota.of(limits, name, canonicalId), canonicalId);
   }

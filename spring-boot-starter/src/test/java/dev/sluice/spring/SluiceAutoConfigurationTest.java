@@ -545,7 +545,7 @@ class SluiceAutoConfigurationTest {
       "sluice.filter.rules[1].id=ipp",
       "sluice.filter.rules[2].path=login",
       "sluice.filter.rules[2].limit=LoginsPerIPAddress",
-      "sluice.filter.rules[2].id=ip",
+      "sluice.filter.rules[2].id=heder:X",
       "sluice.filter.rules[2].count-only=4o1",
       "sluice.filter.client-address.header=forwarded"
     };
@@ -560,8 +560,9 @@ class SluiceAutoConfigurationTest {
         .contains("sluice.filter.rules[2].count-only (", "found \"4o1\", expected a list")
         .contains("sluice.limits.LoginsPerIPAddress", "did you mean \"period\"?")
         .contains("sluice.filter.rules[0]: no limit has the name \"LoginsPerIP\"")
-        .contains("sluice.filter.rules[1]: found \"ipp\"")
+        .contains("sluice.filter.rules[1].id: found \"ipp\"")
         .contains("sluice.filter.rules[2]: path: found \"login\"")
+        .contains("sluice.filter.rules[2].id: found \"heder:X\"")
         .contains("sluice.filter.client-address: found one of header and trusted-proxies");
     assertThat(report.lines().filter(line -> line.startsWith("sluice."))).doesNotHaveDuplicates();
   }
@@ -893,7 +894,7 @@ class SluiceAutoConfigurationTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "sluice.filter.rules[0].id=heder:X   | sluice.filter.rules[0]: found \"heder:X\"",
+        "sluice.filter.rules[0].id=heder:X   | sluice.filter.rules[0].id: found \"heder:X\"",
         "sluice.filter.rules[0].limit=Logins | rule /login: ",
         "sluice.filter.rules[0].cost=3       | rule /login: found the cost 3",
         "sluice.filter.rules[0].estimate=0   | sluice.filter.rules[0]: estimate: found 0, expected 1",
