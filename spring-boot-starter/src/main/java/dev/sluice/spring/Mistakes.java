@@ -147,15 +147,16 @@ final class Mistakes {
     if (address.equals(SluiceProperties.MEMORY) || SluiceAutoConfiguration.isDatabase(address)) {
       return;
     }
+    if (!ClassUtils.isPresent("dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
+      String missing = SluiceAutoConfiguration.missing(address, "sluice-redis").getMessage();
+      found.add(String.valueOf(missing));
+      return;
+    }
+    // A lambda whose result is of sluice-redis cannot even be made where that module is missing.
     result(
-        () -> {
-          if (!ClassUtils.isPresent(
-              "dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
-            throw SluiceAutoConfiguration.missing(address, "sluice-redis");
-          }
-          return SluiceAutoConfiguration.Redis.builder(
-              address, () -> SpringDataRedis.builder(environment));
-        });
+        () ->
+            SluiceAutoConfiguration.Redis.builder(
+                address, () -> SpringDataRedis.builder(environment)));
   }
 
   /** Where the limits come from; null where a bean of the application has them. */
