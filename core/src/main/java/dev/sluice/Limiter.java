@@ -116,18 +116,18 @@ public final class Limiter {
    * Returns one limit, which callers may keep: its name and quota are looked up once, and again
    * when the limits are replaced.
    *
-   * @param name the limit's name
+   * @param limit the limit's name
    * @return a view of this limiter
    * @throws UnknownLimitException if the catalogue has no such name
    * @throws MissingDefaultException if the limit now has neither a default nor an override; a limit
    *     that loses both later refuses requests
    */
-  public Limit limit(String name) {
-    Limit known = named.get(Objects.requireNonNull(name, "name"));
+  public Limit limit(String limit) {
+    Limit known = named.get(Objects.requireNonNull(limit, "limit"));
     if (known == null) {
-      known = new Limit(engine, limits, name);
+      known = new Limit(engine, limits, limit);
       engine.requireConfigured(known.name());
-      named.put(name, known); // if two threads race, either limit is correct
+      named.put(limit, known); // if two threads race, either limit is correct
     }
     return known;
   }

@@ -69,7 +69,7 @@ record Plan(
    * @throws InvalidRequestException for a negative wait, and for a limit that allows no waiting
    */
   static Plan ofAcquire(Limits limits, List<Transaction> asked, Duration maxWait) {
-    if (maxWait.isNegative()) {
+    if (Objects.requireNonNull(maxWait, "maxWait").isNegative()) {
       throw new InvalidRequestException(
           Field.MAX_WAIT, "maxWait: found " + maxWait + ", expected zero or more");
     }

@@ -210,7 +210,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as allow-only: always allowed, stores nothing, ignores the quota.
+   * Returns this transaction as allow-only: always allowed, stores nothing, ignores the quota. A
+   * refund gives nothing back, so {@link Decision#allowed} is false for it.
    *
    * @return a new transaction
    */

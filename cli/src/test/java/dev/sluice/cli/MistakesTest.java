@@ -271,10 +271,12 @@ final class MistakesTest {
   private void nulls() {
     title("Nulls");
     String none = null;
+    Duration noWait = null;
     code("limiter.spend(null, \"ann\")", () -> spend(none, "ann"));
     code("limiter.spend(\"ExportsPerUser\", null)", () -> spend("ExportsPerUser", none));
     code("limiter.spend((List<Transaction>) null)", () -> limiter.spend((List<Transaction>) null));
     code("limit.spend(null)", () -> Limit.of(Quota.per(10, MINUTE)).spend(none));
+    code("limit.acquire(id, null)", () -> Limit.of(Quota.per(10, MINUTE)).acquire("ann", noWait));
     code(
         "Limiter.of((Limits) null, store)",
         () -> Limiter.of((Limits) null, BucketStore.inMemory()));
@@ -287,6 +289,7 @@ final class MistakesTest {
     code(
         "Rule.on(\"/login\").limit((String) null, id)",
         () -> Rule.on("/login").limit(none, VaryBy.path()));
+    code("Rule.on((String) null)", () -> Rule.on(none));
   }
 
   private void storesAndOthers() throws IOException {

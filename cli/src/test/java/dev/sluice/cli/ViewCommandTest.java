@@ -241,4 +241,32 @@ class ViewCommandTest {
       }
     }
   }
+
+  @Test
+  void overridesSet_withSeveralQuotas_isInForce_andListed() throws IOException {
+    try (Service service = start(false, "memory");
+        End end = new End(service)) {
+      Cli set =
+          Cli.run(
+              "overrides",
+              "set",
+              "SignUpsPerIPAddress",
+              "192.0.2.7",
+              "--quota",
+              "9 per 1s, burst 12",
+              "--quota=90 per 1h",
+              "--server",
+              url(service));
+      assertThat(set.err()).isEmpty();
+      assertThat(set.code()).isEqualTo(Exit.DONE);
+      assertThat(set.out())
+          .contains(
+              "\"quotas\":[{\"burst\":90,\"count\":90,\"period\":\"1h0m0s\"",
+              "{\"burst\":12,\"count\":9,\"period\":\"1s\"");
+      Cli spent = Cli.run("spend", "SignUpsPerIPAddress", "192.0.2.7", "--server", url(service));
+      assertThat(spent.out()).contains("\"remaining\":11", "\"remaining\":89");
+      assertThat(Cli.run("overrides", "list", "--server", url(service)).out())
+          .contains("\"id\":\"192.0.2.7\"", "\"period\":\"1s\"");
+    }
+  }
 }

@@ -10,6 +10,7 @@ import dev.sluice.limit.IdFormats.JoinedFormat;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
@@ -33,6 +34,16 @@ public final class LimitName {
   private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]{0,99}");
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{([^{}]*)}");
   private static final double DEFAULT_JITTER = 0.03;
+  private static final int FIRST_OF_DOORS = 2_000_000_000;
+  private static final int LAST_OF_DOORS = FIRST_OF_DOORS + 99;
+
+  /** The limits of the server's own doors, which have numbers that are reserved for them. */
+  private static final Map<Integer, String> DOORS =
+      Map.of(
+          FIRST_OF_DOORS + 1, "cl.throttle",
+          FIRST_OF_DOORS + 2, "rls.override",
+          FIRST_OF_DOORS + 3, "reservation.cancel");
+
   private static final Pattern KNOWN =
       Pattern.compile("burst|count|period|goPeriod|rate|id|id\\.[1-9]");
 
@@ -86,7 +97,8 @@ public final class LimitName {
    * Returns a builder for the name of a limit with a number. The limit's bucket keys begin with the
    * number instead of the name, so the keys are shorter, and the name may change later.
    *
-   * @param number at least 1; must never change
+   * @param number at least 1, but not one from 2000000000 to 2000000099, which Sluice uses itself;
+   *     must never change
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"
    * @return a builder
    * @throws IllegalArgumentException for a number or name that breaks these rules
@@ -94,6 +106,12 @@ public final class LimitName {
   public static Builder builder(int number, String name) {
     if (number < 1) {
       throw new IllegalArgumentException("number: found " + number + ", expected at least 1");
+    }
+    boolean reserved = number >= FIRST_OF_DOORS && number <= LAST_OF_DOORS;
+    if (reserved && !Objects.requireNonNull(name, "name").equals(DOORS.get(number))) {
+      throw new IllegalArgumentException(
+          "number: found %s, expected another number: those from %s to %s are for limits of Sluice's own doors"
+              .formatted(number, FIRST_OF_DOORS, LAST_OF_DOORS));
     }
     return new Builder(number, name);
   }

@@ -88,6 +88,17 @@ class LimitNameTest {
   }
 
   @Test
+  void builder_numberOfSluicesOwnDoors_isRefused() {
+    for (int number : List.of(2_000_000_000, 2_000_000_001, 2_000_000_099)) {
+      assertThatThrownBy(() -> LimitName.builder(number, "A"))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("number: found " + number + ", expected another number");
+    }
+    assertThat(LimitName.builder(1_999_999_999, "A").build().number()).isEqualTo(1_999_999_999);
+    assertThat(LimitName.builder(2_000_000_100, "A").build().number()).isEqualTo(2_000_000_100);
+  }
+
+  @Test
   void builder_numberOrNameOutOfRange_isRefused() {
     assertThatThrownBy(() -> LimitName.builder(0, "A")).hasMessageContaining("number: found 0");
     for (String name : List.of("", "1A", "A B", "A:B", "Ä", "A\n", "a".repeat(101))) {

@@ -69,16 +69,33 @@ final class FilterRules {
   static List<String> problems(SluiceProperties.Filter filter, Consumer<Rule> taker) {
     List<String> problems = new ArrayList<>();
     for (int i = 0; i < filter.rules().size(); i++) {
+      SluiceProperties.FilterRule properties = filter.rules().get(i);
+      String place = "sluice.filter.rules[%s]".formatted(i);
+      List<VaryBy> ids = new ArrayList<>();
+      boolean usable = true;
+      for (String word : properties.id()) {
+        try {
+          ids.add(source(word, filter.order()));
+        } catch (IllegalArgumentException e) {
+          problems.add(place + ".id: " + e.getMessage());
+          ids.add(VaryBy.constant(word)); // so that the mistakes in the other fields are found too
+          usable = false;
+        }
+      }
       try {
-        taker.accept(rule(filter.rules().get(i), filter));
+        Rule rule = rule(properties, ids, filter);
+        if (usable) {
+          taker.accept(rule);
+        }
       } catch (IllegalArgumentException | IllegalStateException e) {
-        problems.add("sluice.filter.rules[%s]: %s".formatted(i, e.getMessage()));
+        problems.add(place + ": " + e.getMessage());
       }
     }
     return problems;
   }
 
-  private static Rule rule(SluiceProperties.FilterRule properties, SluiceProperties.Filter filter) {
+  private static Rule rule(
+      SluiceProperties.FilterRule properties, List<VaryBy> ids, SluiceProperties.Filter filter) {
     String limit = properties.limit();
     if (limit == null) {
       throw new IllegalArgumentException("the name of the limit is missing");
@@ -86,11 +103,7 @@ final class FilterRules {
     Rule.Builder rule =
         Rule.on(properties.path().toArray(String[]::new))
             .methods(properties.methods().toArray(String[]::new))
-            .limit(
-                limit,
-                properties.id().stream()
-                    .map(word -> source(word, filter.order()))
-                    .toArray(VaryBy[]::new))
+            .limit(limit, ids.toArray(VaryBy[]::new))
             .methodOverride(
                 Objects.requireNonNullElse(properties.methodOverride(), filter.methodOverride()))
             .cost(Objects.requireNonNullElse(properties.cost(), 1L));
@@ -153,7 +166,7 @@ final class FilterRules {
             "org.springframework.security.config.http.SessionCreationPolicy",
             FilterRules.class.getClassLoader())) {
       throw new IllegalArgumentException(
-          ("id principal: the filter runs before Spring Security (order %s), where nobody is logged"
+          ("principal: the filter runs before Spring Security (order %s), where nobody is logged"
                   + " in; set sluice.filter.order to -90")
               .formatted(order));
     }
@@ -194,7 +207,7 @@ final class FilterRules {
       throw new SluiceConfigurationException(
           List.of(String.valueOf(e.getMessage())),
           "Correct sluice.filter.rules or the Rule beans, or configure the limits that they name."
-              + " Declare names of your own in sluice.names.");
+              + " A limit of your own needs the form of its ids, such as sluice.limits.NAME.id=string.");
     }
   }
 }

@@ -87,6 +87,7 @@ final class Mistakes {
     Limits limits = source == null ? null : result(source::load);
     if (limits == null) {
       List<String> names = source == null ? List.of() : source.names();
+      result(() -> properties.onFailure().parseDefault());
       findInRules(names, rule -> {});
       if (!names.isEmpty()) {
         eachAnnotated((method, type) -> findUnknown(names, method, type));
@@ -143,14 +144,19 @@ final class Mistakes {
 
   private void findInStore() {
     String address = properties.store();
-    if (!address.equals(SluiceProperties.MEMORY)
-        && !SluiceAutoConfiguration.isDatabase(address)
-        && ClassUtils.isPresent("dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
-      result(
-          () ->
-              SluiceAutoConfiguration.Redis.builder(
-                  address, () -> SpringDataRedis.builder(environment)));
+    if (address.equals(SluiceProperties.MEMORY) || SluiceAutoConfiguration.isDatabase(address)) {
+      return;
     }
+    if (!ClassUtils.isPresent("dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
+      String missing = SluiceAutoConfiguration.missing(address, "sluice-redis").getMessage();
+      found.add(String.valueOf(missing));
+      return;
+    }
+    // A lambda whose result is of sluice-redis cannot even be made where that module is missing.
+    result(
+        () ->
+            SluiceAutoConfiguration.Redis.builder(
+                address, () -> SpringDataRedis.builder(environment)));
   }
 
   /** Where the limits come from; null where a bean of the application has them. */

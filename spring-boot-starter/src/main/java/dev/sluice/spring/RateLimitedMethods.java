@@ -79,7 +79,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
       throw new SluiceConfigurationException(
           problems,
           "Correct the annotations, or configure the limits that they name (sluice.limits or"
-              + " sluice.files). Declare names of your own in sluice.names.");
+              + " sluice.files). A limit of your own needs the form of its ids, such as sluice.limits.NAME.id=string.");
     }
     limiter.limits().require(required);
   }

@@ -4,6 +4,7 @@ package dev.sluice.spring;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.mariadb.MariaDbStore;
@@ -92,14 +93,23 @@ class SluiceAutoConfiguration {
     return openers.stream()
         .filter(opener -> opener.module().equals(module))
         .findAny()
-        .orElseThrow(
-            () ->
-                new SluiceConfigurationException(
-                    List.of(
-                        "sluice.store: a store other than memory needs %s on the class path"
-                            .formatted(module)),
-                    "Add the dependency dev.sluice:%s, or remove sluice.store.".formatted(module)))
+        .orElseThrow(() -> missing(address, module))
         .open(address);
+  }
+
+  /** The mistake of an address whose module is not on the class path. */
+  static SluiceConfigurationException missing(String address, String module) {
+    boolean isAddress = address.indexOf(':') >= 0 || address.startsWith("spring.");
+    return new SluiceConfigurationException(
+        List.of(
+            isAddress
+                ? "sluice.store: a store other than memory needs %s on the class path"
+                    .formatted(module)
+                : "sluice.store: found %s, expected memory, spring.data.redis, spring.datasource, or an address such as redis://host:6379/0"
+                    .formatted(SafeText.quote(address))),
+        isAddress
+            ? "Add the dependency dev.sluice:%s, or remove sluice.store.".formatted(module)
+            : "Correct sluice.store, or remove it to keep the buckets in memory.");
   }
 
   @Bean

@@ -46,7 +46,9 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
         problems.addAll(more);
         return new FailureAnalysis(
             "The rate limits are not usable:\n\n" + String.join("\n", problems),
-            more.isEmpty() ? action : action + "\nCorrect the others too: docs/spring.md.",
+            more.isEmpty()
+                ? action
+                : action + "\nCorrect the other mistakes too: docs/spring.md lists all properties.",
             cause);
       }
     }

@@ -94,9 +94,9 @@ record SluiceProperties(
     void apply(Limits configured, Limiter.Builder limiter, Binder binder) {
       List<String> problems = new ArrayList<>();
       try {
-        limiter.onFailure(parse(others));
+        limiter.onFailure(parseDefault());
       } catch (IllegalArgumentException e) {
-        problems.add("sluice.on-failure.default: " + e.getMessage());
+        problems.add(String.valueOf(e.getMessage()));
       }
       RelaxedNames names =
           new RelaxedNames(configured.catalogue().names().stream().map(LimitName::name).toList());
@@ -113,6 +113,15 @@ record SluiceProperties(
       if (!problems.isEmpty()) {
         throw new SluiceConfigurationException(
             problems, "Write fail, allow, deny, local or local/PROCESSES for a configured limit.");
+      }
+    }
+
+    /** Returns the rule of limits without one, and throws the mistake in it. */
+    FailureRule parseDefault() {
+      try {
+        return parse(others);
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException("sluice.on-failure.default: " + e.getMessage(), e);
       }
     }
 

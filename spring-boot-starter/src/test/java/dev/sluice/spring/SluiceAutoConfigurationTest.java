@@ -545,7 +545,7 @@ class SluiceAutoConfigurationTest {
       "sluice.filter.rules[1].id=ipp",
       "sluice.filter.rules[2].path=login",
       "sluice.filter.rules[2].limit=LoginsPerIPAddress",
-      "sluice.filter.rules[2].id=ip",
+      "sluice.filter.rules[2].id=heder:X",
       "sluice.filter.rules[2].count-only=4o1",
       "sluice.filter.client-address.header=forwarded"
     };
@@ -560,8 +560,9 @@ class SluiceAutoConfigurationTest {
         .contains("sluice.filter.rules[2].count-only (", "found \"4o1\", expected a list")
         .contains("sluice.limits.LoginsPerIPAddress", "did you mean \"period\"?")
         .contains("sluice.filter.rules[0]: no limit has the name \"LoginsPerIP\"")
-        .contains("sluice.filter.rules[1]: found \"ipp\"")
+        .contains("sluice.filter.rules[1].id: found \"ipp\"")
         .contains("sluice.filter.rules[2]: path: found \"login\"")
+        .contains("sluice.filter.rules[2].id: found \"heder:X\"")
         .contains("sluice.filter.client-address: found one of header and trusted-proxies");
     assertThat(report.lines().filter(line -> line.startsWith("sluice."))).doesNotHaveDuplicates();
   }
@@ -610,10 +611,11 @@ class SluiceAutoConfigurationTest {
                 "sluice.limits.LoginsPerIPAddress.brst=1",
                 "sluice.store=redis//x",
                 "sluice.files.reload=-1s",
-                "sluice.on-failure.default=fail"))
+                "sluice.on-failure.default=alow"))
         .contains("did you mean \"burst\"?")
         .contains("sluice.store: store redis//x: found scheme")
-        .contains("sluice.files.reload: found PT-1S, expected 0 to 292 years");
+        .contains("sluice.files.reload: found PT-1S, expected 0 to 292 years")
+        .contains("sluice.on-failure.default: found \"alow\"");
   }
 
   static class Annotated {
@@ -698,6 +700,14 @@ class SluiceAutoConfigurationTest {
             context ->
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("-> Add the dependency dev.sluice:sluice-redis"));
+    application
+        .withClassLoader(new FilteredClassLoader(RedisStore.class, BucketStore.Observer.class))
+        .withPropertyValues("sluice.store=redi")
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("sluice.store: found \"redi\", expected memory, spring.data.redis,")
+                    .contains("-> Correct sluice.store"));
   }
 
   @Test
@@ -884,7 +894,7 @@ class SluiceAutoConfigurationTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "sluice.filter.rules[0].id=heder:X   | sluice.filter.rules[0]: found \"heder:X\"",
+        "sluice.filter.rules[0].id=heder:X   | sluice.filter.rules[0].id: found \"heder:X\"",
         "sluice.filter.rules[0].limit=Logins | rule /login: ",
         "sluice.filter.rules[0].cost=3       | rule /login: found the cost 3",
         "sluice.filter.rules[0].estimate=0   | sluice.filter.rules[0]: estimate: found 0, expected 1",

@@ -286,7 +286,10 @@ public final class Rule {
         throw new IllegalArgumentException(
             "the rule has no path; name at least one, such as /login");
       }
-      this.paths = Stream.of(paths).map(PathPattern::parse).toList();
+      this.paths =
+          Stream.of(paths)
+              .map(path -> PathPattern.parse(Objects.requireNonNull(path, "path")))
+              .toList();
     }
 
     /**

@@ -3,6 +3,7 @@ package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import java.time.Duration;
@@ -189,8 +190,13 @@ final class DefaultsReader {
     for (String field : NamesReader.IN_PLACE) {
       Node value = fields.find(field);
       if (value != null && fields.find("id") == null) {
+        String how =
+            name.equals(Catalogue.samples().find(name.name()))
+                ? KnownNames.declaration(name.name(), true)
+                : "";
         problems.mistakeWithoutText(
-            value, "found the field %s, expected it where %s is declared".formatted(field, name));
+            value,
+            "found the field %s, expected it where %s is declared%s".formatted(field, name, how));
       }
     }
   }

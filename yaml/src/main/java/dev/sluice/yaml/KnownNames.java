@@ -42,7 +42,8 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
     return name;
   }
 
-  private static String declaration(String name, boolean isDefault) {
+  /** Returns the line that would declare a name. */
+  static String declaration(String name, boolean isDefault) {
     LimitName sample = Catalogue.samples().find(name);
     boolean isOfAddresses = name.contains("IP") || name.contains("Ip");
     String guess = isOfAddresses ? "ipAddress" : "string";

@@ -22,11 +22,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class NamesReader {
 
-  /** The first number that is reserved for limits of the server's own doors. */
-  private static final int FIRST_OF_DOORS = 2_000_000_000;
-
-  private static final int LAST_OF_DOORS = FIRST_OF_DOORS + 99;
-
   private static final Node START = new Node.Broken(1, 1);
 
   /** The fields of a declaration in place, where the key of the entry is the name. */
@@ -231,14 +226,13 @@ final class NamesReader {
       problems.wrong(at, "a number from 1 to " + Integer.MAX_VALUE + " that never changes");
       return false;
     }
-    if (number >= FIRST_OF_DOORS && number <= LAST_OF_DOORS) {
-      problems.wrong(
-          at,
-          "another number: those from %s to %s are for limits of Sluice's own doors"
-              .formatted(FIRST_OF_DOORS, LAST_OF_DOORS));
+    try {
+      var unused = LimitName.builder(number.intValue(), "Any");
+      return true;
+    } catch (IllegalArgumentException e) {
+      problems.mistake(at, String.valueOf(e.getMessage()).substring("number: ".length()));
       return false;
     }
-    return true;
   }
 
   /** Reports a message of the builder at the field whose name the message begins with. */
