@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
 final class LogReader implements AutoCloseable {
 
   private static final int LONGEST_LINE = 1 << 20;
+  private static final int BUFFER =
+      1 << 18; // larger than those of the streams, which then need not copy
   private static final int MOST_HELD = 200_000;
   private static final int SHOWN = 80;
 
@@ -246,7 +248,7 @@ final class LogReader implements AutoCloseable {
 
     private final LogSource source;
     private final InputStream in;
-    private byte[] buffer = new byte[1 << 16];
+    private byte[] buffer = new byte[BUFFER];
     private int start;
     private int filled;
     private long number;
