@@ -33,7 +33,7 @@ abstract class LogFormat {
 
   private static final int RECOGNISED_BY = 1 << 14;
 
-  /** The year 1990; an earlier time is a number that means something else. */
+  /** The year 1990; an earlier time is a number that means something else, such as a status. */
   private static final long EARLIEST = 631_152_000_000_000_000L;
 
   /** What the headings of one file say about its lines. */
@@ -105,8 +105,7 @@ abstract class LogFormat {
         if (head[i] == '\n') {
           int size = i > start && head[i - 1] == '\r' ? i - 1 - start : i - start;
           boolean isRequest = size > 0 && !format.isHeading(head, start, start + size);
-          boolean isRead = isRequest && format.read(head, start, size, entry);
-          understood += isRead && entry.atNanos() > EARLIEST ? 1 : 0;
+          understood += isRequest && format.read(head, start, size, entry) ? 1 : 0;
           start = i + 1;
         }
       }
@@ -249,7 +248,7 @@ abstract class LogFormat {
     }
     long at = time(entry);
     entry.at(at);
-    return at != TimeText.NONE;
+    return at >= EARLIEST;
   }
 
   private long time(LogEntry entry) {

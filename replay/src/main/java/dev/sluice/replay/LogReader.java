@@ -30,6 +30,9 @@ import org.jspecify.annotations.Nullable;
 final class LogReader implements AutoCloseable {
 
   private static final int LONGEST_LINE = 1 << 20;
+  // Larger than the buffers of the streams, which then need not copy.
+  private static final int BUFFER = 1 << 18;
+  private static final int HEAD = 1 << 16; // enough bytes to recognise the format
   private static final int MOST_HELD = 200_000;
   private static final int SHOWN = 80;
 
@@ -246,7 +249,7 @@ final class LogReader implements AutoCloseable {
 
     private final LogSource source;
     private final InputStream in;
-    private byte[] buffer = new byte[1 << 16];
+    private byte[] buffer = new byte[BUFFER];
     private int start;
     private int filled;
     private long number;
@@ -354,10 +357,10 @@ final class LogReader implements AutoCloseable {
       }
     }
 
-    /** Reads the first bytes, as many as the buffer takes, without using them. */
+    /** Reads the first bytes, without using them. */
     void fillHead() throws IOException {
       int read = 0;
-      while (read >= 0 && filled < buffer.length) {
+      while (read >= 0 && filled < HEAD) {
         filled += read;
         read = fill();
       }

@@ -44,10 +44,11 @@ import org.jspecify.annotations.Nullable;
 final class ReplayRun {
 
   private static final int GROUP = 32;
-  private static final int REMEMBERED = 1 << 17;
-  // The number of lines with equal places that do not displace each other.
-  private static final int WAYS = 4;
-  // A bound per key, so that the table is bounded in bytes.
+  private static final int REMEMBERED = 1 << 18;
+  // The number of lines with equal places that do not displace each other; their hashes share one
+  // cache line.
+  private static final int WAYS = 8;
+  private static final int MOST_KEY_BYTES = 1 << 25;
   private static final int LONGEST_REMEMBERED = 1 << 10;
   private static final int SHOWN = 80;
   private static final int LINES_PER_REPORT = 1 << 14;
@@ -58,7 +59,6 @@ final class ReplayRun {
   /** What lines with the same values come to. */
   private static final class Known {
 
-    private final long hash;
     private final byte[] key;
     private final String name;
     private final Charges base;
@@ -69,8 +69,7 @@ final class ReplayRun {
     private Map<String, Long> demands = Map.of();
     private boolean isElsewhere; // whether another shard decides the request
 
-    Known(long hash, byte[] key, String name, Charges base, @Nullable Charges other) {
-      this.hash = hash;
+    Known(byte[] key, String name, Charges base, @Nullable Charges other) {
       this.key = key;
       this.name = name;
       this.base = base;
@@ -88,9 +87,12 @@ final class ReplayRun {
   private final LogEntry[] entries = new LogEntry[GROUP];
   private final long[] answers = new long[GROUP];
   private final long[] hashes = new long[GROUP];
+  private final @Nullable Known[] likely = new @Nullable Known[GROUP];
   private final Known[] found = new Known[GROUP];
   private long unusedSum; // keeps the JIT from removing the reads
-  private final @Nullable Known[] known = new @Nullable Known[REMEMBERED];
+  private final long[] knownHashes = new long[REMEMBERED];
+  private final @Nullable Known[] known = new @Nullable Known[REMEMBERED]; // by the same places
+  private long keyBytes; // the size of the keys of all known lines
   private int[] columns = new int[0]; // the columns whose values are the keys
 
   private final ClientCounts clients;
@@ -246,14 +248,15 @@ final class ReplayRun {
       }
     }
     for (int i = 0; i < kept; i++) {
-      Known likely = known[place(hashes[i])];
-      unusedSum += likely == null ? 0 : likely.key.length;
+      likely[i] = withHash(hashes[i]);
+    }
+    for (int i = 0; i < kept; i++) {
+      Known one = likely[i];
+      unusedSum += one == null ? 0 : one.key.length + one.base.touch();
     }
     int[] hashed = columns;
     for (int i = 0; i < kept; i++) {
-      boolean isHashed = Arrays.equals(hashed, columns);
-      found[i] = known(entries[i], isHashed ? hashes[i] : LogRequest.Key.hash(entries[i], columns));
-      unusedSum += found[i].base.touch();
+      found[i] = known(entries[i], columns == hashed ? likely[i] : null);
     }
     for (int i = 0; i < kept; i++) {
       decide(entries[i], answers[i], found[i]);
@@ -341,16 +344,25 @@ final class ReplayRun {
     }
   }
 
-  /** What the line is charged; the same object for lines with the same values. */
-  private Known known(LogEntry entry, long hash) {
+  /** The known line with a hash; null if there is none. */
+  private @Nullable Known withHash(long hash) {
     int place = place(hash);
     for (int i = place; i < place + WAYS; i++) {
-      Known one = known[i];
-      if (one != null && one.hash == hash && LogRequest.Key.is(one.key, entry, columns)) {
-        return one;
+      if (knownHashes[i] == hash && known[i] != null) {
+        return known[i];
       }
     }
-    return made(entry);
+    return null;
+  }
+
+  /** What the line is charged; the same object for lines with the same values. */
+  private Known known(LogEntry entry, @Nullable Known likely) {
+    if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
+      return likely;
+    }
+    // A line before this one in the group may have had the same values, or added a column.
+    Known now = withHash(LogRequest.Key.hash(entry, columns));
+    return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
   }
 
   private Known made(LogEntry entry) {
@@ -366,10 +378,9 @@ final class ReplayRun {
     long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
     if (request.used().cardinality() != columns.length) {
       columns = request.used().stream().toArray();
-      Arrays.fill(known, null); // the known keys have fewer columns
+      forgetAll(); // the known keys have fewer columns
     }
-    byte[] key = LogRequest.Key.of(entry, columns);
-    Known made = new Known(LogRequest.Key.hash(entry, columns), key, name, ofBase, ofOther);
+    Known made = new Known(LogRequest.Key.of(entry, columns), name, ofBase, ofOther);
     made.isElsewhere =
         options.shards > 0 && Sketch.shard(hash, options.shards) != options.shard - 1;
     made.lacksCost = cost < 0;
@@ -387,12 +398,29 @@ final class ReplayRun {
         other.see(ofOther, made.client, hash);
       }
     }
-    if (key.length <= LONGEST_REMEMBERED) {
-      int place = place(made.hash);
-      System.arraycopy(known, place, known, place + 1, WAYS - 1); // drops the oldest entry
-      known[place] = made;
-    }
+    remember(made, LogRequest.Key.hash(entry, columns));
     return made;
+  }
+
+  private void remember(Known made, long hash) {
+    if (made.key.length > LONGEST_REMEMBERED) {
+      return;
+    }
+    if (keyBytes > MOST_KEY_BYTES) {
+      forgetAll();
+    }
+    int place = place(hash);
+    Known oldest = known[place + WAYS - 1];
+    keyBytes += made.key.length - (oldest == null ? 0 : oldest.key.length);
+    System.arraycopy(known, place, known, place + 1, WAYS - 1);
+    System.arraycopy(knownHashes, place, knownHashes, place + 1, WAYS - 1);
+    known[place] = made;
+    knownHashes[place] = hash;
+  }
+
+  private void forgetAll() {
+    Arrays.fill(known, null);
+    keyBytes = 0;
   }
 
   /** The first of the places that lines with a hash may have. */

@@ -323,6 +323,13 @@ final class LogReaderTest {
   }
 
   @Test
+  void statusWhereTheTimeBelongs_isNotATime() throws IOException {
+    LogReader reader = reader("combined", COMBINED.replace("- alice ", ""));
+    assertNull(reader.next());
+    assertEquals(1, reader.found().unread());
+  }
+
+  @Test
   void strict_refusesTheFirstBrokenLine() throws IOException {
     LogReader reader =
         new LogReader(
