@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.GuardedObserver.ObserverList;
 import dev.sluice.Reservation.Settlement;
 import dev.sluice.limit.LimitName;
 import java.util.List;

@@ -15,6 +15,7 @@ import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.TreeSet;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -430,6 +431,40 @@ final class WaitQueues {
       } else {
         time.alarm(time.nanos(), come.get(i).onCome);
       }
+    }
+  }
+
+  /**
+   * Remembers when this process last lowered a bucket by a refund, a reset, a cancellation, or a
+   * forgiven debt. The table has a fixed size: buckets with the same hash share an entry, so a
+   * bucket may seem to have been lowered later than it was. Thread-safe; never blocks.
+   */
+  static final class LastRefundTimes {
+
+    private static final int ENTRIES = 1_024; // a power of two
+
+    private final AtomicLongArray lastNanos = new AtomicLongArray(ENTRIES);
+
+    LastRefundTimes() {
+      for (int i = 0; i < ENTRIES; i++) {
+        lastNanos.set(i, Long.MIN_VALUE);
+      }
+    }
+
+    /** Returns the entry of a bucket. */
+    static int entry(String key) {
+      int hash = key.hashCode();
+      return (hash ^ (hash >>> 16)) & (ENTRIES - 1);
+    }
+
+    /** Records that the store will have applied a charge that lowers a bucket by the given time. */
+    void decidedBy(String key, long nanos) {
+      lastNanos.accumulateAndGet(entry(key), nanos, Math::max);
+    }
+
+    /** Whether the store may have applied such a charge at the given time or later. */
+    boolean isSince(String key, long nanos) {
+      return lastNanos.get(entry(key)) >= nanos;
     }
   }
 }

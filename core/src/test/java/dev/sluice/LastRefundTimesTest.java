@@ -3,6 +3,7 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.WaitQueues.LastRefundTimes;
 import org.junit.jupiter.api.Test;
 
 /** When a bucket was lowered last: never earlier than it was. */

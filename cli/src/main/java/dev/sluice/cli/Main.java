@@ -5,7 +5,6 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.cli.Console.OutputException;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.cli.ReloadCommand.RollbackCommand;
-import dev.sluice.cli.SluiceCommand.HelpWords;
 import dev.sluice.cli.ViewCommand.LimitsView;
 import dev.sluice.cli.ViewCommand.StatsView;
 import dev.sluice.cli.ViewCommand.TopView;
@@ -24,13 +23,19 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.ListResourceBundle;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
 import picocli.CommandLine;
+import picocli.CommandLine.Command;
 import picocli.CommandLine.Help;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
 
 /** Runs the command {@code sluice}. */
 public final class Main {
@@ -111,7 +116,7 @@ public final class Main {
         .setOut(new PrintWriter(new OutputStreamWriter(console.out(), StandardCharsets.UTF_8)))
         .setErr(console.err())
         .setUsageHelpWidth(WIDTH)
-        .setResourceBundle(new HelpWords())
+        .setResourceBundle(new SluiceCommand.HelpWords())
         .setParameterExceptionHandler((e, words) -> misused(e, console))
         .setExecutionExceptionHandler((e, command, parsed) -> failed(e, console));
   }
@@ -188,5 +193,59 @@ public final class Main {
     console.err().println("sluice: internal error; please report it with the stack trace below");
     e.printStackTrace(console.err());
     return Exit.BUG;
+  }
+
+  /** The command {@code sluice}, which requires a subcommand. */
+  @Command(
+      name = "sluice",
+      description = "Decides whether a request may pass: named limits, exact answers.",
+      mixinStandardHelpOptions = true,
+      scope = ScopeType.INHERIT,
+      versionProvider = SluiceCommand.Version.class,
+      synopsisSubcommandLabel = "COMMAND",
+      exitCodeListHeading = "%nExit codes:%n",
+      exitCodeList = {
+        "0:done",
+        "1:the answer is no: mistakes were found, an act was denied",
+        "2:wrong usage or broken input",
+        "3:a store or server could not be reached",
+        "70:an internal error",
+        "71:out of memory"
+      },
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  sluice serve                 a server with sample limits, on loopback",
+        "  sluice lint limits.yml       every mistake in a limit file",
+        "  sluice help spend            a command explained, with examples"
+      })
+  private static final class SluiceCommand implements Runnable {
+
+    @Spec private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public void run() {
+      throw UsageErrors.mistake(spec, "the command is missing");
+    }
+
+    /** The version in the manifest of the jar. */
+    static final class Version implements IVersionProvider {
+      @Override
+      public String[] getVersion() {
+        String version = SluiceCommand.class.getPackage().getImplementationVersion();
+        return new String[] {"sluice " + (version == null ? "development" : version)};
+      }
+    }
+
+    /** The help texts of the two options that picocli adds to each command. */
+    static final class HelpWords extends ListResourceBundle {
+
+      @Override
+      protected Object[][] getContents() {
+        return new Object[][] {
+          {"mixinStandardHelpOptions.help", "Prints this help."},
+          {"mixinStandardHelpOptions.version", "Prints the version."},
+        };
+      }
+    }
   }
 }

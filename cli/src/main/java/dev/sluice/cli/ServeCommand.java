@@ -6,7 +6,7 @@ import dev.sluice.cli.DatabaseOptions.OverrideTableOptions;
 import dev.sluice.cli.DoorOptions.AccessOptions;
 import dev.sluice.cli.LimitFileOptions.AskedFor;
 import dev.sluice.cli.LimitFileOptions.RulesOption;
-import dev.sluice.cli.log.LogFormat;
+import dev.sluice.cli.log.LogProvider.LogFormat;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.Limits.Requirement;

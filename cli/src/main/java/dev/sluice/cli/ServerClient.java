@@ -28,6 +28,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -172,7 +173,7 @@ final class ServerClient {
     try {
       return ActAnswer.parse(answer);
     } catch (IllegalArgumentException e) {
-      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
+      throw foreignAnswer(e);
     }
   }
 
@@ -248,7 +249,7 @@ final class ServerClient {
       }
       return next;
     } catch (IOException e) {
-      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
+      throw foreignAnswer(e);
     }
   }
 
@@ -277,19 +278,7 @@ final class ServerClient {
    * @throws ExitException if no answer came, or one that cannot be parsed
    */
   List<String> explain(Map<String, Object> question) {
-    List<String> lines = new ArrayList<>();
-    try (JsonParser parser = JSON.createParser(send("POST", "/v1/explain", question))) {
-      for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
-        if (token == JsonToken.START_ARRAY && "lines".equals(parser.currentName())) {
-          while (parser.nextToken() == JsonToken.VALUE_STRING) {
-            lines.add(SafeText.printable(parser.getText()));
-          }
-        }
-      }
-    } catch (IOException e) {
-      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
-    }
-    return lines;
+    return texts(object("POST", "/v1/explain", question), "lines");
   }
 
   /**
@@ -332,44 +321,29 @@ final class ServerClient {
   }
 
   private Reload reload(String path) {
-    String answer = send("POST", path, null);
-    boolean applied = false;
-    boolean putBack = false;
-    String effect = "";
-    String active = "";
-    List<String> mistakes = new ArrayList<>();
-    List<String> changes = new ArrayList<>();
-    try (JsonParser parser = JSON.createParser(answer)) {
-      String outer = "";
-      for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
-        String name = String.valueOf(parser.currentName());
-        if (token == JsonToken.START_OBJECT) {
-          outer = name;
-        } else if (token.isBoolean() && name.equals("applied")) {
-          applied = parser.getBooleanValue();
-        } else if (token.isBoolean() && name.equals("putBack")) {
-          putBack = parser.getBooleanValue();
-        } else if (token == JsonToken.VALUE_STRING && name.equals("effect")) {
-          effect = SafeText.printable(parser.getText());
-        } else if (token == JsonToken.VALUE_STRING
-            && name.equals("hash")
-            && outer.equals("active")
-            && active.isEmpty()) {
-          active = parser.getText();
-        } else if (token == JsonToken.START_ARRAY
-            && (name.equals("mistakes") || name.equals("changes"))) {
-          while (parser.nextToken() == JsonToken.VALUE_STRING) {
-            String line = SafeText.printable(parser.getText());
-            if (!mistakes.contains(line)) {
-              (name.equals("mistakes") ? mistakes : changes).add(line);
-            }
-          }
-        }
-      }
-    } catch (IOException e) {
-      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
+    Map<String, Object> answer = object("POST", path, null);
+    Map<String, Object> generation = asObject(answer.get("generation"));
+    Map<String, Object> active = asObject(generation.get("active"));
+    Set<String> mistakes = new LinkedHashSet<>(texts(answer, "mistakes"));
+    mistakes.addAll(mistakes(generation));
+    return new Reload(
+        Boolean.TRUE.equals(answer.get("applied")),
+        text(active, "hash"),
+        Boolean.TRUE.equals(active.get("putBack")),
+        List.copyOf(mistakes),
+        texts(answer, "changes"),
+        text(answer, "effect"));
+  }
+
+  /** Returns the mistakes in all kinds of files of a generation, safe to print. */
+  static List<String> mistakes(Map<String, Object> generation) {
+    List<String> mistakes = new ArrayList<>(texts(asObject(generation.get("offered")), "mistakes"));
+    for (String kind : List.of("tokens", "certificates")) {
+      Map<String, Object> files = asObject(generation.get(kind));
+      mistakes.addAll(texts(asObject(files.get("offered")), "mistakes"));
     }
-    return new Reload(applied, active, putBack, mistakes, changes, effect);
+    mistakes.addAll(texts(asObject(generation.get("runtime")), "mistakes"));
+    return mistakes;
   }
 
   /**
@@ -400,14 +374,25 @@ final class ServerClient {
    * @throws ExitException if no answer came, or one that cannot be parsed
    */
   Map<String, Object> object(String path) {
-    try (JsonParser parser = JSON.createParser(get(path))) {
-      if (parser.nextToken() == JsonToken.START_OBJECT) {
-        return asObject(value(parser));
-      }
-    } catch (IOException e) {
-      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
+    return object("GET", path, null);
+  }
+
+  private Map<String, Object> object(
+      String method, String path, @Nullable Map<String, Object> fields) {
+    Map<String, Object> answer = parsed(send(method, path, fields));
+    if (answer == null) {
+      throw foreignAnswer(null);
     }
-    throw noAnswer(server + ": the answer does not come from a Sluice server", null);
+    return answer;
+  }
+
+  /** Returns the fields of a JSON object, as {@link #object} does; null for any other text. */
+  static @Nullable Map<String, Object> parsed(String json) {
+    try (JsonParser parser = JSON.createParser(json)) {
+      return parser.nextToken() == JsonToken.START_OBJECT ? asObject(value(parser)) : null;
+    } catch (IOException e) {
+      return null;
+    }
   }
 
   /** Returns the fields of a value that {@link #object} has read; none if it is not an object. */
@@ -417,6 +402,26 @@ final class ServerClient {
       object.forEach((name, field) -> fields.put(String.valueOf(name), field));
     }
     return fields;
+  }
+
+  /** Returns the objects of a list; none if there is no such list. */
+  static List<Map<String, Object>> objects(Map<String, Object> of, String field) {
+    return of.get(field) instanceof List<?> all
+        ? all.stream().map(ServerClient::asObject).toList()
+        : List.of();
+  }
+
+  /** Returns a field as text that is safe to print; empty if it is absent. */
+  static String text(Map<String, Object> of, String field) {
+    Object value = of.get(field);
+    return value == null ? "" : SafeText.printable(String.valueOf(value));
+  }
+
+  /** Returns the texts of a list, safe to print; none if there is no such list. */
+  static List<String> texts(Map<String, Object> of, String field) {
+    return of.get(field) instanceof List<?> all
+        ? all.stream().map(one -> SafeText.printable(String.valueOf(one))).toList()
+        : List.of();
   }
 
   /** Returns the value at the parser's token; null for a null. */
@@ -541,36 +546,45 @@ final class ServerClient {
   }
 
   private String read(int status, String body, Set<String> sent) {
-    boolean isReload = status == CONFLICT && field(body, "detail") == null;
+    Map<String, Object> problem = status == OK ? null : parsed(body);
+    String detail = problem == null ? null : field(problem, "detail");
+    boolean isReload = status == CONFLICT && detail == null;
     if (status == OK || isReload) { // the answer to a failed reload lists the mistakes
       return body;
     }
-    String detail = field(body, "detail");
-    if (detail != null && status == UNAUTHORIZED && token == null) {
+    if (problem == null || detail == null) {
+      throw noAnswer("%s: status %s, not from a Sluice server".formatted(server, status), null);
+    }
+    if (status == UNAUTHORIZED && token == null) {
       throw new InputException(
           "%s asks for a token; give %s FILE, or set SLUICE_TOKEN"
               .formatted(server, ServerClientOptions.TOKEN));
     }
-    if (detail != null && String.valueOf(field(body, "type")).endsWith("lowered-override")) {
+    if (text(problem, "type").endsWith("lowered-override")) {
       throw new ExitException(
           Exit.NO, detail.replace("add force=true to the query", "use --force"), null);
     }
-    if (detail != null && status >= FIRST_CLIENT_FAULT && status < FIRST_SERVER_FAULT) {
-      List<String> errors = errors(body);
+    if (status >= FIRST_CLIENT_FAULT && status < FIRST_SERVER_FAULT) {
+      List<String> errors =
+          objects(problem, "errors").stream().map(error -> text(error, "detail")).toList();
       throw new InputException(
           errors.size() > 1
               ? "%s mistakes: %s".formatted(errors.size(), String.join("; ", errors))
-              : asOption(field(body, "field"), detail, sent));
+              : asOption(field(problem, "field"), detail, sent));
     }
-    String incident = field(body, "incident");
+    String incident = field(problem, "incident");
     throw noAnswer(
-        "%s: status %s%s%s"
+        "%s: status %s: %s%s"
             .formatted(
                 server,
                 status,
-                detail == null ? ", not from a Sluice server" : ": " + detail,
+                detail,
                 incident == null ? "" : " (incident " + incident + " in the server's log)"),
         null);
+  }
+
+  private ExitException foreignAnswer(@Nullable Throwable cause) {
+    return noAnswer(server + ": the answer does not come from a Sluice server", cause);
   }
 
   private static ExitException noAnswer(String message, @Nullable Throwable cause) {
@@ -589,42 +603,8 @@ final class ServerClient {
   }
 
   /** Returns a text field of an RFC 9457 problem, safe to print; null if it has no such field. */
-  private static @Nullable String field(String body, String wanted) {
-    try (JsonParser parser = JSON.createParser(body)) {
-      if (parser.nextToken() != JsonToken.START_OBJECT) {
-        return null;
-      }
-      while (parser.nextToken() == JsonToken.FIELD_NAME) {
-        boolean found = parser.currentName().equals(wanted);
-        if (parser.nextToken() == JsonToken.VALUE_STRING && found) {
-          return SafeText.printable(parser.getText());
-        }
-        parser.skipChildren();
-      }
-    } catch (IOException e) {
-      return null;
-    }
-    return null;
-  }
-
-  /** Returns the list {@code errors} of a problem, safe to print; empty if it has none. */
-  private static List<String> errors(String body) {
-    List<String> errors = new ArrayList<>();
-    try (JsonParser parser = JSON.createParser(body)) {
-      boolean inside = false;
-      for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
-        if (token == JsonToken.START_ARRAY || token == JsonToken.END_ARRAY) {
-          inside = token == JsonToken.START_ARRAY && "errors".equals(parser.currentName());
-        } else if (inside
-            && token == JsonToken.VALUE_STRING
-            && "detail".equals(parser.currentName())) {
-          errors.add(SafeText.printable(parser.getText()));
-        }
-      }
-    } catch (IOException e) {
-      return List.of();
-    }
-    return errors;
+  private static @Nullable String field(Map<String, Object> problem, String name) {
+    return problem.get(name) instanceof String text ? SafeText.printable(text) : null;
   }
 
   /** Says what the server may have done before its answer was lost. */

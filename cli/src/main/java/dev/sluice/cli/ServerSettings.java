@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.cli.Console.JsonOption;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
-import java.io.IOException;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -182,52 +177,22 @@ final class ServerSettings {
   /** Formats an override or a penalty of a server as a sentence for people. */
   private static final class SettingText {
 
-    private static final JsonFactory JSON = new JsonFactory();
+    private final Map<String, Object> fields;
 
-    private final Map<String, String> fields = new LinkedHashMap<>();
-    private final List<SettingText> quotas = new ArrayList<>(); // empty if the limit has one quota
-    private final List<String> warnings = new ArrayList<>();
-
-    private SettingText() {}
+    private SettingText(Map<String, Object> fields) {
+      this.fields = fields;
+    }
 
     /** Parses one setting; null if the answer is not such an object. */
     static @Nullable SettingText parse(String json) {
-      SettingText read = new SettingText();
-      try (JsonParser parser = JSON.createParser(json)) {
-        if (parser.nextToken() != JsonToken.START_OBJECT) {
-          return null;
-        }
-        while (parser.nextToken() == JsonToken.FIELD_NAME) {
-          String field = parser.currentName();
-          JsonToken value = parser.nextToken();
-          if (value.isScalarValue()) {
-            read.fields.put(field, parser.getText());
-          } else if (field.equals("warnings") && value == JsonToken.START_ARRAY) {
-            while (parser.nextToken() != JsonToken.END_ARRAY) {
-              read.warnings.add(parser.getText());
-            }
-          } else if (field.equals("quotas") && value == JsonToken.START_ARRAY) {
-            while (parser.nextToken() == JsonToken.START_OBJECT) {
-              SettingText quota = new SettingText();
-              while (parser.nextToken() == JsonToken.FIELD_NAME) {
-                String name = parser.currentName();
-                parser.nextToken();
-                quota.fields.put(name, parser.getText());
-              }
-              read.quotas.add(quota);
-            }
-          } else {
-            parser.skipChildren();
-          }
-        }
-      } catch (IOException e) {
-        return null;
-      }
-      return read.fields.containsKey("limit") && read.fields.containsKey("id") ? read : null;
+      Map<String, Object> fields = ServerClient.parsed(json);
+      return fields != null && fields.containsKey("limit") && fields.containsKey("id")
+          ? new SettingText(fields)
+          : null;
     }
 
     List<String> warnings() {
-      return warnings;
+      return ServerClient.texts(fields, "warnings");
     }
 
     /**
@@ -236,6 +201,7 @@ final class ServerSettings {
      */
     String text() {
       StringBuilder text = new StringBuilder(subject(field("limit"), field("id"))).append(": ");
+      List<Map<String, Object>> quotas = ServerClient.objects(fields, "quotas");
       if (!fields.containsKey("burst")) {
         text.append("nothing until ").append(field("until"));
         if (fields.containsKey("owed")) {
@@ -245,7 +211,9 @@ final class ServerSettings {
         text.append(
             quotas.isEmpty()
                 ? quota()
-                : quotas.stream().map(SettingText::quota).collect(Collectors.joining(" and ")));
+                : quotas.stream()
+                    .map(one -> new SettingText(one).quota())
+                    .collect(Collectors.joining(" and ")));
         if (fields.containsKey("until")) {
           text.append(", until ").append(field("until"));
         }
@@ -265,7 +233,7 @@ final class ServerSettings {
     }
 
     private String field(String name) {
-      return fields.getOrDefault(name, "?");
+      return String.valueOf(fields.getOrDefault(name, "?"));
     }
 
     private String quota() {

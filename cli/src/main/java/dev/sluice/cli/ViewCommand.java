@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import static dev.sluice.cli.ServerClient.objects;
+import static dev.sluice.cli.ServerClient.text;
+
 import dev.sluice.cli.Console.JsonOption;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.internal.text.GoDuration;
-import dev.sluice.internal.text.SafeText;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -267,11 +269,7 @@ abstract class ViewCommand implements Callable<Integer> {
   private static List<String> files(Map<String, Object> limits) {
     Map<String, Object> generation = object(limits, "generation");
     Map<String, Object> active = object(generation, "active");
-    List<String> mistakes = new ArrayList<>(texts(object(generation, "offered"), "mistakes"));
-    for (String kind : List.of("tokens", "certificates")) {
-      mistakes.addAll(texts(object(object(generation, kind), "offered"), "mistakes"));
-    }
-    mistakes.addAll(texts(object(generation, "runtime"), "mistakes"));
+    List<String> mistakes = ServerClient.mistakes(generation);
     List<String> lines = new ArrayList<>();
     String hash = text(active, "hash");
     lines.add(
@@ -396,25 +394,7 @@ abstract class ViewCommand implements Callable<Integer> {
     return value instanceof Number one ? one.longValue() : 0;
   }
 
-  /** Returns a field as text that is safe to print; empty if it is absent. */
-  private static String text(Map<String, Object> of, String field) {
-    Object value = of.get(field);
-    return value == null ? "" : SafeText.printable(String.valueOf(value));
-  }
-
-  private static List<String> texts(Map<String, Object> of, String field) {
-    return of.get(field) instanceof List<?> all
-        ? all.stream().map(one -> SafeText.printable(String.valueOf(one))).toList()
-        : List.of();
-  }
-
   private static Map<String, Object> object(Map<String, Object> of, String field) {
     return ServerClient.asObject(of.get(field));
-  }
-
-  private static List<Map<String, Object>> objects(Map<String, Object> of, String field) {
-    return of.get(field) instanceof List<?> all
-        ? all.stream().map(ServerClient::asObject).toList()
-        : List.of();
   }
 }

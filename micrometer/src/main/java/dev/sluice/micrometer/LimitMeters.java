@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.micrometer;
 
+import dev.sluice.LimiterObserver.Ending;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.limit.LimitName;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -135,5 +139,111 @@ final class LimitMeters {
       degraded = known;
     }
     known.increment();
+  }
+
+  /** The meters of the settlements of one limit. Thread-safe. */
+  static final class SettlementMeters {
+
+    private final Counter settlements;
+    private final Counter estimated;
+    private final Counter cost;
+    private final Counter refilled;
+    private final Counter cut;
+    private final DistributionSummary debts;
+
+    SettlementMeters(MeterRegistry registry, LimitName name) {
+      this.settlements =
+          Counter.builder("ratelimits.settlements")
+              .description("Settlements of reservations")
+              .tag("limit", name.name())
+              .register(registry);
+      this.estimated = tokens(registry, name, "estimated");
+      this.cost = tokens(registry, name, "cost");
+      this.refilled = tokens(registry, name, "refilled");
+      this.cut = tokens(registry, name, "cut");
+      this.debts =
+          DistributionSummary.builder("ratelimits.settlement.debt")
+              .description("What a bucket owed after a settlement, in tokens; without those of 0")
+              .tag("limit", name.name())
+              .register(registry);
+    }
+
+    private static Counter tokens(MeterRegistry registry, LimitName name, String kind) {
+      return Counter.builder("ratelimits.settlement.tokens")
+          .description("Tokens of settlements, by what became of them")
+          .tag("limit", name.name())
+          .tag("kind", kind)
+          .register(registry);
+    }
+
+    void settled(Settlement.Part part, long estimate, long trueCost) {
+      settlements.increment();
+      estimated.increment((double) estimate);
+      cost.increment((double) trueCost);
+      refilled.increment((double) Math.max(part.charged() - trueCost, 0));
+      cut.increment((double) part.cut());
+      if (part.owed() > 0) {
+        debts.record((double) part.owed());
+      }
+    }
+  }
+
+  /** The meters of the callers that wait for one limit. Thread-safe. */
+  static final class WaitMeters {
+
+    private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
+
+    /**
+     * The histogram's buckets, from the emission interval of a fast limit to a batch job's wait.
+     */
+    private static final double[] BUCKETS_SECONDS = {
+      0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300
+    };
+
+    private final AtomicLong waiting = new AtomicLong();
+    private final DistributionSummary passed;
+    private final DistributionSummary givenUp;
+    private final Counter refused;
+
+    WaitMeters(MeterRegistry registry, LimitName name, String timedAs) {
+      Gauge.builder("ratelimits.waiting", waiting, AtomicLong::get)
+          .description("Callers that wait for their turn")
+          .tag("limit", name.name())
+          .register(registry);
+      this.passed = duration(registry, timedAs, "passed");
+      this.givenUp = duration(registry, timedAs, "given_up");
+      this.refused =
+          Counter.builder("ratelimits.waits.refused")
+              .description("Waits that were refused at once, as they would have been too long")
+              .tag("limit", name.name())
+              .register(registry);
+    }
+
+    private static DistributionSummary duration(
+        MeterRegistry registry, String timedAs, String ending) {
+      return DistributionSummary.builder("ratelimits.wait.duration")
+          .description("How long callers waited for their turn, in seconds")
+          .serviceLevelObjectives(BUCKETS_SECONDS)
+          .tag("limit", timedAs)
+          .tag("ending", ending)
+          .register(registry);
+    }
+
+    void began() {
+      waiting.incrementAndGet();
+    }
+
+    void ended(Ending ending, long waitedNanos) {
+      switch (ending) {
+        case PASSED -> ended(passed, waitedNanos);
+        case GIVEN_UP -> ended(givenUp, waitedNanos);
+        case REFUSED -> refused.increment();
+      }
+    }
+
+    private void ended(DistributionSummary duration, long waitedNanos) {
+      waiting.decrementAndGet();
+      duration.record(waitedNanos / NANOS_PER_SECOND);
+    }
   }
 }

@@ -10,7 +10,10 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
+import dev.sluice.micrometer.LimitMeters.SettlementMeters;
+import dev.sluice.micrometer.LimitMeters.WaitMeters;
 import dev.sluice.store.BucketStore;
+import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
@@ -343,5 +346,39 @@ public final class LimiterMetrics implements LimiterObserver {
    */
   public void overridesFailed(int mistakes) {
     overrides.failed(mistakes);
+  }
+
+  /** The meters of one source of limits: the last load and its mistakes. Thread-safe. */
+  private static final class LoadMeters {
+
+    private static final double MILLIS_PER_SECOND = 1e3;
+
+    private volatile double loadedAtSeconds = Double.NaN;
+    private volatile double mistakes;
+
+    LoadMeters(MeterRegistry registry, String prefix, String what) {
+      Clock clock = registry.config().clock();
+      Gauge.builder(prefix + ".timestamp.seconds", this, m -> m.loadedAtSeconds)
+          .description("When the " + what + " were last loaded, in seconds since the epoch")
+          .register(registry);
+      Gauge.builder(
+              prefix + ".age.seconds",
+              this,
+              m -> clock.wallTime() / MILLIS_PER_SECOND - m.loadedAtSeconds)
+          .description("How long ago the " + what + " were last loaded")
+          .register(registry);
+      Gauge.builder(prefix + ".errors", this, m -> m.mistakes)
+          .description("Mistakes found by the last attempt to load the " + what + "; should be 0")
+          .register(registry);
+    }
+
+    void loaded(Instant at) {
+      loadedAtSeconds = at.toEpochMilli() / MILLIS_PER_SECOND;
+      mistakes = 0;
+    }
+
+    void failed(int newMistakes) {
+      mistakes = newMistakes;
+    }
   }
 }

@@ -223,4 +223,14 @@ public final class Report {
   public void exit() {
     System.exit(kept ? 0 : 1);
   }
+
+  /** Thrown when this machine lacks what a drill needs. */
+  public static final class NotTried extends Exception {
+
+    private static final long serialVersionUID = 1;
+
+    public NotTried(String what) {
+      super(what);
+    }
+  }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.cli.log.LogProvider.LineLogger;
+import dev.sluice.cli.log.LogProvider.LogFormat;
 import java.io.IOException;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;

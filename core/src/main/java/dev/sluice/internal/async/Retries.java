@@ -47,12 +47,7 @@ public final class Retries implements AutoCloseable {
   @GuardedBy("this")
   private int underWay;
 
-  /**
-   * Creates an empty queue.
-   *
-   * @param clock in nanoseconds
-   * @param alarm by the same clock
-   */
+  /** Creates an empty queue. */
   public Retries(LongSupplier clock, Alarm alarm) {
     this.clock = clock;
     this.alarm = alarm;
@@ -61,12 +56,7 @@ public final class Retries implements AutoCloseable {
   /** Runs a task later. */
   @FunctionalInterface
   public interface Alarm {
-    /**
-     * Runs a task at an instant.
-     *
-     * @param atNanos the instant
-     * @param task the task
-     */
+    /** Runs a task at an instant. */
     void at(long atNanos, Runnable task);
   }
 
@@ -112,11 +102,7 @@ public final class Retries implements AutoCloseable {
     all.forEach(one -> one.onLost.run());
   }
 
-  /**
-   * Returns whether no call waits or is being repeated.
-   *
-   * @return true if the queue is empty
-   */
+  /** Returns whether no call waits or is being repeated. */
   public synchronized boolean isIdle() {
     return !runs;
   }

@@ -23,8 +23,6 @@ public final class Stages {
    * Runs an action when a stage has ended. It must handle its own failures: exceptions that it
    * throws are lost.
    *
-   * @param <T> the stage's value
-   * @param stage the stage
    * @param action gets the value, or the failure; the other one is null
    */
   public static <T> void onEnd(
@@ -37,13 +35,7 @@ public final class Stages {
             });
   }
 
-  /**
-   * Runs an action when a stage has succeeded; failures are left to other users of the stage.
-   *
-   * @param <T> the stage's value
-   * @param stage the stage
-   * @param action gets the value
-   */
+  /** Runs an action when a stage has succeeded; failures are left to other users of the stage. */
   public static <T> void onSuccess(CompletionStage<T> stage, Consumer<? super T> action) {
     var unused = stage.thenAccept(action);
   }
@@ -52,11 +44,7 @@ public final class Stages {
    * Same as {@link CompletionStage#handle}. If the stage has a value already, as the stages of a
    * store in memory have, the step runs at once, and only one object is created.
    *
-   * @param <T> the stage's value
-   * @param <R> the result
-   * @param stage the stage
    * @param step gets the value, or the failure; the other one is null
-   * @return the result, or what the step threw
    */
   public static <T, R> CompletionStage<R> handle(
       CompletionStage<T> stage, BiFunction<? super T, @Nullable Throwable, ? extends R> step) {
@@ -74,8 +62,6 @@ public final class Stages {
   /**
    * Returns the value of a stage without waiting.
    *
-   * @param <T> the stage's value
-   * @param stage the stage
    * @return the value; null if the stage has failed or has not ended
    */
   public static <T> @Nullable T value(CompletionStage<T> stage) {
@@ -93,23 +79,13 @@ public final class Stages {
   /**
    * Returns a stage whose cancellation or time-out ends the first stage of its chain, so that a
    * store can drop calls that nobody waits for. The chain itself goes on, and learns of that end.
-   *
-   * @param <T> the result
-   * @param first the first stage
-   * @param last the last stage of the chain
-   * @return a stage with the result of {@code last}
    */
   public static <T> CompletionStage<T> cancelling(
       CompletionStage<?> first, CompletionStage<T> last) {
     return last.toCompletableFuture().isDone() ? last : reaching(first, last.thenApply(v -> v));
   }
 
-  /**
-   * Returns a stage's failure, unwrapped if a stage before has passed it on.
-   *
-   * @param failure the failure of a stage
-   * @return the failure itself
-   */
+  /** Returns a stage's failure, unwrapped if a stage before has passed it on. */
   public static Throwable cause(Throwable failure) {
     Throwable cause = failure.getCause();
     return failure instanceof CompletionException && cause != null ? cause : failure;
@@ -118,11 +94,6 @@ public final class Stages {
   /**
    * Passes the cancellation or time-out of the last stage of a chain on to the first one. Stages
    * themselves pass nothing upwards.
-   *
-   * @param <T> the result
-   * @param first the first stage
-   * @param last the last stage of the chain
-   * @return {@code last}
    */
   @CanIgnoreReturnValue
   public static <T> CompletionStage<T> reaching(CompletionStage<?> first, CompletionStage<T> last) {
@@ -140,13 +111,7 @@ public final class Stages {
     return last;
   }
 
-  /**
-   * Flattens a stage of a stage. Cancelling the result cancels the stage in progress.
-   *
-   * @param <T> the result
-   * @param first the stage of a stage
-   * @return a stage with the result of the inner stage
-   */
+  /** Flattens a stage of a stage. Cancelling the result cancels the stage in progress. */
   public static <T> CompletionStage<T> flat(CompletionStage<CompletionStage<T>> first) {
     CompletionStage<T> last =
         reaching(first, first.thenCompose(second -> second.thenApply(value -> value)));

@@ -38,8 +38,6 @@ public interface BucketPipeline {
   /**
    * Decides on a bucket. The first decision of each group looks the group up and reads the clock.
    *
-   * @param <R> the answer
-   * @param index its place among those that were added, from 0
    * @param effect the operation, not a reset
    * @param outcome makes the answer, without the id
    * @return the answer; a store that could not decide throws as its charge does

@@ -17,21 +17,14 @@ public interface Buckets {
   /**
    * Decides on one bucket: that of the prefix and the id.
    *
-   * @param <R> the answer
    * @param id the id, canonical, not empty; not kept
    * @param text the same id as text, for the outcome; null if that does not ask for it
    * @param effect what is to be done, not a reset
-   * @param outcome makes the answer
    * @return the answer; a store that could not decide throws as its charge does
    */
   <R extends @Nullable Object> R charge(
       IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome);
 
-  /**
-   * Returns a way to decide on many buckets one after the other.
-   *
-   * @param capacity how many buckets at most
-   * @return an empty pipeline
-   */
+  /** Returns a way to decide on many buckets one after the other. */
   BucketPipeline pipeline(int capacity);
 }

@@ -2,6 +2,7 @@
 package dev.sluice.internal.direct;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -58,7 +59,6 @@ public final class IdBytes extends CacheLinePadding {
   /**
    * Sets a text.
    *
-   * @param text the id
    * @return whether all of it is ASCII
    */
   @CanIgnoreReturnValue
@@ -137,8 +137,6 @@ public final class IdBytes extends CacheLinePadding {
    * Sets bytes.
    *
    * @param source an array that the id is copied from
-   * @param from the id's first byte
-   * @param count how many bytes it has
    * @return whether all of it is ASCII
    */
   @CanIgnoreReturnValue
@@ -153,11 +151,7 @@ public final class IdBytes extends CacheLinePadding {
     return seen >= 0;
   }
 
-  /**
-   * Sets a number, as its decimal digits.
-   *
-   * @param number the id
-   */
+  /** Sets a number, as its decimal digits. */
   public void set(long number) {
     byte[] target = room(MOST_DIGITS);
     int digits = number < 0 ? 1 : 0;
@@ -184,11 +178,7 @@ public final class IdBytes extends CacheLinePadding {
     return bytes;
   }
 
-  /**
-   * Returns the number of bytes of the id.
-   *
-   * @return a number from 0
-   */
+  /** Returns the number of bytes of the id. */
   public int length() {
     return length;
   }
@@ -196,7 +186,6 @@ public final class IdBytes extends CacheLinePadding {
   /**
    * Returns the hash of a limit's prefix followed by the id.
    *
-   * @param prefixHash the state after the prefix
    * @return the finished hash; valid until the next call to this object
    */
   public SipHash hashAfter(SipHash prefixHash) {
@@ -221,7 +210,6 @@ public final class IdBytes extends CacheLinePadding {
   /**
    * Returns the hash of the bytes as a whole bucket key.
    *
-   * @param keyedHash the state before the key
    * @return the finished hash; valid until the next call to this object
    */
   public SipHash hashKey(SipHash keyedHash) {
@@ -250,5 +238,42 @@ public final class IdBytes extends CacheLinePadding {
   @Override
   public String toString() {
     return new String(bytes, 0, length, StandardCharsets.UTF_8);
+  }
+
+  /**
+   * UTF-8 that loses nothing: an unpaired surrogate becomes three bytes of its own, where the JDK's
+   * encoder writes a question mark. Two different texts never give the same bytes. Stateless.
+   */
+  private static final class Utf8 {
+
+    private Utf8() {}
+
+    static byte[] encode(CharSequence text) {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream(3 * text.length());
+      text.codePoints().forEach(point -> encode(point, bytes));
+      return bytes.toByteArray();
+    }
+
+    private static void encode(int point, ByteArrayOutputStream bytes) {
+      if (point < 0x80) {
+        bytes.write(point);
+      } else if (point < 0x800) {
+        bytes.write(0xc0 | (point >> 6));
+        bytes.write(continuation(point));
+      } else if (point < 0x10000) {
+        bytes.write(0xe0 | (point >> 12));
+        bytes.write(continuation(point >> 6));
+        bytes.write(continuation(point));
+      } else {
+        bytes.write(0xf0 | (point >> 18));
+        bytes.write(continuation(point >> 12));
+        bytes.write(continuation(point >> 6));
+        bytes.write(continuation(point));
+      }
+    }
+
+    private static int continuation(int bits) {
+      return 0x80 | (bits & 0x3f);
+    }
   }
 }

@@ -8,8 +8,6 @@ import org.jspecify.annotations.Nullable;
  * Maps what a store found to an answer, so that the store need not make an object for it.
  *
  * <p>Called once for a decision, on the thread that asked. It does not block.
- *
- * @param <R> the answer
  */
 @FunctionalInterface
 public interface ReadingMapper<R extends @Nullable Object> {
@@ -21,7 +19,6 @@ public interface ReadingMapper<R extends @Nullable Object> {
    * @param effect what was to be done
    * @param nowNanos the store's present, nanoseconds since the Unix epoch
    * @param tatNanos the TAT before the act, unsigned; 0 where there was no bucket
-   * @return the answer
    */
   R of(@Nullable String id, Effect effect, long nowNanos, long tatNanos);
 }

@@ -38,12 +38,7 @@ public final class SipHash extends CacheLinePadding {
   private long v2;
   private long v3;
 
-  /**
-   * Makes the state of a keyed hash before any message.
-   *
-   * @param key0 the first half of the secret
-   * @param key1 the second half of the secret
-   */
+  /** Makes the state of a keyed hash before any message. */
   public SipHash(long key0, long key1) {
     v0 = key0 ^ 0x736f6d6570736575L;
     v1 = key1 ^ 0x646f72616e646f6dL;
@@ -54,10 +49,7 @@ public final class SipHash extends CacheLinePadding {
   /**
    * Hashes a whole bucket key, from its first byte, starting from a stored state.
    *
-   * @param state the stored state
    * @param bytes the key, after which the array has 7 more bytes
-   * @param length how many bytes the key has
-   * @return this
    */
   public SipHash key(SipHash state, byte[] bytes, int length) {
     int end = 0;
@@ -73,10 +65,6 @@ public final class SipHash extends CacheLinePadding {
    * after which the array must have 7 more bytes.
    *
    * @param state the state to start from, which may be this one
-   * @param bytes the message
-   * @param from its first byte
-   * @param to the byte after its last one
-   * @return this
    */
   public SipHash message(SipHash state, byte[] bytes, int from, int to) {
     long w0 = state.v0;
@@ -115,8 +103,6 @@ public final class SipHash extends CacheLinePadding {
   /**
    * Ends the hash, after the last message. (The round stands twice: a method could not keep it in
    * registers.)
-   *
-   * @return this
    */
   @CanIgnoreReturnValue
   public SipHash end() {
@@ -143,20 +129,12 @@ public final class SipHash extends CacheLinePadding {
     return this;
   }
 
-  /**
-   * Returns the result of SipHash, after {@link #end}.
-   *
-   * @return 64 bits
-   */
+  /** Returns the result of SipHash, after {@link #end}. */
   public long first() {
     return v0 ^ v1 ^ v2 ^ v3;
   }
 
-  /**
-   * Returns another fold of the state, after {@link #end}.
-   *
-   * @return 64 bits
-   */
+  /** Returns another fold of the state, after {@link #end}. */
   public long second() {
     return v1 ^ v2;
   }

@@ -28,8 +28,6 @@ public interface SpendPipeline {
    * Adds a spend.
    *
    * @param bytes an array with the id as ASCII, which must not change before the decision
-   * @param from the id's first byte
-   * @param length how many bytes it has
    * @param quota what is spent from, in place of the quota that the caller supplied for the limit;
    *     null for the limit's own
    * @param cost tokens, 0 to the quota's burst
@@ -38,11 +36,7 @@ public interface SpendPipeline {
    */
   boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost);
 
-  /**
-   * Decides on all spends in their order, and forgets them.
-   *
-   * @param outcome receives each answer
-   */
+  /** Decides on all spends in their order, and forgets them. */
   void decide(Outcome outcome);
 
   /** Forgets the spends that were added; nothing was spent. */
@@ -54,9 +48,7 @@ public interface SpendPipeline {
     /**
      * Called when a spend was decided on.
      *
-     * @param index its place, from 0
      * @param quota what it was held to
-     * @param allowed whether it was spent
      * @param remaining whole tokens
      * @param retryInNanos until the same cost can be spent (again)
      * @param resetInNanos until the bucket is full
@@ -73,7 +65,6 @@ public interface SpendPipeline {
      * Called when a failure rule decided on a spend, in the store's place. Calls {@link #decided}
      * unless overridden.
      *
-     * @param index its place, from 0
      * @param rule its word: {@code local}, {@code allow} or {@code deny}
      * @param quota the whole quota of the limit, also where the rule {@code local} holds to a share
      * @param allowed whether it may pass
@@ -92,12 +83,18 @@ public interface SpendPipeline {
       decided(index, quota, allowed, remaining, retryInNanos, resetInNanos);
     }
 
-    /**
-     * Called when a spend could not be decided on.
-     *
-     * @param index its place, from 0
-     * @param failure the exception for its caller
-     */
+    /** Called when a spend could not be decided on. */
     void failed(int index, RuntimeException failure);
+  }
+
+  /** A limit whose spends can be decided on many at a time. Only for Sluice's own modules. */
+  public interface DirectLimit {
+
+    /**
+     * Returns a way to decide on many spends at a time.
+     *
+     * @return for one thread; null where the store does not answer at once
+     */
+    @Nullable SpendPipeline spends();
   }
 }

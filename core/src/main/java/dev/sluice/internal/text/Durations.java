@@ -14,7 +14,6 @@ public final class Durations {
    * Refuses a duration that is not positive, or too long for a {@code long} of nanoseconds.
    *
    * @param field what is set, for the message
-   * @param found its value
    * @return the value, from 1 to 2^63 − 1 ns (about 292 years)
    * @throws IllegalArgumentException for a duration out of its range
    */

@@ -22,8 +22,6 @@ public final class EndTime {
   /**
    * Parses a time with an offset, or a date, which means the start of that day in UTC.
    *
-   * @param text the text
-   * @return the time
    * @throws IllegalArgumentException if the text is neither, or the time is {@linkplain #inRange
    *     out of range}
    */
@@ -44,8 +42,6 @@ public final class EndTime {
   /**
    * Checks that stores can keep a time as nanoseconds since the Unix epoch.
    *
-   * @param end the time
-   * @return the same time
    * @throws IllegalArgumentException if the time is before the epoch or after the year 2262
    */
   public static Instant inRange(Instant end) {

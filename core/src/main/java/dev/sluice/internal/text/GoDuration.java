@@ -96,9 +96,6 @@ public final class GoDuration {
 
   /**
    * Writes a duration as Go prints it: {@code 168h0m0s}, {@code 1.5s}, {@code 250ms}, {@code 0s}.
-   *
-   * @param duration from 0 to 2^63 − 1 ns
-   * @return the text
    */
   public static String format(Duration duration) {
     long nanos = duration.toNanos();
@@ -123,7 +120,6 @@ public final class GoDuration {
   /**
    * Formats a duration without the parts that are zero at its end: {@code 1h}, {@code 1h30m}.
    *
-   * @param duration zero or longer
    * @return the text, which {@link #parse} reads
    */
   public static String shortened(Duration duration) {

@@ -21,7 +21,6 @@ public final class SafeText {
   /**
    * Returns a text in quotes, printable and short, so that it can't forge a line of a log.
    *
-   * @param text anything that came from outside
    * @return at most the first 80 characters, in quotes; quotes, backslashes and what {@link
    *     #isInvisible} are escaped
    */
@@ -47,7 +46,6 @@ public final class SafeText {
    * Returns a text without what {@link #isInvisible}, for messages that people read: it can neither
    * forge a line of a log nor reorder one.
    *
-   * @param text anything that came from outside
    * @return the text, what is invisible escaped as {@code \u202e}
    */
   public static String printable(String text) {
@@ -73,9 +71,6 @@ public final class SafeText {
    * Returns whether a character shows nothing of its own, or changes how others are shown. Such are
    * controls, line and paragraph separators, marks that reverse the direction of writing, spaces
    * other than the plain one, fillers, and what Unicode has not assigned.
-   *
-   * @param codePoint the character
-   * @return true if it should not stand in a log as it is
    */
   public static boolean isInvisible(int codePoint) {
     return switch (Character.getType(codePoint)) {

@@ -19,8 +19,6 @@ public final class Suggestion {
   /**
    * A hint to append to a message about a word that is not among the known ones.
    *
-   * @param found the word
-   * @param known the words that there are
    * @return {@code ; did you mean "…"?}, or nothing where no known word is near
    */
   public static String didYouMean(String found, Collection<String> known) {
@@ -49,7 +47,6 @@ public final class Suggestion {
    * Takes hints out of a message, for a reader who must not learn the known words.
    *
    * @param message a message to which {@link #didYouMean} was perhaps appended
-   * @return the message without the hint
    */
   public static String removedFrom(String message) {
     return HINT.matcher(message).replaceAll("");

@@ -2,6 +2,7 @@
 package dev.sluice.proof.faults;
 
 import dev.sluice.Limiter;
+import dev.sluice.proof.faults.Load.Stalls;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -61,11 +62,11 @@ public record FirstOutage(List<Seen> all) {
         RedisStore store = RedisStore.builder(redis.uri()).queue(callers).open()) {
       Limiter limiter = Limiter.of(Load.LIMITS, store);
       if (answeredBefore) {
-        long unused = Crowd.longestCallMillis(limiter, callers);
+        long unused = Load.longestCallMillis(limiter, callers);
       }
       redis.freeze();
       try (Stalls stalls = new Stalls()) {
-        System.out.println(Crowd.longestCallMillis(limiter, callers));
+        System.out.println(Load.longestCallMillis(limiter, callers));
         System.out.println(stalls.longestMillis());
       } finally {
         redis.thaw();

@@ -20,6 +20,9 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A process under load: four threads spend, alone and in batches, and print each grant and each
@@ -124,6 +127,72 @@ public final class Load {
     if (transaction != null && part.allowed()) {
       long nanos = ChronoUnit.NANOS.between(Instant.EPOCH, part.decidedAt());
       out.printf("%s %s %s %s%n", GRANT, transaction.id(), transaction.cost(), nanos);
+    }
+  }
+
+  /**
+   * Lets callers spend at once, without a thread for each; returns how long the slowest call took,
+   * whether it was answered or failed.
+   */
+  static long longestCallMillis(Limiter limiter, int callers) throws InterruptedException {
+    AtomicLong longest = new AtomicLong();
+    CountDownLatch ended = new CountDownLatch(callers);
+    for (int i = 0; i < callers; i++) {
+      long start = System.nanoTime();
+      var unused =
+          limiter
+              .async()
+              .spend(NAME, "f" + i)
+              .whenComplete(
+                  (decision, failure) -> {
+                    longest.accumulateAndGet(System.nanoTime() - start, Math::max);
+                    ended.countDown();
+                  });
+    }
+    ended.await();
+    return TimeUnit.NANOSECONDS.toMillis(longest.get());
+  }
+
+  /**
+   * Measures by how much a sleeping thread oversleeps: the delay that the machine adds to every
+   * call. Runs a thread until it is closed. Thread-safe.
+   */
+  static final class Stalls implements AutoCloseable {
+
+    private static final int SLEEP_MILLIS = 5;
+
+    private final Thread thread = new Thread(this::measure, "stalls");
+    private volatile long longestNanos;
+
+    Stalls() {
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    private void measure() {
+      try {
+        while (true) {
+          long start = System.nanoTime();
+          TimeUnit.MILLISECONDS.sleep(SLEEP_MILLIS);
+          long stallNanos = System.nanoTime() - start - TimeUnit.MILLISECONDS.toNanos(SLEEP_MILLIS);
+          longestNanos = Math.max(longestNanos, stallNanos);
+        }
+      } catch (InterruptedException e) {
+        // The connection was closed.
+      }
+    }
+
+    long longestNanos() {
+      return longestNanos;
+    }
+
+    long longestMillis() {
+      return TimeUnit.NANOSECONDS.toMillis(longestNanos);
+    }
+
+    @Override
+    public void close() {
+      thread.interrupt();
     }
   }
 }

@@ -3,6 +3,7 @@ package dev.sluice.proof.faults;
 
 import dev.sluice.Limiter;
 import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.faults.Load.Stalls;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
@@ -149,7 +150,7 @@ enum Trial {
       try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
           RedisStore store = RedisStore.builder(redis.uri()).queue(CALLERS).open()) {
         Limiter limiter = Limiter.of(Load.LIMITS, store);
-        long answered = Crowd.longestCallMillis(limiter, CALLERS);
+        long answered = Load.longestCallMillis(limiter, CALLERS);
         long first = whileFrozen(redis, limiter); // judged by FIRST_OUTAGE
         awaitDecision(limiter);
         try (Stalls stalls = new Stalls()) {
@@ -298,7 +299,7 @@ enum Trial {
   private static long whileFrozen(LocalRedis redis, Limiter limiter) throws InterruptedException {
     redis.freeze();
     try {
-      return Crowd.longestCallMillis(limiter, CALLERS);
+      return Load.longestCallMillis(limiter, CALLERS);
     } finally {
       redis.thaw();
     }

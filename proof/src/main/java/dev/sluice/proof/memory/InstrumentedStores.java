@@ -3,6 +3,9 @@ package dev.sluice.proof.memory;
 
 import dev.sluice.proof.memory.InstrumentedStore.Clock;
 import dev.sluice.proof.memory.Instrumenter.Sites;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
 
 /** Creates stores from one instrumented copy of the store's classes. For one thread. */
@@ -34,5 +37,51 @@ final class InstrumentedStores {
 
   Sites sites() {
     return sites;
+  }
+
+  /**
+   * Loads an instrumented copy of the store's package; all other classes come from its parent.
+   * Thread-safe.
+   */
+  private static final class InstrumentingLoader extends ClassLoader {
+
+    private static final String PACKAGE = "dev.sluice.store.";
+
+    private final Instrumenter instrumenter;
+
+    static {
+      boolean unused = registerAsParallelCapable();
+    }
+
+    InstrumentingLoader(Sites sites) {
+      super(InstrumentingLoader.class.getClassLoader());
+      this.instrumenter = new Instrumenter(sites);
+    }
+
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+      if (!name.startsWith(PACKAGE)) {
+        return super.loadClass(name, resolve);
+      }
+      synchronized (getClassLoadingLock(name)) {
+        Class<?> known = findLoadedClass(name);
+        return known != null ? known : define(name);
+      }
+    }
+
+    private Class<?> define(String name) throws ClassNotFoundException {
+      try (InputStream in = getResourceAsStream(name.replace('.', '/') + ".class")) {
+        if (in == null) {
+          throw new ClassNotFoundException(name);
+        }
+        byte[] bytes = in.readAllBytes();
+        if (!name.startsWith(InstrumentedStores.NAME)) { // the test's own code is not under test
+          bytes = instrumenter.instrument(bytes);
+        }
+        return defineClass(name, bytes, 0, bytes.length);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 }

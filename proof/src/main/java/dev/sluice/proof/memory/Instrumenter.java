@@ -48,15 +48,7 @@ final class Instrumenter {
    * arrays.
    */
   private static final Set<String> CONFINED =
-      Set.of(
-          "TableBatch",
-          "TableBuckets",
-          "IdBytes",
-          "SipHash",
-          "Utf8",
-          "Snapshot",
-          "BucketStore",
-          "Effect");
+      Set.of("TableBatch", "TableBuckets", "Snapshot", "BucketStore");
 
   private final Sites sites;
 

@@ -6,10 +6,14 @@ import dev.sluice.proof.Client;
 import dev.sluice.proof.Client.Answers;
 import dev.sluice.proof.Door;
 import dev.sluice.proof.Folder;
-import dev.sluice.proof.NotTried;
+import dev.sluice.proof.Programs;
 import dev.sluice.proof.Report;
+import dev.sluice.proof.Report.NotTried;
 import dev.sluice.proof.Server;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -185,6 +189,91 @@ final class FullDisk implements ProductionReport.Drill {
     while (server.logged(line) == 0) {
       BrokenPromise.unless(System.nanoTime() < end, "no \"%s\" after %s s", line, PATIENCE_SECONDS);
       TimeUnit.MILLISECONDS.sleep(50);
+    }
+  }
+
+  /** A disk that can be filled and freed. */
+  private interface Disk extends AutoCloseable {
+
+    /** Returns the folder to which the server writes. */
+    Folder folder();
+
+    void fill(Server server) throws Exception;
+
+    void free(Server server) throws Exception;
+
+    @Override
+    void close() throws Exception;
+
+    /** Returns a disk that {@code ulimit -f} bounds; needs no privileges. */
+    static Disk limited() throws IOException {
+      Folder folder = Folder.make();
+      return new Disk() {
+        @Override
+        public Folder folder() {
+          return folder;
+        }
+
+        @Override
+        public void fill(Server server) throws Exception {
+          bound(server, "1");
+        }
+
+        @Override
+        public void free(Server server) throws Exception {
+          bound(server, "unlimited");
+        }
+
+        private void bound(Server server, String bytes) throws Exception {
+          String unused =
+              Programs.run(
+                  "prlimit", "--pid", "" + server.pid(), "--fsize=" + bytes + ":unlimited");
+        }
+
+        @Override
+        public void close() throws Exception {
+          folder.close();
+        }
+      };
+    }
+
+    /** Returns a file system of 1 MB in memory; needs the privilege to mount. */
+    static Disk mounted() throws Exception {
+      Folder folder = Folder.make();
+      String path = folder.path().toString();
+      if (!Programs.works("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path)) {
+        folder.close();
+        throw new NotTried("mounting is not allowed here");
+      }
+      Path filler = folder.path().resolve("filler");
+      return new Disk() {
+        @Override
+        public Folder folder() {
+          return folder;
+        }
+
+        @Override
+        public void fill(Server server) throws IOException {
+          try (OutputStream out = Files.newOutputStream(filler)) {
+            while (true) {
+              out.write(0);
+            }
+          } catch (IOException e) {
+            // The disk is full to the last byte.
+          }
+        }
+
+        @Override
+        public void free(Server server) throws IOException {
+          Files.delete(filler);
+        }
+
+        @Override
+        public void close() throws Exception {
+          String unused = Programs.run("umount", path);
+          folder.close();
+        }
+      };
     }
   }
 }

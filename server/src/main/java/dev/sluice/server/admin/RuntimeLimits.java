@@ -18,6 +18,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.admin.Keeper.MemoryKeeper;
+import dev.sluice.server.admin.Keeper.TableKeeper;
 import dev.sluice.server.admin.Setting.Kept;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Periodic;

@@ -87,11 +87,11 @@ public final class Setting<T> {
     }
   }
 
-  LimitName name(T one) {
+  public LimitName name(T one) {
     return name.apply(one);
   }
 
-  String id(T one) {
+  public String id(T one) {
     return id.apply(one);
   }
 

@@ -2,6 +2,7 @@
 package dev.sluice.server.base;
 
 import dev.sluice.limit.Limits;
+import dev.sluice.yaml.LimitFilesWatcher;
 import java.time.Clock;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Generations {
 
-  /** The kinds of files. WatchedSource of one kind are replaced together or not at all. */
+  /** The kinds of files. Files of one kind are replaced together or not at all. */
   public enum Kind {
     /** The file of tokens. */
     TOKENS,
@@ -52,27 +53,6 @@ public final class Generations {
 
   /** A generation that was in force; its limits have the overrides and rules of the files. */
   public record Past(String hash, Instant at, Limits limits) {}
-
-  /** Reads the files of one kind, and puts earlier contents back. Blocks on the file system. */
-  public interface WatchedSource {
-
-    /**
-     * Reads the files, and applies them if they have no mistake; returns whether their contents are
-     * now in force.
-     */
-    boolean reload();
-
-    /**
-     * Reads the files without applying them, and returns the content that {@link #reload} would
-     * apply.
-     *
-     * @throws dev.sluice.yaml.LimitFilesException if they would be refused
-     */
-    Limits read();
-
-    /** Puts an earlier generation in force, until the contents of the files change. */
-    void putBack(Past past);
-  }
 
   /**
    * The content of the files when they last changed or were read on demand.
@@ -148,8 +128,8 @@ public final class Generations {
   public boolean reload() {
     boolean applied = true;
     for (Watched files : byKind.values()) {
-      WatchedSource read = files.files;
-      applied &= read == null || read.reload();
+      LimitFilesWatcher read = files.files;
+      applied &= read == null || read.reloadNow();
     }
     return beside.read() && applied;
   }
@@ -189,7 +169,7 @@ public final class Generations {
 
     private final Deque<Past> past = new ArrayDeque<>(); // guarded by itself; the newest first
     private volatile State state;
-    private volatile @Nullable WatchedSource files;
+    private volatile @Nullable LimitFilesWatcher files;
 
     private Watched() {
       Instant now = Clock.systemUTC().instant();
@@ -208,12 +188,12 @@ public final class Generations {
     }
 
     /** Sets the reader of the files. */
-    public void readBy(WatchedSource newFiles) {
+    public void readBy(LimitFilesWatcher newFiles) {
       this.files = newFiles;
     }
 
     /** Returns the reader of the files, null without files of this kind. */
-    public @Nullable WatchedSource files() {
+    public @Nullable LimitFilesWatcher files() {
       return files;
     }
 

@@ -14,6 +14,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.EndTime;
@@ -21,12 +22,16 @@ import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.access.Endpoint;
+import dev.sluice.server.access.Permission;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.admin.RuntimeLimits.Note;
+import dev.sluice.server.admin.Setting;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.http.HttpFailures.Bodies;
 import dev.sluice.server.net.Requests;
@@ -55,7 +60,7 @@ import org.jspecify.annotations.Nullable;
  * a segment ".." in any spelling, so only the query can hold every id. Blocking work runs on
  * threads that may block. Thread-safe.
  */
-abstract class AdminResource implements HttpService {
+abstract class AdminResource<T> implements HttpService {
 
   private static final String ALLOWED = "GET, HEAD, PUT, DELETE, OPTIONS";
   private static final String ID = "id";
@@ -67,6 +72,8 @@ abstract class AdminResource implements HttpService {
   final RuntimeLimits limits;
   private final AuditLog audit;
   private final Executor changes;
+  private final Setting<T> setting;
+  private final String list;
   private final Pattern path;
   private final String thing;
 
@@ -74,23 +81,36 @@ abstract class AdminResource implements HttpService {
    * Makes a resource.
    *
    * @param changes runs changes, one after another; each blocks until it is saved
-   * @param under the path before the limit
+   * @param list the path of the list, which precedes the limit in the paths of its settings
    * @param thing the word for the setting: override or penalty
    */
   AdminResource(
-      RuntimeLimits limits, AuditLog audit, Executor changes, String under, String thing) {
+      RuntimeLimits limits,
+      AuditLog audit,
+      Executor changes,
+      Setting<T> setting,
+      String list,
+      String thing) {
     this.limits = limits;
     this.audit = audit;
     this.changes = changes;
-    this.path = Pattern.compile(under + "(?<limit>[^/?]+)(?:/(?<id>[^?]+))?(?:\\?.*)?");
+    this.setting = setting;
+    this.list = list;
+    this.path = Pattern.compile(list + "/(?<limit>[^/?]+)(?:/(?<id>[^?]+))?(?:\\?.*)?");
     this.thing = thing;
   }
 
   /** Returns the canonical form of an id. */
   abstract String canonical(LimitName name, String id);
 
-  /** Returns a writer of the setting; null if nothing is set. */
-  abstract Answers.@Nullable BodyWriter get(LimitName name, String id);
+  /** Returns the setting in force; null if nothing is set. */
+  abstract @Nullable T get(LimitName name, String id);
+
+  /** Returns the settings of a limit that are in force. */
+  abstract Stream<T> all(Limits now, LimitName name);
+
+  /** Writes the fields of a setting after its limit and its id. */
+  abstract void writeFields(T one, JsonGenerator json) throws IOException;
 
   /**
    * Makes the setting. {@code force} is whether the query has {@code force=true}; false unless
@@ -106,8 +126,31 @@ abstract class AdminResource implements HttpService {
   /** Removes the setting, and returns it for the audit log; null if nothing was set. */
   abstract @Nullable String delete(LimitName name, String id);
 
-  /** Returns a task that removes a setting of a limit that is gone; null if none is kept. */
-  abstract @Nullable BooleanSupplier leftOut(String limit, String id);
+  /** Adds the routes of the list and of its settings. */
+  final void addTo(ServerBuilder server) {
+    PagedResource<T> all =
+        new PagedResource<>(limits.limits()::get, list.substring(list.lastIndexOf('/') + 1)) {
+          @Override
+          Stream<T> of(Limits now, LimitName name) {
+            return all(now, name);
+          }
+
+          @Override
+          String id(T one) {
+            return setting.id(one);
+          }
+
+          @Override
+          void write(T one, JsonGenerator json) throws IOException {
+            AdminResource.this.write(one, List.of(), json);
+          }
+        };
+    new Endpoint(list, Permission.READ, all).writing(Permission.ADMIN).addTo(server);
+    new Endpoint(list + "/*", Permission.READ, this)
+        .writing(Permission.ADMIN)
+        .setting(thing)
+        .addTo(server);
+  }
 
   /** The outcome of a change, with the detail for the audit log. */
   record Done(Answers.BodyWriter body, String detail) {}
@@ -178,8 +221,10 @@ abstract class AdminResource implements HttpService {
 
   private AggregatedHttpResponse got(Caller caller, String limit, String asGiven) {
     LimitName name = known(caller, limit);
-    Answers.BodyWriter found = get(name, canonical(name, asGiven));
-    return found == null ? Answers.fault(notThere(limit)) : Answers.json(HttpStatus.OK, found);
+    T found = get(name, canonical(name, asGiven));
+    return found == null
+        ? Answers.fault(notThere(limit))
+        : Answers.json(HttpStatus.OK, json -> write(found, List.of(), json));
   }
 
   private Done put(Change change, Bucket bucket, byte[] json, boolean force) {
@@ -196,7 +241,7 @@ abstract class AdminResource implements HttpService {
   }
 
   private @Nullable Done delete(Change change, String limit, String asGiven) {
-    BooleanSupplier leftOut = leftOut(limit, asGiven);
+    BooleanSupplier leftOut = limits.leftOut(setting, limit, asGiven);
     if (leftOut != null) {
       change.caller.requireLimit(limit);
       return removed(leftOut.getAsBoolean() ? "" : null);
@@ -213,7 +258,11 @@ abstract class AdminResource implements HttpService {
     return Fault.notThere("there is no %s of %s for this id".formatted(thing, limit));
   }
 
-  static void writeWarnings(List<String> warnings, JsonGenerator json) throws IOException {
+  final void write(T one, List<String> warnings, JsonGenerator json) throws IOException {
+    json.writeStartObject();
+    json.writeStringField("limit", setting.name(one).name());
+    json.writeStringField("id", setting.id(one));
+    writeFields(one, json);
     if (!warnings.isEmpty()) {
       json.writeArrayFieldStart("warnings");
       for (String warning : warnings) {
@@ -221,6 +270,7 @@ abstract class AdminResource implements HttpService {
       }
       json.writeEndArray();
     }
+    json.writeEndObject();
   }
 
   private static @Nullable Done removed(@Nullable String before) {

@@ -7,7 +7,7 @@ import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.server.base.JsonLines;
 import dev.sluice.server.base.Plurals;
 import dev.sluice.server.base.RefusedException;
-import dev.sluice.server.reservation.TokenException;
+import dev.sluice.server.reservation.Reservations.TokenException;
 import dev.sluice.wire.Mistakes.Mistake;
 import dev.sluice.wire.WireException;
 import java.util.List;

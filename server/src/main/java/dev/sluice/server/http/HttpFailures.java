@@ -32,7 +32,7 @@ import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.AnyMethod.AskedByProxies;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.SluiceServer;
-import dev.sluice.server.reservation.TokenException;
+import dev.sluice.server.reservation.Reservations.TokenException;
 import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;
 import io.netty.handler.codec.http.ContentLengthNotAllowedException;

@@ -28,8 +28,6 @@ import dev.sluice.server.http.JsonResource.TokenResource;
 import dev.sluice.server.http.LimitResource.LimitsResource;
 import dev.sluice.server.http.MetricsResource.ProcessMeters;
 import dev.sluice.server.http.MetricsResource.RequestMeters;
-import dev.sluice.server.http.OverrideResource.OverridesResource;
-import dev.sluice.server.http.PenaltyResource.PenaltiesResource;
 import dev.sluice.server.http.ReloadResource.RollbackResource;
 import dev.sluice.server.http.StatsResource.RatesResource;
 import dev.sluice.server.http.StatsResource.TopDeniedResource;
@@ -155,21 +153,8 @@ public final class HttpPart implements Part {
     @Override
     public void addTo(ServerBuilder server) {
       Executor changes = TaskThreads.one(server, "sluice-changes", MAX_WAITING_CHANGES);
-      new Endpoint(OverridesResource.PATH, READ, new OverridesResource(limits))
-          .writing(ADMIN)
-          .addTo(server);
-      new Endpoint(
-              OverridesResource.PATH + "/*", READ, new OverrideResource(limits, audit, changes))
-          .writing(ADMIN)
-          .setting("override")
-          .addTo(server);
-      new Endpoint(PenaltiesResource.PATH, READ, new PenaltiesResource(limits))
-          .writing(ADMIN)
-          .addTo(server);
-      new Endpoint(PenaltiesResource.PATH + "/*", READ, new PenaltyResource(limits, audit, changes))
-          .writing(ADMIN)
-          .setting("penalty")
-          .addTo(server);
+      new OverrideResource(limits, audit, changes).addTo(server);
+      new PenaltyResource(limits, audit, changes).addTo(server);
     }
   }
 

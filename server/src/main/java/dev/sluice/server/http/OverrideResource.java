@@ -19,15 +19,12 @@ import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Executor;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /v1/admin/overrides/{limit}/{id}}: the override of one id. */
-final class OverrideResource extends AdminResource {
-
-  static final String UNDER = "/v1/admin/overrides/";
+/** {@code /v1/admin/overrides} and {@code /v1/admin/overrides/{limit}/{id}}: overrides. */
+final class OverrideResource extends AdminResource<LimitOverride> {
 
   private static final List<String> FIELDS =
       List.of("burst", "count", "period", QUOTAS, "until", "comment", "author");
@@ -36,7 +33,7 @@ final class OverrideResource extends AdminResource {
   private static final String NEVER = "never";
 
   OverrideResource(RuntimeLimits limits, AuditLog audit, Executor changes) {
-    super(limits, audit, changes, UNDER, "override");
+    super(limits, audit, changes, Setting.OVERRIDE, "/v1/admin/overrides", "override");
   }
 
   @Override
@@ -45,9 +42,13 @@ final class OverrideResource extends AdminResource {
   }
 
   @Override
-  Answers.@Nullable BodyWriter get(LimitName name, String id) {
-    LimitOverride found = limits.override(name, id);
-    return found == null ? null : json -> write(found, limits, List.of(), json);
+  @Nullable LimitOverride get(LimitName name, String id) {
+    return limits.override(name, id);
+  }
+
+  @Override
+  Stream<LimitOverride> all(Limits now, LimitName name) {
+    return now.overridesOf(name).stream();
   }
 
   @Override
@@ -72,7 +73,7 @@ final class OverrideResource extends AdminResource {
     List<String> warnings = limits.put(asked, force);
     LimitOverride set = limits.override(name, id);
     return new Done(
-        json -> write(set == null ? asked : set, limits, warnings, json),
+        json -> write(set == null ? asked : set, warnings, json),
         detail(described(asked), before == null ? null : described(before)));
   }
 
@@ -117,16 +118,7 @@ final class OverrideResource extends AdminResource {
   }
 
   @Override
-  @Nullable BooleanSupplier leftOut(String limit, String id) {
-    return limits.leftOut(Setting.OVERRIDE, limit, id);
-  }
-
-  static void write(
-      LimitOverride override, RuntimeLimits limits, List<String> warnings, JsonGenerator json)
-      throws IOException {
-    json.writeStartObject();
-    json.writeStringField("limit", override.name().name());
-    json.writeStringField("id", override.id());
+  void writeFields(LimitOverride override, JsonGenerator json) throws IOException {
     DecisionWriter.writeQuotas(override.quotas(), json);
     if (override.until() != null) {
       json.writeStringField("until", override.until().toString());
@@ -134,35 +126,5 @@ final class OverrideResource extends AdminResource {
     writeNote("comment", override.comment(), json);
     writeNote("author", override.author(), json);
     json.writeStringField("keptIn", limits.isKept(override) ? limits.place() : "files");
-    writeWarnings(warnings, json);
-    json.writeEndObject();
-  }
-
-  /** {@code GET /v1/admin/overrides}: all overrides that are in force. */
-  static final class OverridesResource extends PagedResource<LimitOverride> {
-
-    static final String PATH = "/v1/admin/overrides";
-
-    private final RuntimeLimits limits;
-
-    OverridesResource(RuntimeLimits limits) {
-      super(limits.limits()::get, "overrides");
-      this.limits = limits;
-    }
-
-    @Override
-    Stream<LimitOverride> of(Limits now, LimitName name) {
-      return now.overridesOf(name).stream();
-    }
-
-    @Override
-    String id(LimitOverride one) {
-      return one.id();
-    }
-
-    @Override
-    void write(LimitOverride one, JsonGenerator json) throws IOException {
-      OverrideResource.write(one, limits, List.of(), json);
-    }
   }
 }

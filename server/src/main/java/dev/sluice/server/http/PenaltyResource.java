@@ -20,20 +20,17 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** {@code /v1/admin/penalties/{limit}/{id}}: the penalty on one id. */
-final class PenaltyResource extends AdminResource {
-
-  static final String UNDER = "/v1/admin/penalties/";
+/** {@code /v1/admin/penalties} and {@code /v1/admin/penalties/{limit}/{id}}: penalties. */
+final class PenaltyResource extends AdminResource<Penalty> {
 
   private static final List<String> WAYS = List.of("until", "for", "owe");
   private static final List<String> FIELDS = List.of("until", "for", "owe", "comment", "author");
 
   PenaltyResource(RuntimeLimits limits, AuditLog audit, Executor changes) {
-    super(limits, audit, changes, UNDER, "penalty");
+    super(limits, audit, changes, Setting.PENALTY, "/v1/admin/penalties", "penalty");
   }
 
   /** Uses the format of transaction ids, since a penalty is on one bucket. */
@@ -43,12 +40,12 @@ final class PenaltyResource extends AdminResource {
   }
 
   @Override
-  Answers.@Nullable BodyWriter get(LimitName name, String id) {
-    Penalty found = inForce(name, id);
-    return found == null ? null : json -> write(found, limits, List.of(), json);
+  Stream<Penalty> all(Limits now, LimitName name) {
+    return now.penaltiesOf(name).stream().filter(PenaltyResource::isInForce);
   }
 
-  private @Nullable Penalty inForce(LimitName name, String id) {
+  @Override
+  @Nullable Penalty get(LimitName name, String id) {
     Penalty found = limits.limits().get().penaltyFor(name, id);
     return found == null || !isInForce(found) ? null : found;
   }
@@ -57,7 +54,7 @@ final class PenaltyResource extends AdminResource {
    * Whether a penalty has not ended. Ended penalties are kept for a while, as another server's
    * clock may be behind.
    */
-  static boolean isInForce(Penalty penalty) {
+  private static boolean isInForce(Penalty penalty) {
     return penalty.until().isAfter(Instant.now());
   }
 
@@ -74,7 +71,7 @@ final class PenaltyResource extends AdminResource {
     Long owed = body.has("owe") ? tokens(body) : null;
     body.requireSound();
     String way = WAYS.stream().filter(body::has).findFirst().orElseThrow();
-    Penalty before = inForce(name, id);
+    Penalty before = get(name, id);
     Penalty penalty;
     try {
       penalty =
@@ -90,7 +87,7 @@ final class PenaltyResource extends AdminResource {
     }
     List<String> warnings = limits.doubts(penalty);
     return new Done(
-        json -> write(penalty, limits, warnings, json),
+        json -> write(penalty, warnings, json),
         detail(described(penalty), before == null ? null : described(before)));
   }
 
@@ -119,16 +116,7 @@ final class PenaltyResource extends AdminResource {
   }
 
   @Override
-  @Nullable BooleanSupplier leftOut(String limit, String id) {
-    return limits.leftOut(Setting.PENALTY, limit, id);
-  }
-
-  static void write(
-      Penalty penalty, RuntimeLimits limits, List<String> warnings, JsonGenerator json)
-      throws IOException {
-    json.writeStartObject();
-    json.writeStringField("limit", penalty.name().name());
-    json.writeStringField("id", penalty.id());
+  void writeFields(Penalty penalty, JsonGenerator json) throws IOException {
     json.writeStringField("until", penalty.until().toString());
     if (penalty.owed() > 0) {
       json.writeNumberField("owed", penalty.owed());
@@ -136,35 +124,5 @@ final class PenaltyResource extends AdminResource {
     writeNote("comment", penalty.comment(), json);
     writeNote("author", penalty.author(), json);
     json.writeStringField("keptIn", limits.place());
-    writeWarnings(warnings, json);
-    json.writeEndObject();
-  }
-
-  /** {@code GET /v1/admin/penalties}: all penalties that are in force. */
-  static final class PenaltiesResource extends PagedResource<Penalty> {
-
-    static final String PATH = "/v1/admin/penalties";
-
-    private final RuntimeLimits limits;
-
-    PenaltiesResource(RuntimeLimits limits) {
-      super(limits.limits()::get, "penalties");
-      this.limits = limits;
-    }
-
-    @Override
-    Stream<Penalty> of(Limits now, LimitName name) {
-      return now.penaltiesOf(name).stream().filter(PenaltyResource::isInForce);
-    }
-
-    @Override
-    String id(Penalty one) {
-      return one.id();
-    }
-
-    @Override
-    void write(Penalty one, JsonGenerator json) throws IOException {
-      PenaltyResource.write(one, limits, List.of(), json);
-    }
   }
 }

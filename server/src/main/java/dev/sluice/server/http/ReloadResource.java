@@ -24,7 +24,6 @@ import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.Generations.Past;
 import dev.sluice.server.base.Generations.Watched;
-import dev.sluice.server.base.Generations.WatchedSource;
 import dev.sluice.server.http.LimitResource.GenerationJson;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.stats.Denials;
@@ -32,6 +31,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.LimitFilesWatcher;
 import dev.sluice.yaml.Problem;
 import java.io.IOException;
 import java.time.Duration;
@@ -151,7 +151,7 @@ class ReloadResource extends Resource {
     String[] said = {""};
     for (Kind kind : Kind.values()) {
       Watched watched = generations.of(kind);
-      WatchedSource files = watched.files();
+      LimitFilesWatcher files = watched.files();
       if (files != null) {
         try {
           Limits next = files.read();
@@ -390,7 +390,7 @@ class ReloadResource extends Resource {
 
     @Override
     AggregatedHttpResponse act(@Nullable String hash, Caller caller) {
-      WatchedSource files = limits.files();
+      LimitFilesWatcher files = limits.files();
       List<Past> all = limits.past();
       String active = limits.state().active().hash();
       Past to = hash == null ? before(active, all) : find(hash, all);
@@ -409,7 +409,7 @@ class ReloadResource extends Resource {
       Limits now = inForce(limits);
       now.configured().forEach(name -> caller.requireLimit(name.name()));
       Limits after = to.limits().withoutEnded(Instant.now());
-      files.putBack(to);
+      files.putBack(to.limits(), to.hash());
       super.note(caller, "done", "generation %s of %s".formatted(to.hash(), to.at()));
       return super.answer(
           true,

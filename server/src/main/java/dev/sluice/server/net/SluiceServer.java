@@ -4,9 +4,12 @@ package dev.sluice.server.net;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.linecorp.armeria.common.Flags;
 import com.linecorp.armeria.common.SessionProtocol;
+import com.linecorp.armeria.common.logging.RequestLog;
 import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import com.linecorp.armeria.server.logging.AccessLogWriter;
 import dev.sluice.internal.text.Durations;
 import dev.sluice.server.base.Periodic;
 import dev.sluice.server.net.Body.BodyCollector;
@@ -18,7 +21,10 @@ import dev.sluice.server.net.Part.Decorators;
 import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelConfig;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
@@ -27,6 +33,10 @@ import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.WriteBufferWaterMark;
 import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.channel.socket.ChannelInputShutdownReadComplete;
+import io.netty.handler.codec.http.HttpExpectationFailedEvent;
+import io.netty.handler.ssl.SslCompletionEvent;
 import io.netty.util.concurrent.FastThreadLocalThread;
 import io.netty.util.concurrent.Future;
 import java.net.InetSocketAddress;
@@ -44,6 +54,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.spi.LoggingEventAware;
 
 /**
  * A running server on one port, with the parts that answer there.
@@ -417,6 +428,89 @@ public final class SluiceServer implements AutoCloseable {
     @Override
     public Future<?> shutdownGracefully() {
       return shutdownGracefully(0, 1, TimeUnit.SECONDS);
+    }
+  }
+
+  /**
+   * Handles errors before the library's last handler, which logs a stack trace for each. For errors
+   * that clients can cause, a paced single line is enough.
+   */
+  private static final class TransportErrors extends ChannelInboundHandlerAdapter {
+
+    private final ConnectionBudget traffic;
+    private final Channel channel;
+
+    TransportErrors(ConnectionBudget traffic, Channel channel) {
+      this.traffic = traffic;
+      this.channel = channel;
+    }
+
+    @Override
+    public void userEventTriggered(ChannelHandlerContext context, Object event) {
+      boolean isDealtWith =
+          event instanceof HttpExpectationFailedEvent // answered with 417
+              || event instanceof SslCompletionEvent
+              || event instanceof ChannelInputShutdownEvent // handled by Connection
+              || event instanceof ChannelInputShutdownReadComplete;
+      if (!isDealtWith) {
+        context.fireUserEventTriggered(event);
+      }
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+      traffic.failed(channel, cause);
+      var unused = context.close();
+    }
+  }
+
+  /**
+   * Writes a log line for each request: as fields if the log supports fields, otherwise in the
+   * common log format. Whoever has a reservation's token can cancel the reservation, so the token
+   * in a path is masked. Thread-safe.
+   */
+  private static final class RequestLogWriter implements AccessLogWriter {
+
+    private static final String WITH_TOKEN = "/v1/reservations/";
+    private static final String MASKED = WITH_TOKEN + "…/";
+
+    private final Logger logger = LoggerFactory.getLogger("com.linecorp.armeria.logging.access");
+    private final AccessLogWriter common = AccessLogWriter.common();
+    private final AccessLogWriter cancels = masked("cancel");
+    private final AccessLogWriter settles = masked("settle");
+
+    private static AccessLogWriter masked(String use) {
+      return AccessLogWriter.custom("%h %l %u %t \"POST " + MASKED + use + "\" %s %b");
+    }
+
+    @Override
+    public void log(RequestLog log) {
+      String path = log.requestHeaders().path();
+      boolean hasToken = path.startsWith(WITH_TOKEN);
+      boolean settling = path.contains("/settle");
+      // Without this, SLF4J would write the fields into the text, before the message.
+      if (logger instanceof LoggingEventAware) {
+        fields(log, hasToken ? MASKED + (settling ? "settle" : "cancel") : path);
+      } else {
+        (hasToken ? settling ? settles : cancels : common).log(log);
+      }
+    }
+
+    private void fields(RequestLog log, String path) {
+      String client =
+          ((ServiceRequestContext) log.context()).remoteAddress().getAddress().getHostAddress();
+      String method = log.requestHeaders().method().name();
+      int status = log.responseHeaders().status().code();
+      logger
+          .atInfo()
+          .addKeyValue("client", client)
+          .addKeyValue("method", method)
+          .addKeyValue("path", path)
+          .addKeyValue("protocol", log.sessionProtocol().uriText())
+          .addKeyValue("status", status)
+          .addKeyValue("bytes", log.responseLength())
+          .addKeyValue("micros", TimeUnit.NANOSECONDS.toMicros(log.totalDurationNanos()))
+          .log("{} {} {} {}", client, method, path, status);
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.reservation;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
@@ -18,7 +19,7 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.base.RefusedException;
-import dev.sluice.server.reservation.TokenException.Reason;
+import dev.sluice.server.reservation.Reservations.TokenException.Reason;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -572,5 +573,81 @@ public final class Reservations implements AutoCloseable {
 
   private long nowMillis() {
     return TimeUnit.NANOSECONDS.toMillis(time.nanos());
+  }
+
+  /** Thrown for a token that cannot be cancelled. Nothing was changed. */
+  public static final class TokenException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    /** Why a token cannot be cancelled. */
+    public enum Reason {
+      /** No server with this key has made the token. */
+      UNKNOWN,
+      /** The token has expired, so the reserved tokens stay spent. */
+      EXPIRED,
+      /** The token was cancelled already. */
+      USED
+    }
+
+    private final Reason reason;
+
+    TokenException(Reason reason, String message) {
+      super(message, null, false, false); // an answer, not a fault of the server
+      this.reason = reason;
+    }
+
+    public Reason reason() {
+      return reason;
+    }
+  }
+
+  /**
+   * Counts the marks of used tokens that this server has put into the store. A mark counts until
+   * the end of the minute in which the store forgets it. Thread-safe.
+   */
+  private static final class Marks {
+
+    private static final long MINUTE_MILLIS = TimeUnit.MINUTES.toMillis(1);
+
+    private final int most;
+
+    @GuardedBy("this")
+    private final TreeMap<Long, Integer> byMinute = new TreeMap<>();
+
+    @GuardedBy("this")
+    private int count;
+
+    /** Makes the counts, of at most this number of marks at a time. */
+    Marks(int most) {
+      this.most = most;
+    }
+
+    /**
+     * Counts a mark if there is room for it; returns 0, or how many seconds pass until there is
+     * room again.
+     */
+    synchronized long add(long nowMillis, long endMillis) {
+      Map<Long, Integer> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);
+      count -= over.values().stream().mapToInt(Integer::intValue).sum();
+      over.clear();
+      if (count >= most) {
+        long fullMillis = (byMinute.firstKey() + 1) * MINUTE_MILLIS - nowMillis;
+        return TimeUnit.MILLISECONDS.toSeconds(fullMillis + TimeUnit.SECONDS.toMillis(1) - 1);
+      }
+      byMinute.merge(endMillis / MINUTE_MILLIS, 1, Integer::sum);
+      count++;
+      return 0;
+    }
+
+    /** Undoes {@link #add} for a mark that was not made. */
+    synchronized void remove(long endMillis) {
+      byMinute.computeIfPresent(
+          endMillis / MINUTE_MILLIS,
+          (minute, marks) -> {
+            count--;
+            return marks == 1 ? null : marks - 1;
+          });
+    }
   }
 }

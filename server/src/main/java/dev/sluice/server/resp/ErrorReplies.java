@@ -6,7 +6,7 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.base.FailureLog;
 import dev.sluice.server.base.RefusedException;
-import dev.sluice.server.reservation.TokenException;
+import dev.sluice.server.reservation.Reservations.TokenException;
 import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;
 import java.io.Serial;

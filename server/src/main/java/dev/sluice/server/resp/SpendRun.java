@@ -3,12 +3,13 @@ package dev.sluice.server.resp;
 
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
-import dev.sluice.internal.direct.DirectLimit;
 import dev.sluice.internal.direct.SpendPipeline;
+import dev.sluice.internal.direct.SpendPipeline.DirectLimit;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.resp.SpendRun.LimitRun;
+import dev.sluice.server.resp.ThrottleCommands.Dialect;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 

@@ -1,23 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rls;
 
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.linecorp.armeria.common.ClosedSessionException;
+import com.linecorp.armeria.common.ContentTooLargeException;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.ResponseCompleteException;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
+import com.linecorp.armeria.common.stream.AbortedStreamException;
+import com.linecorp.armeria.common.stream.ClosedStreamException;
+import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.HttpStatusException;
+import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.server.base.FailureLog;
+import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.Requests;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RateLimitService.BadRequest;
 import dev.sluice.server.rls.RlsPart.LateGrpc;
+import dev.sluice.store.StoreException;
 import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -105,5 +124,120 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
       }
     }
     return encoded.toString();
+  }
+
+  /**
+   * Turns failures into gRPC statuses. A proxy treats each status as a failure of the service, and
+   * applies its own failure rule. So a failure never becomes an answer.
+   */
+  static final class GrpcStatuses {
+
+    /** The class name with which a library's messages begin. */
+    private static final Pattern CLASS =
+        Pattern.compile("\\b(com\\.(linecorp|google)|io\\.(grpc|netty)|java)\\.[A-Za-z]");
+
+    private static final String NO_FRAMES = "found a body that is not in gRPC's frames";
+
+    private GrpcStatuses() {}
+
+    static Status status(Throwable failure) {
+      Throwable cause = Exceptions.peel(failure);
+      if (cause instanceof StatusRuntimeException known) {
+        return known.getStatus();
+      }
+      if (cause instanceof StatusException known) {
+        return known.getStatus();
+      }
+      if (cause instanceof BadRequest || cause instanceof InvalidRequestException) {
+        return Status.INVALID_ARGUMENT.withDescription(cause.getMessage());
+      }
+      if (cause instanceof StoreException store) {
+        return undecided(store);
+      }
+      if (cause instanceof RefusedException refused) {
+        return status(refused).withDescription(refused.detail());
+      }
+      if (cause instanceof NotReadyException) {
+        return Status.UNAVAILABLE.withDescription(cause.getMessage());
+      }
+      if (cause instanceof ContentTooLargeException) {
+        return tooLarge();
+      }
+      if (cause instanceof RequestTimeoutException || cause instanceof CancellationException) {
+        return late();
+      }
+      if (cause instanceof HttpStatusException refused) {
+        return refused.httpStatus().equals(HttpStatus.REQUEST_ENTITY_TOO_LARGE)
+            ? tooLarge()
+            : Status.UNKNOWN.withDescription("HTTP " + refused.httpStatus());
+      }
+      if (isClients(cause)) {
+        return Status.CANCELLED.withDescription("the client went away");
+      }
+      return Status.INTERNAL.withDescription(
+          "the request was not decided; the server's log has the cause, under incident "
+              + FailureLog.internal(cause));
+    }
+
+    private static Status status(RefusedException refused) {
+      return switch (refused.status().code()) {
+        case 401 -> Status.UNAUTHENTICATED;
+        case 429 -> Status.RESOURCE_EXHAUSTED;
+        case 503 -> Status.UNAVAILABLE;
+        default -> Status.PERMISSION_DENIED;
+      };
+    }
+
+    static Status late() {
+      return Status.DEADLINE_EXCEEDED.withDescription("no answer within the request's deadline");
+    }
+
+    private static Status tooLarge() {
+      return Status.RESOURCE_EXHAUSTED.withDescription(
+          "the body has more than %1$s bytes, %1$s are allowed".formatted(SluiceServer.MAX_BODY));
+    }
+
+    private static boolean isClients(Throwable cause) {
+      return cause instanceof ClosedSessionException
+          || cause instanceof ClosedStreamException
+          || cause instanceof AbortedStreamException
+          || cause instanceof ResponseCompleteException;
+    }
+
+    /** Returns the status for bytes that are not gRPC, which the service has not seen. */
+    static Status ofProtocol(Throwable failure) {
+      Throwable cause = Exceptions.peel(failure);
+      if (cause instanceof IndexOutOfBoundsException) {
+        return Status.INTERNAL.withDescription("the request ends within a message");
+      }
+      if (cause.getCause() instanceof InvalidProtocolBufferException) {
+        return Status.INVALID_ARGUMENT.withDescription(
+            "found a message of protobuf that is not the one of this method");
+      }
+      if (cause.getCause() instanceof IOException) { // the message cannot be decompressed
+        return Status.INTERNAL.withDescription(NO_FRAMES);
+      }
+      Status status = status(cause);
+      String description = status.getDescription();
+      if (description == null || !CLASS.matcher(description).find()) {
+        return status;
+      }
+      return status.withDescription(
+          switch (status.getCode()) {
+            case UNIMPLEMENTED ->
+                "found an encoding that is not known here, expected gzip or identity";
+            case RESOURCE_EXHAUSTED ->
+                "found a message of more than %s bytes, expected fewer"
+                    .formatted(SluiceServer.MAX_BODY);
+            default -> NO_FRAMES;
+          });
+    }
+
+    /** Logs the failure; only the log names the store. */
+    private static Status undecided(StoreException failure) {
+      return Status.UNAVAILABLE.withDescription(
+          "the store could not decide; %s (incident %s)"
+              .formatted(FailureLog.charged(failure), FailureLog.undecided(failure)));
+    }
   }
 }

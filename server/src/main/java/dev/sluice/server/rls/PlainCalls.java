@@ -24,6 +24,7 @@ import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.WholeResponse;
+import dev.sluice.server.rls.GrpcRequests.GrpcStatuses;
 import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
 import io.grpc.Status;
 import java.io.IOException;

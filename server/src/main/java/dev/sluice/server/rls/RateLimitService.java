@@ -23,6 +23,7 @@ import dev.sluice.server.access.Permission;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
 import dev.sluice.server.rls.DescriptorCharges.Found;
+import dev.sluice.server.rls.GrpcRequests.GrpcStatuses;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.yaml.LongestReservations;

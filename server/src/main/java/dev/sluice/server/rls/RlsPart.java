@@ -17,6 +17,7 @@ import com.linecorp.armeria.server.SimpleDecoratingHttpService;
 import com.linecorp.armeria.server.grpc.GrpcService;
 import com.linecorp.armeria.server.grpc.GrpcServiceBuilder;
 import dev.sluice.Limiter;
+import dev.sluice.envoy.RateLimitServiceGrpc;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Endpoint;
 import dev.sluice.server.access.Permission;
@@ -25,12 +26,18 @@ import dev.sluice.server.net.Part.Decorators;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.Requests.StreamingService;
 import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.rls.GrpcRequests.GrpcStatuses;
 import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.web.HeaderProfile;
+import io.grpc.Status;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
+import io.grpc.stub.StreamObserver;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.Map;
@@ -339,6 +346,56 @@ public final class RlsPart implements Part {
     String nameOf(String header) {
       int index = headerNames.isEmpty() ? -1 : LEGACY_NAMES.indexOf(header);
       return index < 0 ? header : headerNames.get(index);
+    }
+  }
+
+  /**
+   * gRPC's health check, which follows the readiness of the server. {@code Watch} is not
+   * implemented, as the protocol allows: endless streams of many clients could not be bounded.
+   * Thread-safe.
+   */
+  static final class HealthService extends HealthGrpc.HealthImplBase {
+
+    /**
+     * The known names: the empty name of the whole server, the reference server's name, and this
+     * service's own name.
+     */
+    private static final Set<String> SERVICES =
+        Set.of("", "ratelimit", RateLimitServiceGrpc.SERVICE_NAME);
+
+    private final Runnable ready;
+
+    /** Makes the service. {@code ready} throws if the server cannot decide now; it may block. */
+    HealthService(Runnable ready) {
+      this.ready = ready;
+    }
+
+    @Override
+    public void check(HealthCheckRequest request, StreamObserver<HealthCheckResponse> observer) {
+      if (!SERVICES.contains(request.getService())) {
+        observer.onError(
+            Status.NOT_FOUND
+                .withDescription("no service has this name; ratelimit has, and the empty one")
+                .asRuntimeException());
+        return;
+      }
+      // A ping must not block an event loop.
+      ServiceRequestContext.current()
+          .blockingTaskExecutor()
+          .execute(
+              () -> {
+                observer.onNext(HealthCheckResponse.newBuilder().setStatus(status()).build());
+                observer.onCompleted();
+              });
+    }
+
+    private ServingStatus status() {
+      try {
+        ready.run();
+        return ServingStatus.SERVING;
+      } catch (RuntimeException e) {
+        return ServingStatus.NOT_SERVING;
+      }
     }
   }
 }

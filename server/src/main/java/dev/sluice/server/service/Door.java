@@ -24,7 +24,6 @@ import dev.sluice.server.resp.RespServer;
 import dev.sluice.server.rls.OpenCalls;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.rls.RlsPart.Settings;
-import dev.sluice.server.service.Door.OpenServer;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.tls.TlsIdentity.Tls;
@@ -83,23 +82,25 @@ interface Door {
       Part traces) {}
 
   /**
-   * A door that is open. The service calls {@link #unready} on all of its doors, waits until load
-   * balancers have noticed, and then closes them. Thread-safe.
+   * A door that is open. The service makes all of its doors unready, waits until load balancers
+   * have noticed, and then closes them. Thread-safe.
+   *
+   * @param address the address of the door, with the port that was opened
+   * @param unready makes the door report that the service is not ready; it still answers, and never
+   *     blocks
+   * @param end stops accepting connections, answers the requests in flight, and closes the port;
+   *     blocks until then, up to a bound of the door
    */
-  interface Open extends AutoCloseable {
+  record Open(InetSocketAddress address, Runnable unready, Runnable end) implements AutoCloseable {
 
-    /** Returns the address of the door, with the port that was opened. */
-    InetSocketAddress address();
+    private static Open of(SluiceServer server) {
+      return new Open(server.address(), server::unready, server::drain);
+    }
 
-    /** Makes the door report that the service is not ready; it still answers. Never blocks. */
-    void unready();
-
-    /**
-     * Stops accepting connections, answers the requests in flight, and closes the port. Blocks
-     * until then, up to a bound of the door.
-     */
     @Override
-    void close();
+    public void close() {
+      end.run();
+    }
   }
 
   /** The open doors. Thread-safe. */
@@ -133,32 +134,13 @@ interface Door {
       if (open.isEmpty()) {
         return;
       }
-      open.forEach(Door.Open::unready);
+      open.forEach(door -> door.unready().run());
       try {
         TimeUnit.NANOSECONDS.sleep(SluiceServer.UNREADY_PERIOD.toNanos());
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
       open.forEach(Door.Open::close);
-    }
-  }
-
-  /** An open door whose port the Armeria library serves. */
-  record OpenServer(SluiceServer server) implements Door.Open {
-
-    @Override
-    public InetSocketAddress address() {
-      return server.address();
-    }
-
-    @Override
-    public void unready() {
-      server.unready();
-    }
-
-    @Override
-    public void close() {
-      server.drain();
     }
   }
 
@@ -191,7 +173,7 @@ interface Door {
       parts(room).forEach(server::part);
       settings.hosts().forEach(server::host);
       settings.origins().forEach(server::origin);
-      return new OpenServer(server.start());
+      return Open.of(server.start());
     }
 
     /** Returns the parts of the port; access control is the first. */
@@ -263,7 +245,7 @@ interface Door {
               .idleTimeout(IDLE_TIMEOUT)
               .start();
       awaitPrepared(part);
-      return new OpenServer(server);
+      return Open.of(server);
     }
 
     /**
@@ -348,25 +330,7 @@ interface Door {
               room.tls(),
               room.meters(),
               room.traffic());
-      return new OpenResp(server, room);
-    }
-
-    private record OpenResp(RespServer server, DoorContext room) implements Open {
-
-      @Override
-      public InetSocketAddress address() {
-        return server.address();
-      }
-
-      @Override
-      public void unready() {
-        room.traffic().unready();
-      }
-
-      @Override
-      public void close() {
-        server.close();
-      }
+      return new Open(server.address(), room.traffic()::unready, server::close);
     }
   }
 }

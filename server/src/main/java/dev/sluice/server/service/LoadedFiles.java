@@ -11,7 +11,6 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
-import dev.sluice.server.base.Generations.Past;
 import dev.sluice.server.service.ReloadLog.CredentialsLog;
 import dev.sluice.server.service.ReloadLog.GenerationLog;
 import dev.sluice.server.service.ReloadLog.NamedByRules;
@@ -234,25 +233,7 @@ final class LoadedFiles {
                   LOOK_EVERY,
                   new GenerationLog(generations, kind, of(kind).get(), audit, next));
           started.add(watcher::close);
-          generations.of(kind).readBy(new WatchedFiles(watcher));
+          generations.of(kind).readBy(watcher);
         });
-  }
-
-  private record WatchedFiles(LimitFilesWatcher watcher) implements Generations.WatchedSource {
-
-    @Override
-    public boolean reload() {
-      return watcher.reloadNow();
-    }
-
-    @Override
-    public Limits read() {
-      return watcher.read();
-    }
-
-    @Override
-    public void putBack(Past past) {
-      watcher.putBack(past.limits(), past.hash());
-    }
   }
 }

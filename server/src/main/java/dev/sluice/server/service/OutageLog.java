@@ -18,7 +18,6 @@ import java.util.Map;
 import java.util.StringJoiner;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -45,13 +44,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
   private final Map<DecidedBy, LongAdder> allowed = counters();
   private final Map<DecidedBy, LongAdder> denied = counters();
   private final LongAdder failed = new LongAdder();
-  private final ScheduledExecutorService clock =
-      Executors.newSingleThreadScheduledExecutor(
-          task -> {
-            Thread thread = new Thread(task, "sluice-outages");
-            thread.setDaemon(true);
-            return thread;
-          });
+  private final ScheduledExecutorService clock = Periodic.scheduler("sluice-outages");
 
   @GuardedBy("this")
   private final TreeSet<String> down = new TreeSet<>();

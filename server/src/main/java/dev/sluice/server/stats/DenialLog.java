@@ -9,7 +9,6 @@ import dev.sluice.server.stats.Denials.Denial;
 import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -37,13 +36,7 @@ public final class DenialLog implements AutoCloseable {
   private final UnaryOperator<String> ids;
   private final LongSupplier nanoTime;
   private final Map<Source, Pace> paces = new ConcurrentHashMap<>();
-  private final ScheduledExecutorService clock =
-      Executors.newSingleThreadScheduledExecutor(
-          task -> {
-            Thread thread = new Thread(task, "sluice-denials-left-out");
-            thread.setDaemon(true);
-            return thread;
-          });
+  private final ScheduledExecutorService clock = Periodic.scheduler("sluice-denials-left-out");
 
   DenialLog(JsonLines lines, UnaryOperator<String> ids, LongSupplier nanoTime) {
     this.lines = lines;

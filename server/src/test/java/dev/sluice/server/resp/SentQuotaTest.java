@@ -4,6 +4,7 @@ package dev.sluice.server.resp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.server.resp.ThrottleCommands.Dialect;
 import dev.sluice.server.resp.ThrottleCommands.SentQuota;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -8,6 +8,7 @@ import com.linecorp.armeria.client.grpc.GrpcClients;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.grpc.GrpcService;
 import dev.sluice.server.access.Permission;
+import dev.sluice.server.rls.RlsPart.HealthService;
 import dev.sluice.server.rls.RlsPart.LateGrpc;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;

@@ -92,22 +92,10 @@ class ShutdownStackTest {
 
     @Override
     public Open open(DoorContext room) {
-      return new Open() {
-        @Override
-        public InetSocketAddress address() {
-          return new InetSocketAddress(port);
-        }
-
-        @Override
-        public void unready() {
-          log.add(name + " unready");
-        }
-
-        @Override
-        public void close() {
-          log.add(name + " closed");
-        }
-      };
+      return new Open(
+          new InetSocketAddress(port),
+          () -> log.add(name + " unready"),
+          () -> log.add(name + " closed"));
     }
   }
 }

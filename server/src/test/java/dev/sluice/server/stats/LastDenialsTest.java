@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.stats.Denials.Denial;
 import dev.sluice.server.stats.Denials.DeniedRequest;
+import dev.sluice.server.stats.Denials.LastDenials;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 

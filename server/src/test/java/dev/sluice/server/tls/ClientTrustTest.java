@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.server.tls.TlsIdentity.ClientTrust;
 import io.netty.handler.ssl.OpenSslCertificateException;
 import java.security.cert.X509Certificate;
 import java.util.List;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.memory;
 
+import dev.sluice.benchmarks.memory.Row.Cost;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

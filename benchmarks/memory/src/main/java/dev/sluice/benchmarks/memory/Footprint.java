@@ -37,4 +37,17 @@ final class Footprint {
       last = now;
     }
   }
+
+  /**
+   * The memory of a live bucket.
+   *
+   * @param keys the number of buckets
+   * @param bytes the heap per bucket, everything included
+   */
+  record Size(Subjects subject, int keys, double bytes) {
+
+    String line() {
+      return String.format(Locale.ROOT, "| %,d | %s | %.1f |", keys, subject.title(), bytes);
+    }
+  }
 }

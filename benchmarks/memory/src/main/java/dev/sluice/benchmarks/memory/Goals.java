@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.memory;
 
+import dev.sluice.benchmarks.memory.Footprint.Size;
+import dev.sluice.benchmarks.memory.Row.Cost;
 import dev.sluice.benchmarks.report.Goal;
 import java.util.ArrayList;
 import java.util.List;

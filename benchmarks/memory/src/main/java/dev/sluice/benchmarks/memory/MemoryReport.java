@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.memory;
 
-import dev.sluice.benchmarks.report.Goal;
+import dev.sluice.benchmarks.memory.Footprint.Size;
+import dev.sluice.benchmarks.memory.Row.Cost;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -62,6 +63,7 @@ final class MemoryReport {
   private final List<Row> rows;
   private final Path out;
   private final boolean smoke;
+  private final List<String> page = new ArrayList<>();
 
   private MemoryReport(List<Row> rows, Path out, boolean smoke) {
     this.rows = rows;
@@ -133,9 +135,11 @@ final class MemoryReport {
             System.getProperty("os.arch"),
             Runtime.getRuntime().availableProcessors(),
             System.getProperty("java.version"));
-    System.out.println(machine);
-    System.out.println(
-        "ns (median, lowest to highest) and bytes allocated per decision of a thread; times: of sluice's time");
+    print(
+        machine,
+        "",
+        "| scene | who | ns | of three rounds | bytes | times sluice |",
+        "|---|---|---:|---:|---:|---:|");
     Map<Row, Cost> figures = new LinkedHashMap<>();
     List<RunResult> raw = new ArrayList<>();
     Map<String, List<Row>> scenes = new LinkedHashMap<>();
@@ -153,11 +157,14 @@ final class MemoryReport {
       }
       Map<Row, Cost> done = new LinkedHashMap<>();
       measured.forEach((row, rounds) -> done.put(row, Cost.of(rounds)));
-      Table.lines(done, "", "  ").forEach(System.out::println);
+      Table.lines(done).forEach(this::print);
       figures.putAll(done);
     }
     List<Size> sizes = smoke ? List.of() : sizes();
-    print(machine, figures, sizes, Goals.of(figures, sizes));
+    print("", "```");
+    Goals.of(figures, sizes).forEach(goal -> print(goal.line()));
+    print("```");
+    Files.write(out.resolve("memory.md"), page, StandardCharsets.UTF_8);
     try (PrintStream json =
         new PrintStream(Files.newOutputStream(out.resolve("memory.json")), true, "UTF-8")) {
       ResultFormatFactory.getInstance(ResultFormatType.JSON, json).writeOut(raw);
@@ -218,6 +225,7 @@ final class MemoryReport {
    * numbers of keys.
    */
   private List<Size> sizes() throws IOException, InterruptedException {
+    print("", "| keys | who | bytes of heap per live bucket |", "|---:|---|---:|");
     List<Size> sizes = new ArrayList<>();
     for (Subjects subject : Subjects.WITH_BUCKETS) {
       if (rows.stream().anyMatch(row -> row.subject() == subject)) {
@@ -231,9 +239,9 @@ final class MemoryReport {
     return sizes;
   }
 
-  private static Size size(Subjects subject, int keys) throws IOException, InterruptedException {
+  private Size size(Subjects subject, int keys) throws IOException, InterruptedException {
     Size size = new Size(subject, keys, footprint(subject, keys));
-    System.out.println(size.line());
+    print(size.line());
     return size;
   }
 
@@ -258,34 +266,11 @@ final class MemoryReport {
     return Double.parseDouble(text.strip());
   }
 
-  private void print(String machine, Map<Row, Cost> figures, List<Size> sizes, List<Goal> goals)
-      throws IOException {
-    System.out.println();
-    goals.forEach(goal -> System.out.println(goal.line()));
-    List<String> markdown = new ArrayList<>();
-    markdown.add(machine);
-    markdown.add("");
-    markdown.add("| scene | who | ns | of three rounds | bytes | times sluice |");
-    markdown.add("|---|---|---:|---:|---:|---:|");
-    Table.lines(figures, "| ", " | ").forEach(line -> markdown.add(line + " |"));
-    markdown.add("");
-    markdown.add("| keys | who | bytes of heap per live bucket |");
-    markdown.add("|---:|---|---:|");
-    sizes.forEach(size -> markdown.add(size.markdown()));
-    markdown.add("");
-    markdown.add("| goal | figure | wanted | |");
-    markdown.add("|---|---:|---:|---|");
-    for (Goal goal : goals) {
-      markdown.add(
-          String.format(
-              Locale.ROOT,
-              "| %s | %.2f | %s %.2f | %s |",
-              goal.text(),
-              goal.figure(),
-              goal.atLeast() ? "≥" : "≤",
-              goal.wanted(),
-              goal.met() ? "met" : "**not met**"));
+  /** Prints lines of the page. */
+  private void print(String... lines) {
+    for (String line : lines) {
+      System.out.println(line);
+      page.add(line);
     }
-    Files.write(out.resolve("memory.md"), markdown, StandardCharsets.UTF_8);
   }
 }

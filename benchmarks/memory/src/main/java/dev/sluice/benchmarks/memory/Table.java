@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.memory;
 
+import dev.sluice.benchmarks.memory.Row.Cost;
 import dev.sluice.benchmarks.report.Figure;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -8,12 +9,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Formats the figures for a terminal, and as Markdown for the docs. */
+/** Formats the figures as rows of a table in Markdown. */
 final class Table {
 
   private Table() {}
 
-  static List<String> lines(Map<Row, Cost> figures, String prefix, String separator) {
+  static List<String> lines(Map<Row, Cost> figures) {
     List<String> lines = new ArrayList<>();
     byScene(figures)
         .forEach(
@@ -28,19 +29,16 @@ final class Table {
               rows.forEach(
                   (row, figure) ->
                       lines.add(
-                          prefix
-                              + String.join(
-                                  separator,
-                                  "%-46s".formatted(scene),
-                                  "%-17s".formatted(row.subject().title()),
+                          "| %-46s | %-17s | %s | %s to %s | %s | %s%s |"
+                              .formatted(
+                                  scene,
+                                  row.subject().title(),
                                   number("%8.1f", figure.nanos()),
-                                  "%s to %s"
-                                      .formatted(
-                                          number("%6.1f", figure.rounds().lowest()),
-                                          number("%6.1f", figure.rounds().highest())),
+                                  number("%6.1f", figure.rounds().lowest()),
+                                  number("%6.1f", figure.rounds().highest()),
                                   number("%6.1f", figure.bytes()),
-                                  number("%6.2f", figure.nanos() / ours.nanos())
-                                      + mark(figure, ours))));
+                                  number("%6.2f", figure.nanos() / ours.nanos()),
+                                  mark(figure, ours))));
             });
     return lines;
   }

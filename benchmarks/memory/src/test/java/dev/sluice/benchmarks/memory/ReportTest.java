@@ -3,6 +3,8 @@ package dev.sluice.benchmarks.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.benchmarks.memory.Footprint.Size;
+import dev.sluice.benchmarks.memory.Row.Cost;
 import dev.sluice.benchmarks.report.Figure;
 import dev.sluice.benchmarks.report.Goal;
 import java.io.ByteArrayInputStream;
@@ -61,9 +63,9 @@ class ReportTest {
 
   @Test
   void table_hasALineARow_withTheRatio() {
-    assertThat(Table.lines(figures(), "", " "))
+    assertThat(Table.lines(figures()))
         .hasSize(4)
-        .anyMatch(line -> line.contains("bucket4j") && line.strip().endsWith("9.50"))
+        .anyMatch(line -> line.contains("bucket4j") && line.strip().endsWith("9.50  |"))
         .anyMatch(line -> line.contains("sluice-by-name") && line.contains("–"));
   }
 
@@ -91,9 +93,9 @@ class ReportTest {
     figures.put(MILLION, ours);
     figures.put(MILLION.of(Subjects.BUCKET4J), new Cost(new Figure(130, 115, 140), 64));
     figures.put(MILLION.of(Subjects.MAP_GCRA), new Cost(new Figure(130, 121, 140), 0));
-    assertThat(Table.lines(figures, "", " "))
-        .anyMatch(line -> line.contains("bucket4j") && line.endsWith("1.30~"))
-        .anyMatch(line -> line.contains("map-gcra") && line.endsWith("1.30 "));
+    assertThat(Table.lines(figures))
+        .anyMatch(line -> line.contains("bucket4j") && line.endsWith("1.30~ |"))
+        .anyMatch(line -> line.contains("map-gcra") && line.endsWith("1.30  |"));
   }
 
   @Test

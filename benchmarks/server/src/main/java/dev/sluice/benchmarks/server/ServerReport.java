@@ -5,6 +5,8 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.protobuf.CodedOutputStream;
 import dev.sluice.benchmarks.report.Goal;
 import dev.sluice.benchmarks.report.Subject;
+import dev.sluice.benchmarks.server.Load.Round;
+import dev.sluice.benchmarks.server.Program.Usage;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
 import dev.sluice.envoy.RateLimitRequest;
