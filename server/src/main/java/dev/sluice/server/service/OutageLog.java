@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.Decision;
 import dev.sluice.Decision.DecidedBy;
 import dev.sluice.FailureRule;
+import dev.sluice.Fleet;
 import dev.sluice.LimiterObserver;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.LimitName;
@@ -95,7 +96,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
 
   private String words(FailureRule rule) {
     FailureRule now = rule.during(fleet.size());
-    return fleet.words(rule)
+    return fleet.describe(rule)
         + (now.equals(FailureRule.fail())
             ? ", requests get an error"
             : now.equals(FailureRule.allow())
