@@ -162,24 +162,6 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Describes what a failure rule does now.
-   *
-   * @param rule any
-   * @return for a message
-   */
-  public String describe(FailureRule rule) {
-    int size = size();
-    return rule.during(size)
-        + (!rule.isAuto()
-            ? ""
-            : size == 0
-                ? " (this server has not yet counted the servers)"
-                : most < size
-                    ? " (servers seen: %s, fewer than configured)".formatted(most)
-                    : " (servers seen: %s)".formatted(size));
-  }
-
-  /**
    * Takes this process off the list unless the store is away. Waits for a look in progress, after
    * which the list would have the name again; later looks do nothing.
    */

@@ -240,7 +240,7 @@ public final class Service implements AutoCloseable {
             hostName(),
             runtime,
             () -> tls == null ? null : tls.certificateEnd(),
-            limit -> fleet.describe(config.storage().ruleOf(limit)),
+            limit -> outages.words(config.storage().ruleOf(limit)),
             fleet::names);
     for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
