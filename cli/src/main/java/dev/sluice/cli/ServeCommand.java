@@ -125,6 +125,13 @@ final class ServeCommand implements Callable<Integer> {
   private String missingDefault = REFUSE;
 
   @Option(
+      names = "--limits-on-request",
+      description =
+          "Read changed limit files and rules only by sluice reload or SIGHUP, so that sluice reload"
+              + " --dry-run can look first. If not given, changed files apply within a second.")
+  private boolean limitsOnRequest;
+
+  @Option(
       names = "--top-denied",
       description =
           "Keep the ids that each limit denied most in the last minutes, for the page and for"
@@ -307,7 +314,8 @@ final class ServeCommand implements Callable<Integer> {
         files.limits(),
         files.overrides(),
         files.names(),
-        lastGood ? rules.named(files) : rules.file(files));
+        lastGood ? rules.named(files) : rules.file(files),
+        limitsOnRequest);
   }
 
   private List<Requirement> required() {
@@ -382,6 +390,7 @@ final class ServeCommand implements Callable<Integer> {
               "--missing-default",
               "--limits-broken",
               "--limits-copy",
+              "--limits-on-request",
               "--overrides-db",
               "--db-password-file",
               "--overrides-interval",
