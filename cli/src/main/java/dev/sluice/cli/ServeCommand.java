@@ -204,7 +204,11 @@ final class ServeCommand implements Callable<Integer> {
             .formatted(
                 doors.addresses(service),
                 storage.shown(),
-                files.none() ? "sample limits" : "watching the limit files"));
+                files.none()
+                    ? "sample limits"
+                    : limitsOnRequest
+                        ? "limit files read on request"
+                        : "watching the limit files"));
     if (ignoresHangUp) { // printed after the line "listening on", which programs read first
       log.warn(
           console,

@@ -367,7 +367,6 @@ final class PageTest {
             "playground",
             "denied",
             "settings",
-            "exceptions",
             "rules",
             "limit?limit=SignUpsPerIPAddress",
             "bucket?limit=SignUpsPerIPAddress&id=2001:db8:1234:5678:9abc:def0:1234:5678")) {
