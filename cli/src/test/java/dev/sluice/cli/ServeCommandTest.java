@@ -332,7 +332,10 @@ final class ServeCommandTest {
         statement.execute("DROP TABLE sluice_bucket");
       }
       await().atMost(PATIENCE).until(() -> spend(server).contains("\"decidedBy\":\"local\""));
-      assertThat(get(server + "/v1/stats")).contains("local, a share of 1/1 (servers seen: 1)");
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () -> get(server + "/v1/stats").contains("local, a share of 1/1 (servers seen: 1)"));
     }
   }
 
