@@ -125,6 +125,13 @@ final class ServeCommand implements Callable<Integer> {
   private String missingDefault = REFUSE;
 
   @Option(
+      names = "--limits-on-request",
+      description =
+          "Read changed limit files and rules only by sluice reload or SIGHUP, so that sluice reload"
+              + " --dry-run can look first. If not given, changed files apply within a second.")
+  private boolean limitsOnRequest;
+
+  @Option(
       names = "--top-denied",
       description =
           "Keep the ids that each limit denied most in the last minutes, for the page and for"
@@ -197,7 +204,11 @@ final class ServeCommand implements Callable<Integer> {
             .formatted(
                 doors.addresses(service),
                 storage.shown(),
-                files.none() ? "sample limits" : "watching the limit files"));
+                files.none()
+                    ? "sample limits"
+                    : limitsOnRequest
+                        ? "limit files read on request"
+                        : "watching the limit files"));
     if (ignoresHangUp) { // printed after the line "listening on", which programs read first
       log.warn(
           console,
@@ -307,7 +318,8 @@ final class ServeCommand implements Callable<Integer> {
         files.limits(),
         files.overrides(),
         files.names(),
-        lastGood ? rules.named(files) : rules.file(files));
+        lastGood ? rules.named(files) : rules.file(files),
+        limitsOnRequest);
   }
 
   private List<Requirement> required() {
@@ -382,6 +394,7 @@ final class ServeCommand implements Callable<Integer> {
               "--missing-default",
               "--limits-broken",
               "--limits-copy",
+              "--limits-on-request",
               "--overrides-db",
               "--db-password-file",
               "--overrides-interval",

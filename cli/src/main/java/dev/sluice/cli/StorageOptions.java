@@ -83,7 +83,7 @@ final class StorageOptions {
       split = ",",
       description = {
         "The outcome of a check or spend when the store can't decide: fail (an error, the default), allow, deny, local:N (decided in memory, by a share of 1/N, for N"
-            + " processes), or local:auto[,N] (N is the number of servers seen in Redis; a server that"
+            + " processes), or local:auto[,N] (N is the number of servers seen in the store; a server that"
             + " has not seen them denies, or uses N).",
         "With LIMIT= for that limit only; may be repeated."
       })

@@ -70,7 +70,7 @@ class ReloadCommandTest {
   private static ServerConfig config(Path limits, Path audit, Storage storage) {
     return new ServerConfig(
         Doors.of(Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))),
-        Sources.of(new ServerConfig.Files(limits, null, null, null)),
+        Sources.of(new ServerConfig.Files(limits, null, null, null, true)),
         storage,
         new Control(null, audit.toString(), null, null),
         new Telemetry(true, null));

@@ -8,6 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.testkit.servers.LocalPostgres;
 import dev.sluice.testkit.servers.LocalRedis;
@@ -28,6 +29,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
+import java.sql.Connection;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -307,6 +310,32 @@ final class ServeCommandTest {
             .as(rule + ": " + ready)
             .isEqualTo(rule.equals("deny"));
       }
+    }
+  }
+
+  /** The server counts itself in the database, and limits by its own share when tables are lost. */
+  @Test
+  void localAuto_countsTheServersInADatabase() throws Exception {
+    String db = LocalPostgres.newDatabase();
+    assertThat(Cli.run("store", "create", db).code()).isEqualTo(Exit.DONE);
+    try (CliProcess cli =
+            CliProcess.start(
+                "serve", "--http", "127.0.0.1:0", "--store", db, "--on-failure", "local:auto");
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      await()
+          .atMost(PATIENCE)
+          .until(() -> get(server + "/metrics").contains("\nsluice_servers 1.0"));
+      assertThat(get(server + "/v1/stats")).contains("\"servers\":[\"");
+      try (Connection connection = PostgresUrl.dataSource(db).getConnection();
+          Statement statement = connection.createStatement()) {
+        statement.execute("DROP TABLE sluice_bucket");
+      }
+      await().atMost(PATIENCE).until(() -> spend(server).contains("\"decidedBy\":\"local\""));
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () -> get(server + "/v1/stats").contains("local, a share of 1/1 (servers seen: 1)"));
     }
   }
 

@@ -27,13 +27,15 @@ final class MariaDbDialect implements SqlDialect {
 
   // A lock wait takes at most 1/3 of the time-out, since a call may wait twice.
   private static final int WAITS = 3;
-  private static final int PROCEDURES = 3; // procedures that every caller needs
   private static final String CLEAN = "CALL sluice_clean_v2(?, ?)";
+  static final String ANNOUNCE = "CALL sluice_announce_v1(?, ?, ?)";
+  private static final List<String> PROCEDURES =
+      List.of("sluice_charge_v1", "sluice_read_v1", "sluice_clean_v2", "sluice_announce_v1");
   private static final String LOOK =
       """
       SELECT DATABASE() IS NULL, @@global.read_only <> 0, CURRENT_USER(), (
         SELECT COUNT(*) FROM information_schema.routines
-        WHERE routine_schema = DATABASE() AND routine_name IN ('%s', 'sluice_read_v1', 'sluice_clean_v2'))
+        WHERE routine_schema = DATABASE() AND routine_name IN ('%s'))
       """;
 
   private final @Nullable ClientClock clock;
@@ -56,7 +58,7 @@ final class MariaDbDialect implements SqlDialect {
   static List<String> statements(@Nullable String user) {
     List<String> all = new ArrayList<>(List.of(source().strip().split("\n----\n", -1)));
     if (user != null) {
-      for (String procedure : List.of("sluice_charge_v1", "sluice_read_v1", "sluice_clean_v2")) {
+      for (String procedure : PROCEDURES) {
         all.add("GRANT EXECUTE ON PROCEDURE " + procedure + " TO " + quoted(user));
       }
       all.add("GRANT SELECT (bucket) ON TABLE sluice_bucket TO " + quoted(user));
@@ -105,16 +107,16 @@ final class MariaDbDialect implements SqlDialect {
 
   @Override
   public @Nullable String refusal(Connection connection) throws SQLException {
-    String decides = clock == null ? "sluice_charge_v1" : "sluice_decide_v1";
+    List<String> needed = clock == null ? PROCEDURES : List.of("sluice_decide_v1");
     try (Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery(LOOK.formatted(decides))) {
+        ResultSet rows = statement.executeQuery(LOOK.formatted(String.join("', '", needed)))) {
       if (!rows.next() || rows.getBoolean(1)) {
         return "the address names no database";
       }
       if (rows.getBoolean(2)) {
         return "it is read-only, as a replica is, and cannot decide; give the address of the primary";
       }
-      return rows.getInt(4) == PROCEDURES
+      return rows.getInt(4) == needed.size()
           ? null
           : "found no procedures of this version that %s may call; run `sluice store create`, or MariaDbStore.create"
               .formatted(rows.getString(3));

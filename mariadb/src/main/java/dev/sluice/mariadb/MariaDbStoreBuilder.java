@@ -192,6 +192,7 @@ public final class MariaDbStoreBuilder {
   public MariaDbStore open() {
     return new MariaDbStore(
         options.open(source, "mariadb", "", MariaDbDialect::new),
-        new KeyScan(options.name(), source, "bucket", options.key("")));
+        new KeyScan(options.name(), source, "bucket", options.key("")),
+        options.roll(source, MariaDbDialect.ANNOUNCE));
   }
 }

@@ -245,3 +245,41 @@ body: BEGIN
   DO RELEASE_LOCK(own_lock);
   SELECT last, deleted;
 END
+----
+-- The servers that share the buckets, each until its end in microseconds since 1970.
+CREATE TABLE IF NOT EXISTS sluice_server (
+  scope VARBINARY(2048) NOT NULL,
+  process VARBINARY(1024) NOT NULL,
+  ends BIGINT NOT NULL,
+  PRIMARY KEY (scope, process)
+) ENGINE = InnoDB
+----
+-- Lists a server for some time (up to a minute), or removes it if the time is 0, and returns the
+-- listed servers of its scope. Deletes the rows that are over, also those of other scopes. A row
+-- that ends in more than a minute is wrong, for example because the clock was put back. Two
+-- transactions, so that no server waits for another's row while it has one locked.
+CREATE OR REPLACE PROCEDURE sluice_announce_v1(
+  IN own_scope VARBINARY(2048), IN own_process VARBINARY(1024), IN millis INT)
+MODIFIES SQL DATA SQL SECURITY DEFINER
+BEGIN
+  DECLARE present BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
+    ROLLBACK;
+    RESIGNAL;
+  END;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  DELETE FROM sluice_server WHERE ends <= present OR ends > present + 60000000;
+  COMMIT;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  IF millis > 0 THEN
+    INSERT INTO sluice_server VALUES (own_scope, own_process, present + millis * 1000)
+    ON DUPLICATE KEY UPDATE ends = VALUES(ends);
+  ELSE
+    DELETE FROM sluice_server WHERE scope = own_scope AND process = own_process;
+  END IF;
+  COMMIT;
+  SELECT s.process FROM sluice_server s
+  WHERE s.scope = own_scope AND s.ends > present AND s.ends <= present + 60000000;
+END

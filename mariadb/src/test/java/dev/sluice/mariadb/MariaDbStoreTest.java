@@ -8,6 +8,7 @@ import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Presence;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.sql.Connection;
@@ -208,6 +209,7 @@ final class MariaDbStoreTest {
       assertThat(granted(store, spend("1:a", 1))).isFalse();
       assertThat(granted(store, check("1:b", 1))).isTrue();
       assertThat(store.someKeys(9, Duration.ofMinutes(10))).hasValue(List.of("1:a"));
+      assertThat(store.presence().orElseThrow().announce("a", Duration.ofMillis(1))).hasSize(1);
     }
     try (Connection connection = database.source(user).getConnection();
         Statement statement = connection.createStatement()) {
@@ -253,6 +255,30 @@ final class MariaDbStoreTest {
           .contains("1:1", "1:2500")
           .doesNotHaveDuplicates();
       assertThat(store.someKeys(1700, Duration.ofMinutes(10)).orElseThrow()).hasSize(1700);
+    }
+  }
+
+  @Test
+  void processes_seeEachOther_untilTheirEnd_andNoneWithAnotherPrefix() throws SQLException {
+    Duration longest = Duration.ofMinutes(1);
+    try (BucketStore store = builder().prefix("roll:").open();
+        BucketStore other = builder().prefix("x").open();
+        BucketStore replay = builder().clock(() -> 1).open()) {
+      Presence roll = store.presence().orElseThrow();
+      assertThat(roll.announce("a:1 é", longest)).containsExactly("a:1 é");
+      assertThat(roll.announce("b:2 x", longest)).containsExactlyInAnyOrder("a:1 é", "b:2 x");
+      assertThat(roll.announce("b:2 x", longest)).containsExactlyInAnyOrder("a:1 é", "b:2 x");
+      assertThat(other.presence().orElseThrow().announce("c", longest)).containsExactly("c");
+      database.execute(
+          "UPDATE sluice_server SET ends = 1 WHERE process LIKE 'a:1%'",
+          "UPDATE sluice_server SET ends = 9223372036854775807 WHERE process = 'c'");
+      assertThat(roll.announce("b:2 x", longest)).containsExactly("b:2 x");
+      assertThat(database.number("SELECT COUNT(*) FROM sluice_server"))
+          .as("rows of each prefix")
+          .isOne();
+      assertThat(roll.announce("b:2 x", Duration.ZERO)).isEmpty();
+      assertThat(database.number("SELECT COUNT(*) FROM sluice_server")).isZero();
+      assertThat(replay.presence()).as("of a clock of this process").isEmpty();
     }
   }
 

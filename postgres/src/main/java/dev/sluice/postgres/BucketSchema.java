@@ -20,13 +20,14 @@ final class BucketSchema {
   private static final String LEAST_RIGHTS =
       """
 
-      -- The role may decide by the database's clock and list the keys, and nothing else.
+      -- The role may decide by the database's clock, list the keys and announce itself, and nothing else.
       GRANT USAGE ON SCHEMA ${schema} TO ${role};
       GRANT EXECUTE ON FUNCTION
         ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
         ${schema}.sluice_spend_v1(boolean, int, bytea, bigint, bigint),
         ${schema}.sluice_read_v1(bytea[]),
-        ${schema}.sluice_clean_v2(bytea, int)
+        ${schema}.sluice_clean_v2(bytea, int),
+        ${schema}.sluice_announce_v1(bytea, bytea, int)
       TO ${role};
       GRANT SELECT (key) ON TABLE ${schema}.sluice_bucket TO ${role};
       """;

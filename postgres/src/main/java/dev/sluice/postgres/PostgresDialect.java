@@ -27,6 +27,8 @@ final class PostgresDialect implements SqlDialect {
   private static final String CLEAN =
       "SELECT last, deleted FROM sluice_clean_v2(decode('%s', 'hex'), %s)";
 
+  static final String ANNOUNCE = "SELECT sluice_announce_v1(?, ?, ?)";
+
   private static final String LOOK =
       """
       WITH used (name) AS (SELECT unnest('{%s}'::text[]))
@@ -45,7 +47,8 @@ final class PostgresDialect implements SqlDialect {
       "sluice_charge_v1(boolean,integer,bytea[],bigint[],integer[])",\
       "sluice_spend_v1(boolean,integer,bytea,bigint,bigint)",\
       "sluice_read_v1(bytea[])",\
-      "sluice_clean_v2(bytea,integer)\"""";
+      "sluice_clean_v2(bytea,integer)",\
+      "sluice_announce_v1(bytea,bytea,integer)\"""";
 
   private static final String BY_OUR_CLOCK =
       "\"sluice_decide_v1(bigint,bytea[],bigint[],integer[])\"";

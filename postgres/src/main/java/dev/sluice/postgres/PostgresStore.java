@@ -3,6 +3,7 @@ package dev.sluice.postgres;
 
 import dev.sluice.remote.RemoteStore;
 import dev.sluice.remote.sql.KeyScan;
+import dev.sluice.remote.sql.SqlRoll;
 import dev.sluice.store.BucketStore;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -39,10 +40,13 @@ public final class PostgresStore implements BucketStore {
 
   private final RemoteStore remote;
   private final KeyScan scan;
+  private final @Nullable SqlRoll roll;
 
-  PostgresStore(RemoteStore remote, KeyScan scan) {
+  /** Makes a store; without a list of processes, the last argument is null. */
+  PostgresStore(RemoteStore remote, KeyScan scan, @Nullable SqlRoll roll) {
     this.remote = remote;
     this.scan = scan;
+    this.roll = roll;
   }
 
   /**
@@ -141,6 +145,12 @@ public final class PostgresStore implements BucketStore {
   @Override
   public Optional<List<String>> someKeys(int most, Duration longest) {
     return Optional.of(scan.keys(most, longest));
+  }
+
+  /** The list, on a connection of its own; empty if a clock of this process decides. */
+  @Override
+  public Optional<Presence> presence() {
+    return Optional.ofNullable(roll);
   }
 
   /**

@@ -246,6 +246,7 @@ public final class PostgresStoreBuilder {
             "postgres",
             ", with the durability " + durability,
             context -> new PostgresDialect(durability, context)),
-        new KeyScan(options.name(), source, "key", options.key("")));
+        new KeyScan(options.name(), source, "key", options.key("")),
+        options.roll(source, PostgresDialect.ANNOUNCE));
   }
 }

@@ -307,13 +307,51 @@ BEGIN
 END
 $$;
 
+-- The servers that share the buckets. After a crash they announce themselves again.
+CREATE UNLOGGED TABLE IF NOT EXISTS ${schema}.sluice_server (
+  scope bytea,
+  process bytea,
+  ends timestamptz NOT NULL,
+  PRIMARY KEY (scope, process)
+);
+
+-- Lists a server for some time (up to a minute), or removes it if the time is 0, and returns the
+-- listed servers of its scope. Deletes the rows that are over, also those of other scopes. A row
+-- that ends in more than a minute is wrong, for example because the clock was put back.
+CREATE OR REPLACE FUNCTION ${schema}.sluice_announce_v1(own_scope bytea, own_process bytea, millis int)
+RETURNS SETOF bytea LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  present CONSTANT timestamptz := clock_timestamp();
+  setting text := set_config('lock_timeout', '1s', true);
+BEGIN
+  DELETE FROM ${schema}.sluice_server s USING (
+    SELECT o.scope, o.process FROM ${schema}.sluice_server o
+    WHERE o.ends <= present OR o.ends > present + interval '1 minute'
+    FOR UPDATE SKIP LOCKED
+  ) AS d
+  WHERE s.scope = d.scope AND s.process = d.process;
+  IF millis > 0 THEN
+    INSERT INTO ${schema}.sluice_server AS s (scope, process, ends)
+    VALUES (own_scope, own_process, present + millis * interval '1 millisecond')
+    ON CONFLICT (scope, process) DO UPDATE SET ends = excluded.ends;
+  ELSE
+    DELETE FROM ${schema}.sluice_server s WHERE s.scope = own_scope AND s.process = own_process;
+  END IF;
+  RETURN QUERY
+    SELECT s.process FROM ${schema}.sluice_server s
+    WHERE s.scope = own_scope AND s.ends > present AND s.ends <= present + interval '1 minute';
+END
+$$;
+
 -- Whoever owns the functions may call them, and nobody else by default.
-REVOKE ALL ON TABLE ${schema}.sluice_bucket FROM PUBLIC;
+REVOKE ALL ON TABLE ${schema}.sluice_bucket, ${schema}.sluice_server FROM PUBLIC;
 REVOKE ALL ON FUNCTION
   ${schema}.sluice_now_v1(),
   ${schema}.sluice_decide_v1(bigint, bytea[], bigint[], int[]),
   ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
   ${schema}.sluice_spend_v1(boolean, int, bytea, bigint, bigint),
   ${schema}.sluice_read_v1(bytea[]),
-  ${schema}.sluice_clean_v2(bytea, int)
+  ${schema}.sluice_clean_v2(bytea, int),
+  ${schema}.sluice_announce_v1(bytea, bytea, int)
 FROM PUBLIC;

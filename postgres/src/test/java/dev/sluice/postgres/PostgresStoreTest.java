@@ -9,6 +9,7 @@ import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Presence;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalPostgres;
@@ -423,6 +424,7 @@ final class PostgresStoreTest {
         assertThat(allows(charge, store.charge(List.of(charge)).get(0))).isTrue();
         assertThat(store.charge(List.of(charge, spend("1:b", 1)))).hasSize(2);
         assertThat(store.someKeys(10, Duration.ofMinutes(10)).orElseThrow()).contains("1:a", "1:b");
+        assertThat(store.presence().orElseThrow().announce("a", Duration.ofMillis(1))).hasSize(1);
       }
       assertThatThrownBy(() -> PostgresStore.builder(as).clock(() -> 1).timeout(PATIENT).open())
           .isInstanceOf(StoreException.class)
@@ -451,6 +453,36 @@ final class PostgresStoreTest {
       } finally {
         execute("DELETE FROM sluice_bucket WHERE key >= 'keys:'::bytea");
       }
+    }
+  }
+
+  @Test
+  void processes_seeEachOther_untilTheirEnd_andNoneWithAnotherPrefix() throws SQLException {
+    Duration longest = Duration.ofMinutes(1);
+    try (BucketStore store = PostgresStore.builder(source).prefix("roll:").timeout(PATIENT).open();
+        BucketStore other = PostgresStore.builder(source).prefix("x").timeout(PATIENT).open()) {
+      Presence roll = store.presence().orElseThrow();
+      assertThat(roll.announce("a:1 é", longest)).containsExactly("a:1 é");
+      assertThat(roll.announce("b:2 x", longest)).containsExactlyInAnyOrder("a:1 é", "b:2 x");
+      assertThat(roll.announce("b:2 x", longest)).containsExactlyInAnyOrder("a:1 é", "b:2 x");
+      assertThat(other.presence().orElseThrow().announce("c", longest)).containsExactly("c");
+      execute(
+          "UPDATE sluice_server SET ends = now()"
+              + " + CASE process WHEN 'c' THEN interval '1 hour' ELSE interval '-1 second' END");
+      assertThat(roll.announce("b:2 x", longest)).containsExactly("b:2 x");
+      assertThat(number("SELECT count(*) FROM sluice_server")).as("rows of each prefix").isOne();
+      assertThat(roll.announce("b:2 x", Duration.ZERO)).isEmpty();
+      assertThat(number("SELECT count(*) FROM sluice_server")).isZero();
+      assertThatThrownBy(() -> roll.announce("a", longest.plusMillis(1)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("found the time PT1M0.001S, expected at most PT1M");
+    }
+    try (BucketStore replay = PostgresStore.builder(source).clock(() -> 1).timeout(PATIENT).open();
+        BucketStore away = PostgresStore.builder("postgresql://postgres@127.0.0.1:1/none").open()) {
+      assertThat(replay.presence()).as("of a clock of this process").isEmpty();
+      assertThatThrownBy(() -> away.presence().orElseThrow().announce("a", longest))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("the list of servers cannot be read");
     }
   }
 

@@ -113,16 +113,25 @@ class SluiceAutoConfiguration {
   }
 
   @Bean
+  @ConditionalOnMissingBean(Limiter.class)
+  AnnouncedProcess sluiceProcess(SluiceProperties properties, BucketStore store) {
+    return AnnouncedProcess.start(properties.onFailure(), store);
+  }
+
+  @Bean
   @ConditionalOnMissingBean
   Limiter sluiceLimiter(
       SluiceProperties properties,
       CurrentLimits limits,
       BucketStore store,
+      AnnouncedProcess process,
       Environment environment,
       ObjectProvider<TimeSource> time,
       ObjectProvider<LimiterObserver> observers) {
     Limiter.Builder limiter =
-        Limiter.builder(limits, store).missingDefault(properties.missingDefault());
+        Limiter.builder(limits, store)
+            .processes(process::number)
+            .missingDefault(properties.missingDefault());
     TimeSource clock = time.getIfUnique();
     if (clock != null) {
       limiter.time(clock);

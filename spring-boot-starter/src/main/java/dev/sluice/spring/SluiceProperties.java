@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -82,13 +83,22 @@ record SluiceProperties(
       @DefaultValue("false") boolean create) {}
 
   /**
-   * The failure rule while the store does not answer: {@code fail, allow, deny, local, local/N}.
+   * The failure rule while the store does not answer: {@code fail, allow, deny, local, local/N,
+   * local:auto[,N]}. The least number is that by which {@code local:auto} divides.
    */
   record OnFailure(
       @DefaultValue("fail") @Name("default") String others,
-      @DefaultValue Map<String, String> limits) {
+      @DefaultValue Map<String, String> limits,
+      @DefaultValue("1") int localAtLeast) {
 
     private static final Pattern LOCAL = Pattern.compile("local(?:/([1-9][0-9]{0,5}))?");
+    private static final Pattern AUTO = Pattern.compile("local:auto(?:,([1-9][0-9]{0,5}))?");
+
+    /** Whether a rule needs the number of processes. */
+    boolean count() {
+      return Stream.concat(Stream.of(others), limits.values().stream())
+          .anyMatch(rule -> AUTO.matcher(rule).matches());
+    }
 
     /** Sets these rules, and throws all mistakes in them. */
     void apply(Limits configured, Limiter.Builder limiter, Binder binder) {
@@ -112,7 +122,8 @@ record SluiceProperties(
               });
       if (!problems.isEmpty()) {
         throw new SluiceConfigurationException(
-            problems, "Write fail, allow, deny, local or local/PROCESSES for a configured limit.");
+            problems,
+            "Write fail, allow, deny, local, local/PROCESSES or local:auto for a configured limit.");
       }
     }
 
@@ -131,13 +142,20 @@ record SluiceProperties(
         String processes = local.group(1);
         return FailureRule.local(processes == null ? 1 : Integer.parseInt(processes));
       }
+      Matcher auto = AUTO.matcher(text);
+      if (auto.matches()) {
+        String processes = auto.group(1);
+        return processes == null
+            ? FailureRule.localAuto()
+            : FailureRule.localAuto(Integer.parseInt(processes));
+      }
       return switch (text) {
         case "fail" -> FailureRule.fail();
         case "allow" -> FailureRule.allow();
         case "deny" -> FailureRule.deny();
         default ->
             throw new IllegalArgumentException(
-                "found \"%s\", expected fail, allow, deny, local or local/PROCESSES"
+                "found \"%s\", expected fail, allow, deny, local, local/PROCESSES or local:auto[,PROCESSES]"
                     .formatted(text));
       };
     }

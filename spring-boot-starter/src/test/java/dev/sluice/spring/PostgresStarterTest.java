@@ -2,12 +2,14 @@
 package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.sql.Connection;
 import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.sql.Statement;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
@@ -51,6 +53,30 @@ final class PostgresStarterTest {
                 assertThat(rows.getString(1)).isEqualTo("shop:ExportsPerUser:ann");
               }
             });
+  }
+
+  @Test
+  void localAuto_announcesTheProcess_untilTheContextIsClosed() throws SQLException {
+    runner
+        .withBean(DataSource.class, () -> source)
+        .withPropertyValues(
+            "sluice.postgres.create=true",
+            "sluice.on-failure.default=local:auto,3",
+            "sluice.on-failure.limits.ExportsPerUser=local:auto")
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              await().until(() -> announced() == 1);
+            });
+    assertThat(announced()).isZero();
+  }
+
+  private long announced() throws SQLException {
+    try (Connection connection = source.getConnection();
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery("SELECT count(*) FROM sluice_server")) {
+      return rows.next() ? rows.getLong(1) : -1;
+    }
   }
 
   @Test

@@ -482,6 +482,7 @@ class SluiceAutoConfigurationTest {
       value = {
         "sluice.store=redis//x                  | sluice.store: | Write memory, spring.data.redis",
         "sluice.on-failure.default=maybe        | sluice.on-failure.default: found \"maybe\" | Write fail",
+        "sluice.on-failure.default=local:auto   | local:auto counts the processes in a shared store that decides by its own clock | Write the number",
         "sluice.on-failure.limits.Nope=allow    | sluice.on-failure.limits.Nope: | Write fail",
         "sluice.files.reload=-1s                | sluice.files.reload: found PT-1S | Write how often",
         "sluice.files.reload=999999d            | sluice.files.reload: found PT23999976H | Write how often",

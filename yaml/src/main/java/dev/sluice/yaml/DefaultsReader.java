@@ -101,11 +101,11 @@ final class DefaultsReader {
     return new LapsingReservations(lapsing);
   }
 
-  /** Returns where the defaults stand. */
-  LimitPlaces places() {
+  /** Returns file and line of each default, by the limit's name. */
+  Map<String, String> places() {
     Map<String, String> places = new HashMap<>();
     keys.forEach((name, key) -> places.put(name.name(), problems.place(key)));
-    return new LimitPlaces(places);
+    return places;
   }
 
   /** Returns the names that the file declares as unlimited. */

@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the default of each limit stands in the files: a companion of limits that were read with
- * {@link LimitFiles.Builder#places}. Immutable and thread-safe.
+ * Where the default of each limit and each override stand in the files: a companion of limits that
+ * were read with {@link LimitFiles.Builder#places}. Immutable and thread-safe.
  *
  * @param byLimit file and line, such as {@code limits.yml:4}, by the names of the limits
+ * @param overridesFile the file of the overrides; empty for none
+ * @param overrideLines lines of that file, by the overrides that stand there
  */
-public record LimitPlaces(Map<String, String> byLimit) {
+public record LimitPlaces(
+    Map<String, String> byLimit, String overridesFile, Map<LimitOverride, Integer> overrideLines) {
 
   /**
    * Makes the companion.
    *
    * @param byLimit file and line by the names of the limits; copied
+   * @param overridesFile the file of the overrides; empty for none
+   * @param overrideLines lines of that file, by the overrides that stand there; copied
    */
   public LimitPlaces {
     byLimit = Map.copyOf(byLimit);
+    overrideLines = Map.copyOf(overrideLines);
+  }
+
+  /**
+   * Makes the companion of limits without overrides.
+   *
+   * @param byLimit file and line by the names of the limits; copied
+   */
+  public LimitPlaces(Map<String, String> byLimit) {
+    this(byLimit, "", Map.of());
   }
 
   /**
@@ -32,5 +48,18 @@ public record LimitPlaces(Map<String, String> byLimit) {
   public static @Nullable String of(Limits limits, String limit) {
     LimitPlaces places = limits.companion(LimitPlaces.class);
     return places == null ? null : places.byLimit.get(limit);
+  }
+
+  /**
+   * Returns where an override stands.
+   *
+   * @param limits the limits in force
+   * @param override of any source
+   * @return file and line; null unless an equal override stands in a file
+   */
+  public static @Nullable String of(Limits limits, LimitOverride override) {
+    LimitPlaces places = limits.companion(LimitPlaces.class);
+    Integer line = places == null ? null : places.overrideLines.get(override);
+    return places == null || line == null ? null : places.overridesFile + ":" + line;
   }
 }

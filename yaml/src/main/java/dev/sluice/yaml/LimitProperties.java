@@ -79,6 +79,7 @@ public final class LimitProperties {
     if (overrides != null) {
       new OverridesReader(known, Strictness.LENIENT, problems.mistaken() ? null : quotas, problems)
           .read(node(overrides, prefix + "." + OVERRIDES))
+          .keySet()
           .forEach(built::override);
     }
     List<Problem> found = problems.found().stream().sorted().toList();

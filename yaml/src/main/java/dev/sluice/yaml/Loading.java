@@ -5,6 +5,7 @@ import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
@@ -120,19 +121,28 @@ final class Loading {
         quotas.compareWith(before);
       }
     }
+    Map<LimitOverride, Integer> overrideLines = Map.of();
     Place overridesAt = overrides(overrides, defaults);
     if (overridesAt != null) {
       boolean areKnown = defaults == null ? isWhole || quotasAt != null : defaults.root != null;
       boolean areGood = quotasAt == null || !quotasAt.problems().mistaken();
-      new OverridesReader(
-              known, files.strictness, areKnown && areGood ? quotas : null, overridesAt.problems())
-          .read(overridesAt.node())
-          .forEach(limits::override);
+      overrideLines =
+          new OverridesReader(
+                  known,
+                  files.strictness,
+                  areKnown && areGood ? quotas : null,
+                  overridesAt.problems())
+              .read(overridesAt.node());
+      overrideLines.keySet().forEach(limits::override);
+    }
+    Limits declared = withDeclared(limits.build(), quotas);
+    if (files.places) {
+      String file = overridesAt == null ? "" : overridesAt.problems().file();
+      declared =
+          declared.with(LimitPlaces.class, new LimitPlaces(quotas.places(), file, overrideLines));
     }
     boolean areKnown = sources.values().stream().noneMatch(one -> one.problems.mistaken());
-    Limits whole =
-        withAttached(
-            withCompanions(withDeclared(limits.build(), quotas), companions, areKnown), snapshot);
+    Limits whole = withAttached(withCompanions(declared, companions, areKnown), snapshot);
     sources.values().forEach(this::collect);
     companions.stream()
         .filter(one -> one != null && !sources.containsValue(one))
@@ -241,9 +251,7 @@ final class Loading {
     LapsingReservations lapsing = defaults.lapsingReservations();
     Limits with =
         declared.byLimit().isEmpty() ? limits : limits.with(LongestReservations.class, declared);
-    Limits whole =
-        lapsing.limits().isEmpty() ? with : with.with(LapsingReservations.class, lapsing);
-    return files.places ? whole.with(LimitPlaces.class, defaults.places()) : whole;
+    return lapsing.limits().isEmpty() ? with : with.with(LapsingReservations.class, lapsing);
   }
 
   /** Reads the companion files, collects their mistakes, and returns the limits with them. */

@@ -9,9 +9,9 @@ import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -32,7 +32,7 @@ final class OverridesReader {
   private final Strictness strictness;
   private final @Nullable DefaultsReader defaults;
   private final Problems problems;
-  private final List<LimitOverride> overrides = new ArrayList<>();
+  private final Map<LimitOverride, Integer> overrides = new LinkedHashMap<>();
   private final Map<LimitName, Map<String, Integer>> lines = new HashMap<>();
   private final Set<LimitName> warned = new HashSet<>();
 
@@ -52,8 +52,8 @@ final class OverridesReader {
     this.problems = problems;
   }
 
-  /** Reads the overrides, and returns those without a mistake. */
-  List<LimitOverride> read(Node root) {
+  /** Reads the overrides, and returns those without a mistake, each with its line. */
+  Map<LimitOverride, Integer> read(Node root) {
     Node.Sequence list =
         Values.list(
             root,
@@ -183,7 +183,8 @@ final class OverridesReader {
       String canonical = name.overrideId().canonical(text, strictness);
       if (isFirst(canonical, idNode, name) && quotas != null) {
         if (!ended) {
-          overrides.add(new LimitOverride(name, canonical, quotas, comment, author, until));
+          overrides.put(
+              new LimitOverride(name, canonical, quotas, comment, author, until), idNode.line());
         }
       }
       String doubt = name.overrideId().doubt(canonical);

@@ -80,6 +80,10 @@ public final class Problems {
     return file + ":" + node.line();
   }
 
+  String file() {
+    return file;
+  }
+
   /**
    * Allows messages to quote text of the file. To be called when the file is recognized as one of
    * Sluice's, or when only the person who named the file sees the messages.

@@ -150,6 +150,11 @@ public final class SqlOptions {
         });
   }
 
+  /** Returns the list of processes; null if the clock of each process decides. */
+  public @Nullable SqlRoll roll(DataSource source, String sql) {
+    return clock == null ? new SqlRoll(name, source, sql, key("")) : null;
+  }
+
   private static void requireWithin(Duration time, Duration least) {
     require(
         time.compareTo(least) >= 0 && time.compareTo(HOUR) <= 0,

@@ -168,9 +168,12 @@ final class ExplainResource extends JsonResource {
             : "override deployed with the limits";
   }
 
-  /** Returns file and line of the limit in force; null unless it is a default of a file. */
+  /** Returns file and line of the limit or override in force; null unless a file has it. */
   private @Nullable String place(ExplainedBucket bucket, @Nullable LimitOverride override) {
-    return override == null ? LimitPlaces.of(limiter.limits().get(), bucket.limit()) : null;
+    Limits limits = limiter.limits().get();
+    return override == null
+        ? LimitPlaces.of(limits, bucket.limit())
+        : runtime.isKept(override) ? null : LimitPlaces.of(limits, override);
   }
 
   private List<String> lines(ExplainedBucket bucket) {

@@ -49,12 +49,16 @@ final class LoadedFiles {
 
   private static final Logger log = LoggerFactory.getLogger(LoadedFiles.class);
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+  private static final Duration NEVER = Duration.ofDays(100_000);
 
   private final Map<Kind, LimitFiles> files = new EnumMap<>(Kind.class);
   private final Map<Kind, CurrentLimits> contents = new EnumMap<>(Kind.class);
+  private final boolean onRequest;
   private @Nullable LastGood lastGood;
 
-  private LoadedFiles() {}
+  private LoadedFiles(boolean onRequest) {
+    this.onRequest = onRequest;
+  }
 
   /**
    * Loads all files.
@@ -66,7 +70,7 @@ final class LoadedFiles {
    *     has no default
    */
   static LoadedFiles load(ServerConfig config) {
-    LoadedFiles loaded = new LoadedFiles();
+    LoadedFiles loaded = new LoadedFiles(config.sources().files().onRequest());
     List<Problem> mistakes = new ArrayList<>();
     CurrentLimits limits = loaded.limits(config.sources(), mistakes);
     loaded.contents.put(Kind.LIMITS, limits);
@@ -230,7 +234,7 @@ final class LoadedFiles {
           LimitFilesWatcher watcher =
               all.watch(
                   of(kind),
-                  LOOK_EVERY,
+                  onRequest && kind == Kind.LIMITS ? NEVER : LOOK_EVERY,
                   new GenerationLog(generations, kind, of(kind).get(), audit, next));
           started.add(watcher::close);
           generations.of(kind).readBy(watcher);

@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.Decision;
 import dev.sluice.Decision.DecidedBy;
 import dev.sluice.FailureRule;
+import dev.sluice.Fleet;
 import dev.sluice.LimiterObserver;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.LimitName;
@@ -81,14 +82,29 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
   private String rules() {
     StringJoiner rules = new StringJoiner("; ");
     new TreeMap<>(storage.onFailureByLimit())
-        .forEach((limit, rule) -> rules.add("%s: %s".formatted(limit, words(rule))));
+        .forEach((limit, rule) -> rules.add("%s: %s".formatted(limit, outcome(rule))));
     String others = storage.onFailureByLimit().isEmpty() ? "all limits" : "all other limits";
-    return rules.add("%s: %s".formatted(others, words(storage.onFailure()))).toString();
+    return rules.add("%s: %s".formatted(others, outcome(storage.onFailure()))).toString();
   }
 
-  private String words(FailureRule rule) {
+  /** Describes what a failure rule does now. */
+  String words(FailureRule rule) {
+    int size = fleet.size();
+    String now = rule.during(size).toString();
+    if (!rule.isAuto()) {
+      return now;
+    }
+    return now
+        + (size == 0
+            ? " (this server has not yet counted the servers)"
+            : size > 1 && size == storage.localAtLeast()
+                ? " (--local-at-least)"
+                : " (servers seen: %s)".formatted(size));
+  }
+
+  private String outcome(FailureRule rule) {
     FailureRule now = rule.during(fleet.size());
-    return fleet.words(rule)
+    return words(rule)
         + (now.equals(FailureRule.fail())
             ? ", requests get an error"
             : now.equals(FailureRule.allow())

@@ -251,12 +251,27 @@ public record ServerConfig(
    * @param limits the defaults, null for none
    * @param names the limit names, null for the bundled names
    * @param rules the rule book, null for none; a rule book needs a file of limits
+   * @param onRequest whether changed files wait for a request to reload; otherwise they apply at
+   *     once
    */
   public record Files(
-      @Nullable Path limits, @Nullable Path overrides, @Nullable Path names, @Nullable Path rules) {
+      @Nullable Path limits,
+      @Nullable Path overrides,
+      @Nullable Path names,
+      @Nullable Path rules,
+      boolean onRequest) {
 
     /** No file at all. */
     public static final Files NONE = new Files(null, null, null, null);
+
+    /** Returns files whose changes apply at once. */
+    public Files(
+        @Nullable Path limits,
+        @Nullable Path overrides,
+        @Nullable Path names,
+        @Nullable Path rules) {
+      this(limits, overrides, names, rules, false);
+    }
 
     public Files {
       if (rules != null && limits == null) {
@@ -266,7 +281,7 @@ public record ServerConfig(
     }
 
     boolean isEmpty() {
-      return equals(NONE);
+      return limits == null && overrides == null && names == null && rules == null;
     }
   }
 

@@ -3,6 +3,7 @@ package dev.sluice.server.service;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.FailureRule;
+import dev.sluice.Fleet;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
@@ -66,6 +67,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -145,6 +147,8 @@ public final class Service implements AutoCloseable {
     BucketStore store = openStore(config.storage(), meters, outages, started);
     requireCounting(config.storage(), store);
     started.add(fleet::close);
+    ScheduledExecutorService looks = Periodic.scheduler("sluice-fleet");
+    started.add(looks::shutdown); // an interrupted look would leave the name on the list
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
@@ -236,8 +240,8 @@ public final class Service implements AutoCloseable {
             hostName(),
             runtime,
             () -> tls == null ? null : tls.certificateEnd(),
-            limit -> fleet.words(config.storage().ruleOf(limit)),
-            fleet::servers);
+            limit -> outages.words(config.storage().ruleOf(limit)),
+            fleet::names);
     for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
     }
@@ -251,7 +255,13 @@ public final class Service implements AutoCloseable {
               Gauge.builder("sluice.servers.age.seconds", fleet, Fleet::ageSeconds)
                   .description("Time since the servers in the store were last counted")
                   .register(meters);
-              fleet.start(list, hostName() + ":" + doors.addresses().get(0).getPort());
+              fleet.enter(list, hostName() + ":" + doors.addresses().get(0).getPort());
+              Runnable look =
+                  Periodic.task(
+                      LoggerFactory.getLogger(Fleet.class),
+                      "announcing this server in the store",
+                      fleet::look);
+              var unused = looks.scheduleWithFixedDelay(look, 0, 1, TimeUnit.SECONDS);
             });
     return new Service(started, doors, store, generations, access.audit(), traffic);
   }
@@ -390,7 +400,7 @@ public final class Service implements AutoCloseable {
             .anyMatch(FailureRule::isAuto)) {
       throw new ConfigException(
           "on-failure",
-          "local:auto counts the servers in a Redis that decides by its own clock, found the store %s; give their number, such as local:4"
+          "local:auto counts the servers in a shared store that decides by its own clock, found the store %s; give their number, such as local:4"
               .formatted(storage.store().described()));
     }
   }

@@ -128,7 +128,7 @@ function showStatus({host, store, ending, degraded, certificateEnd, endingOverri
   if (ending) {
     lines.push(sign(false, `${host} is about to stop.`));
   } else if (!store.ready) {
-    lines.push(sign(false, `The server cannot decide now: ${store.problem}. ${byRule ? `${byRule}.` : 'Failure rules decide, and the server keeps trying.'}`));
+    lines.push(sign(false, byRule ? `${host}: ${store.problem}. ${byRule}.` : `The server cannot decide now: ${store.problem}. Failure rules decide, and the server keeps trying.`));
   } else {
     lines.push(byRule ? sign(false, `${host}: ${byRule}.`) : sign(true, `${host} decides as configured.`));
   }

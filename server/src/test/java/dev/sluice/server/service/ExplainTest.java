@@ -131,7 +131,10 @@ class ExplainTest {
   void override_isNamed() throws Exception {
     start(false);
     assertThat(explain(READER, "{\"limit\":\"PerId\",\"id\":\"vip\"}"))
-        .contains("limited by the override deployed with the limits: 9 per 1h, burst 9");
+        .contains(
+            "limited by the override deployed with the limits (%s:6): 9 per 1h, burst 9"
+                .formatted(limits()))
+        .contains("\"place\":\"%s:6\"".formatted(limits()));
   }
 
   @Test

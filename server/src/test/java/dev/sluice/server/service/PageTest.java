@@ -242,7 +242,6 @@ final class PageTest {
 
     button("Reset").click();
     shows("dialog[open]", "Reset this bucket?", id);
-    picture("page-5-reset");
     button("Cancel").click();
     assertThat(text(".level-now")).matches(NOT_FULL);
     button("Reset").click();
@@ -293,7 +292,6 @@ final class PageTest {
     open("denied");
     until(() -> text(".view").contains("192.0.2.9:" + HOSTILE));
     shows(".view", "LoginsPerUserPerIPAddress");
-    picture("page-6-denied");
     assertThat(browser.driver().findElements(By.cssSelector("main img"))).isEmpty();
 
     browser.driver().findElement(By.linkText("192.0.2.9:" + HOSTILE)).click();

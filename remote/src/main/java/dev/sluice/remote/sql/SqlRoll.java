@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote.sql;
+
+import dev.sluice.store.BucketStore.Presence;
+import dev.sluice.store.StoreException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import javax.sql.DataSource;
+
+/**
+ * The processes that use a store: rows of a table, each with an end by the database's clock. Every
+ * announcement deletes the rows that are over. Blocks, on a connection of its own; thread-safe.
+ */
+public final class SqlRoll implements Presence {
+
+  private static final Duration LONGEST = Duration.ofMinutes(1);
+  private static final int MOST_MILLIS = 5_000; // for a silent database
+
+  private final String name;
+  private final DataSource source;
+  private final String sql;
+  private final byte[] scope;
+
+  /**
+   * Creates a list.
+   *
+   * @param name of the database, for messages
+   * @param sql takes the scope, the process and how many milliseconds it stays, and returns a row
+   *     for each process
+   * @param scope the prefix of the store's keys: each prefix has a list of its own
+   */
+  public SqlRoll(String name, DataSource source, String sql, byte[] scope) {
+    this.name = name;
+    this.source = source;
+    this.sql = sql;
+    this.scope = scope;
+  }
+
+  @Override
+  public List<String> announce(String process, Duration time) {
+    if (time.compareTo(LONGEST) > 0) {
+      throw new IllegalArgumentException(
+          "found the time %s, expected at most %s".formatted(time, LONGEST));
+    }
+    try (Connection connection = source.getConnection()) {
+      int lentMillis = connection.getNetworkTimeout(); // as a pool has set it
+      connection.setNetworkTimeout(Runnable::run, MOST_MILLIS);
+      List<String> names = names(connection, process, time);
+      if (!connection.getAutoCommit()) {
+        connection.commit();
+      }
+      connection.setNetworkTimeout(Runnable::run, lentMillis);
+      return names;
+    } catch (SQLException e) {
+      throw new StoreException(
+          "%s: the list of servers cannot be read: %s".formatted(name, e.getMessage()), e);
+    }
+  }
+
+  private List<String> names(Connection connection, String process, Duration time)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(KeyScan.asNew(sql))) {
+      statement.setBytes(1, scope);
+      statement.setBytes(2, process.getBytes(StandardCharsets.UTF_8));
+      statement.setInt(3, (int) time.toMillis());
+      List<String> names = new ArrayList<>();
+      try (ResultSet rows = statement.executeQuery()) {
+        while (rows.next()) {
+          names.add(new String(rows.getBytes(1), StandardCharsets.UTF_8));
+        }
+      }
+      return names;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.spring;
+
+import dev.sluice.Fleet;
+import dev.sluice.store.BucketStore;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * This process on the list of processes in the store, which the failure rule {@code local:auto}
+ * counts. Without such a rule, nothing is listed or counted. Thread-safe.
+ */
+final class AnnouncedProcess implements AutoCloseable {
+
+  private static final Logger LOG = System.getLogger(AnnouncedProcess.class.getName());
+
+  private final Fleet fleet;
+  private final ScheduledExecutorService clock =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread daemon = new Thread(task, "sluice-fleet");
+            daemon.setDaemon(true);
+            return daemon;
+          });
+
+  private AnnouncedProcess(int atLeast) {
+    this.fleet = new Fleet(atLeast);
+  }
+
+  /**
+   * Begins to announce this process. Throws if a rule counts the processes and the store cannot.
+   */
+  static AnnouncedProcess start(SluiceProperties.OnFailure rules, BucketStore store) {
+    AnnouncedProcess process = new AnnouncedProcess(rules.localAtLeast());
+    if (rules.count()) {
+      process.fleet.enter(
+          store
+              .presence()
+              .orElseThrow(
+                  () ->
+                      new SluiceConfigurationException(
+                          List.of(
+                              "sluice.on-failure: local:auto counts the processes in a shared store that decides by its own clock, found the store "
+                                  + store),
+                          "Write the number of processes, such as local/4, or set sluice.store.")),
+          "%s, process %s".formatted(hostName(), ProcessHandle.current().pid()));
+      var unused = process.clock.scheduleWithFixedDelay(process::look, 0, 1, TimeUnit.SECONDS);
+    }
+    return process;
+  }
+
+  private void look() {
+    try {
+      fleet.look();
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "announcing this process in the store failed; retrying", e);
+    }
+  }
+
+  private static String hostName() {
+    try {
+      return InetAddress.getLocalHost().getHostName();
+    } catch (UnknownHostException e) {
+      return "unknown host";
+    }
+  }
+
+  /** Returns the number of processes; 0 until they have been counted. */
+  int number() {
+    return fleet.size();
+  }
+
+  /** Takes this process off the list. */
+  @Override
+  public void close() {
+    clock.shutdown(); // an interrupted look would leave the name on the list
+    fleet.close();
+  }
+}
