@@ -497,9 +497,9 @@ final class Callers {
   }
 
   /**
-   * Settles a reservation of one limit, and judges what the settlement reports: its tokens
-   * were charged in a server, and with those that it cut they are not fewer than the true cost. One
-   * that waits asks a server for a higher cost, or is reported as lost.
+   * Settles a reservation of one limit, and judges what the settlement reports: its tokens were
+   * charged in a server, and with those that it cut they are not fewer than the true cost. One that
+   * waits asks a server for a higher cost, or is reported as lost.
    */
   void settle(Held held, long cost) {
     if (held.reservation.decision().degraded()) {

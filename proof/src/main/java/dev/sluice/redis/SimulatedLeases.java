@@ -13,7 +13,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /** The leases of one process, which hand out tokens one after the other. For one thread. */
 final class SimulatedLeases {
