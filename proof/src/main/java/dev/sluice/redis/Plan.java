@@ -104,7 +104,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       kinds.add(Kind.ACQUIRE);
       kinds.addAll(some(dice, WAITING, 40));
     }
-    boolean several = sameLimits && !byClients && dice.chance(40);
+    boolean several = !byClients && dice.chance(40);
     for (int i = 0; i < calls; i++) {
       Kind kind = dice.one(kinds.toArray(Kind[]::new));
       Step step = call(dice, kind, processes, waiting, leases, traffic);

@@ -28,10 +28,10 @@ final class SimulatedLimits {
   private static final Catalogue CATALOGUE = Catalogue.of(A, B, Z, W, S, V);
   private static final List<Limits> ALL =
       List.of(
-          limits(10, 10, 3, 100),
-          limits(10, 20, 6, 50),
-          limits(5, 10, 4, 200),
-          limits(20, 5, 3, 30));
+          limits(10, 10, 3, 100, 9),
+          limits(10, 20, 6, 50, 9),
+          limits(5, 10, 4, 200, 12),
+          limits(20, 5, 3, 30, 6));
 
   private static final List<String> NAMES = List.of("A", "B", "Z", "W", "S", "V");
 
@@ -48,7 +48,7 @@ final class SimulatedLimits {
         .build();
   }
 
-  private static Limits limits(int burstOfA, int millisOfA, int burstOfB, int millisOfB) {
+  private static Limits limits(int burstOfA, int millisOfA, int burstOfB, int millisOfB, int burstOfS) {
     return Limits.builder(CATALOGUE)
         .limit("A", Quota.burst(burstOfA).refill(1, Duration.ofMillis(millisOfA)))
         .limit("B", Quota.burst(burstOfB).refill(1, Duration.ofMillis(millisOfB)))
@@ -57,8 +57,8 @@ final class SimulatedLimits {
         .limit(
             "S",
             List.of(
-                Quota.burst(9).refill(8, Duration.ofMillis(400)),
-                Quota.burst(3).refill(3, Duration.ofMillis(30))))
+                Quota.burst(burstOfS).refill(8, Duration.ofMillis(400)),
+                Quota.burst(burstOfB).refill(3, Duration.ofMillis(30))))
         .limit(
             "V",
             List.of(
