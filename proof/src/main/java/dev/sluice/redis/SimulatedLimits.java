@@ -48,7 +48,8 @@ final class SimulatedLimits {
         .build();
   }
 
-  private static Limits limits(int burstOfA, int millisOfA, int burstOfB, int millisOfB, int burstOfS) {
+  private static Limits limits(
+      int burstOfA, int millisOfA, int burstOfB, int millisOfB, int burstOfS) {
     return Limits.builder(CATALOGUE)
         .limit("A", Quota.burst(burstOfA).refill(1, Duration.ofMillis(millisOfA)))
         .limit("B", Quota.burst(burstOfB).refill(1, Duration.ofMillis(millisOfB)))
