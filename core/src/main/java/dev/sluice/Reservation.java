@@ -25,16 +25,17 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -524,23 +525,22 @@ public final class Reservation implements AutoCloseable {
      * @throws InvalidRequestException if these are not costs of a reservation that holds this
      */
     List<Due> due(List<Held> helds, Function<Transaction, @Nullable Present> present) {
-      List<String> limits =
-          helds.stream()
-              .collect(
-                  Collectors.toMap(Costs::bucket, Costs::limit, (a, b) -> a, LinkedHashMap::new))
-              .values()
-              .stream()
-              .toList();
-      requireKnown(byLimit.keySet(), limits.stream().distinct().toList(), "limit");
-      requireKnown(
-          byBucket.keySet().stream()
-              .filter(bucket -> helds.stream().noneMatch(held -> names(bucket, held.transaction())))
-              .toList(),
-          helds.stream()
-              .map(held -> limit(held) + ":" + held.transaction().id())
-              .distinct()
-              .toList(),
-          "bucket");
+      Map<String, String> byKey = new LinkedHashMap<>();
+      helds.forEach(held -> byKey.putIfAbsent(bucket(held), limit(held)));
+      Collection<String> limits = byKey.values();
+      for (String limit : byLimit.keySet()) {
+        if (!limits.contains(limit)) {
+          throw unknown("limit", limit, limits);
+        }
+      }
+      for (String bucket : byBucket.keySet()) {
+        if (helds.stream().noneMatch(held -> names(bucket, held.transaction()))) {
+          throw unknown(
+              "bucket",
+              bucket,
+              helds.stream().map(held -> limit(held) + ":" + held.transaction().id()).toList());
+        }
+      }
       List<Due> due = new ArrayList<>(helds.size());
       for (Held held : helds) {
         Long cost = cost(held, Collections.frequency(limits, limit(held)) > 1);
@@ -598,20 +598,17 @@ public final class Reservation implements AutoCloseable {
       return held.transaction().name().name();
     }
 
-    private static void requireKnown(
-        Collection<String> given, Collection<String> known, String what) {
-      for (String one : given) {
-        if (!known.contains(one)) {
-          throw new InvalidRequestException(
-              Field.LIMIT,
-              "the reservation has no %s %s%s; it has %s"
-                  .formatted(
-                      what,
-                      SafeText.printable(one),
-                      Suggestion.didYouMean(one, known),
-                      SafeText.printable(String.join(", ", known))));
-        }
-      }
+    private static InvalidRequestException unknown(
+        String what, String given, Collection<String> known) {
+      Set<String> each = new LinkedHashSet<>(known);
+      return new InvalidRequestException(
+          Field.LIMIT,
+          "the reservation has no %s %s%s; it has %s"
+              .formatted(
+                  what,
+                  SafeText.printable(given),
+                  Suggestion.didYouMean(given, each),
+                  SafeText.printable(String.join(", ", each))));
     }
 
     private @Nullable Long cost(Held held, boolean hasSeveralBuckets) {

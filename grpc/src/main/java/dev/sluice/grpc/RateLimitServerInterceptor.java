@@ -15,6 +15,7 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -39,7 +40,8 @@ import org.jspecify.annotations.Nullable;
  * call, the tokens stay spent.
  *
  * <p>If a rule {@linkplain dev.sluice.web.Rule.Builder#estimate estimates} the cost, {@link #cost}
- * sets the true one, which is charged when the call ends.
+ * sets the true one, which is charged when the call ends; the trailers then have the rate limit
+ * headers with the numbers after the charge.
  *
  * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store blocks. This is fine
  * on gRPC's default threads; with a {@code directExecutor}, use a store in memory.
@@ -155,7 +157,7 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     };
   }
 
-  /** Adds rate limit headers to the answer, and ends the admission with the call. */
+  /** Adds rate limit headers and trailers to the answer, and ends the admission with the call. */
   private final class Admitted<Q, A> extends SimpleForwardingServerCall<Q, A> {
     private final Admission admission;
 
@@ -168,21 +170,25 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     public void sendHeaders(Metadata headers) {
       Decision decision = admission.decision();
       if (decision != null) {
-        limiter
-            .headers(decision)
-            .forEach(
-                (name, value) ->
-                    headers.put(
-                        Metadata.Key.of(
-                            name.toLowerCase(Locale.ROOT), Metadata.ASCII_STRING_MARSHALLER),
-                        value));
+        put(limiter.headers(decision), headers);
       }
       super.sendHeaders(headers);
+    }
+
+    private void put(Map<String, String> fields, Metadata metadata) {
+      fields.forEach(
+          (name, value) ->
+              metadata.put(
+                  Metadata.Key.of(name.toLowerCase(Locale.ROOT), Metadata.ASCII_STRING_MARSHALLER),
+                  value));
     }
 
     @Override
     public void close(Status status, Metadata trailers) {
       admission.settle(Statuses.http(status));
+      if (admission.isEstimated()) {
+        put(limiter.trailers(admission), trailers);
+      }
       super.close(status, trailers);
     }
   }

@@ -51,6 +51,9 @@ class RateLimitServerInterceptorTest {
   private static final Metadata.Key<String> API_KEY =
       Metadata.Key.of("x-api-key", Metadata.ASCII_STRING_MARSHALLER);
 
+  private static final Metadata.Key<String> RATE_LIMIT =
+      Metadata.Key.of("ratelimit", Metadata.ASCII_STRING_MARSHALLER);
+
   private static final com.google.protobuf.Duration WAIT =
       com.google.protobuf.Duration.newBuilder().setSeconds(1).setNanos(500_000_000).build();
 
@@ -135,6 +138,8 @@ class RateLimitServerInterceptorTest {
     assertThat(left("a")).as("no cost was set").isZero();
     assertThat(say("cost 1", key("b"))).isEqualTo("cost 1");
     assertThat(left("b")).isEqualTo(1);
+    assertThat(headers.get().get(RATE_LIMIT)).isEqualTo("\"CallsPerKey\";r=0");
+    assertThat(trailers.get().get(RATE_LIMIT)).isEqualTo("\"CallsPerKey\";r=1");
     assertThat(code(() -> say("cost 0", key("c")))).isEqualTo(Status.Code.UNKNOWN);
     assertThat(left("c")).as("a cost of 0 is refused").isZero();
   }
@@ -216,8 +221,8 @@ class RateLimitServerInterceptorTest {
     start(perKey("/test.Echo/*").build());
     assertThat(say("one", key("ann"))).isEqualTo("one");
 
-    assertThat(headers.get().get(Metadata.Key.of("ratelimit", Metadata.ASCII_STRING_MARSHALLER)))
-        .isEqualTo("\"CallsPerKey\";r=1");
+    assertThat(headers.get().get(RATE_LIMIT)).isEqualTo("\"CallsPerKey\";r=1");
+    assertThat(trailers.get().get(RATE_LIMIT)).as("only after a settlement").isNull();
   }
 
   @Test

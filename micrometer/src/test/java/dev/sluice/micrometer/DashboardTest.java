@@ -21,6 +21,7 @@ class DashboardTest {
     Set<String> exposed = new TreeSet<>();
     Watched memory = new Watched();
     memory.everything();
+    memory.settle();
     exposed.addAll(names(memory.registry.scrape()));
     try (WatchedRedis redis = new WatchedRedis()) {
       redis.ask();

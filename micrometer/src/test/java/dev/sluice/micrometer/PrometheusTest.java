@@ -77,6 +77,7 @@ class PrometheusTest {
                     redis.freeze();
                   }
                   memory.everything();
+                  memory.settle();
                   redis.ask();
                   return prometheus.ask(query.promql()).stream().anyMatch(value -> value > 0);
                 });

@@ -4,6 +4,8 @@ package dev.sluice.micrometer;
 import dev.sluice.Decision;
 import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
+import dev.sluice.Reservation.Settlement;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -77,6 +79,16 @@ final class Watched {
     } catch (StoreException e) {
       store.broken = false;
     }
+  }
+
+  /** A settlement of what has refilled, one beyond the debt of its limit, and one that is lost. */
+  void settle() {
+    Transaction tokens =
+        Transaction.of(
+            LimitName.builder(1, "Tokens").build(), Quota.per(100, Duration.ofSeconds(1)), "x");
+    metrics.settled(new Settlement.Part(tokens, 40, 20, 0, 0, 60), 60, 30);
+    metrics.settled(new Settlement.Part(tokens, 250, 0, 150, 5, 0), 60, 255);
+    metrics.settlementLost();
   }
 
   /** Imposes a penalty of a day. */

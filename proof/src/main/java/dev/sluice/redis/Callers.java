@@ -29,6 +29,7 @@ import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** The callers of one process: their calls to its limiter, and what they do with the answers. */
@@ -496,37 +497,39 @@ final class Callers {
   }
 
   /**
-   * Settles a reservation of one transaction, and judges what the settlement reports: its tokens
-   * were charged in a server, and with those that it cut they are not fewer than the true cost. One
-   * that waits asks a server for a higher cost, or is reported as lost.
+   * Settles a reservation of one limit, and judges what the settlement reports: its tokens were
+   * charged in a server, and with those that it cut they are not fewer than the true cost. One that
+   * waits asks a server for a higher cost, or is reported as lost.
    */
   void settle(Held held, long cost) {
     if (held.reservation.decision().degraded()) {
       held.reservation.close(); // the reference of a failure rule knows whole spends only
       return;
     }
-    Transaction one = held.made.transactions().get(0);
-    long tokens = one.cost();
+    List<Transaction> buckets = held.made.transactions();
+    String limit = buckets.get(0).name().name();
+    long tokens = buckets.get(0).cost();
     long begin = world.now();
     int lostBefore = lostSettlements.getAsInt();
-    Long askedBefore = reference.askedAt(calls.process, one.bucketKey());
-    Operation operation = calls.begin("settle", held.made.transactions(), SETTLED_LATEST_NANOS);
+    List<@Nullable Long> askedBefore = askedAt(buckets);
+    Operation operation = calls.begin("settle", buckets, SETTLED_LATEST_NANOS);
     if (cost < tokens) {
       held.made.granted().values().forEach(spend -> reference.settled(spend, cost, tokens));
     }
     whenAnswered(
         operation,
-        () -> held.reservation.settleAsync(Costs.of(one.name().name(), cost).allowZero()),
+        () -> held.reservation.settleAsync(Costs.of(limit, cost).allowZero()),
         settlement -> {
           if (settlement.waiting()) {
             endOnceSettled(
                 operation,
                 settlement,
                 () -> {
-                  if (cost > tokens
-                      && lostSettlements.getAsInt() == lostBefore
-                      && Objects.equals(
-                          askedBefore, reference.askedAt(calls.process, one.bucketKey()))) {
+                  List<@Nullable Long> askedNow = askedAt(buckets);
+                  boolean isForgotten =
+                      IntStream.range(0, buckets.size())
+                          .anyMatch(i -> Objects.equals(askedBefore.get(i), askedNow.get(i)));
+                  if (cost > tokens && lostSettlements.getAsInt() == lostBefore && isForgotten) {
                     world.violated(() -> operation + " has waited, and then was forgotten");
                   }
                 });
@@ -537,11 +540,26 @@ final class Callers {
             world.violated(() -> operation + " is settled if it was denied: " + settlement);
           }
           for (Settlement.Part part : settlement.parts()) {
-            requireSettled(operation, one, cost, part, begin);
+            requireSettled(operation, bucketOf(part, buckets), cost, part, begin);
           }
         });
     cancelOnceMore(held.reservation);
     held.reservation.close();
+  }
+
+  /** Returns when this process asked for each bucket last. */
+  private List<@Nullable Long> askedAt(List<Transaction> buckets) {
+    List<@Nullable Long> asked = new ArrayList<>();
+    buckets.forEach(one -> asked.add(reference.askedAt(calls.process, one.bucketKey())));
+    return asked;
+  }
+
+  /** Returns the transaction on the bucket of a part, by its quota. */
+  private static Transaction bucketOf(Settlement.Part part, List<Transaction> buckets) {
+    return buckets.stream()
+        .filter(one -> Objects.equals(one.quota(), part.transaction().quota()))
+        .findFirst()
+        .orElse(buckets.get(0));
   }
 
   /** Ends an operation when no settlement waits any more; it may be applied until then. */

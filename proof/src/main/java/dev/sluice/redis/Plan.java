@@ -29,6 +29,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   private static final int EMPTY_FOR_LONG = 2; // a limit whose denials are remembered for long
   private static final int MAY_WAIT = 3; // a limit whose callers may wait
   private static final int SEVERAL = 4; // a limit with several quotas
+  private static final int SEVERAL_MAY_WAIT = 5; // the same, whose callers may wait
 
   /** The calls of one limit, which may be that with several quotas. */
   private static final Set<Kind> OF_ANY_LIMIT =
@@ -44,6 +45,10 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.RESERVE_TOGETHER,
           Kind.RESERVE_BLOCKING,
           Kind.PENALTY);
+
+  /** Calls of one limit that may be that with several quotas for which nobody waits. */
+  private static final Set<Kind> OF_NO_WAITED =
+      EnumSet.of(Kind.RESERVE_SETTLED, Kind.LEASE, Kind.LEASE_CLOSE);
 
   /**
    * Makes a plan from a seed. Some worlds have no faults, or one kind: a violation there is easier
@@ -99,12 +104,11 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       kinds.add(Kind.ACQUIRE);
       kinds.addAll(some(dice, WAITING, 40));
     }
-    boolean several = sameLimits && !byClients && dice.chance(40);
+    boolean several = !byClients && dice.chance(40);
     for (int i = 0; i < calls; i++) {
       Kind kind = dice.one(kinds.toArray(Kind[]::new));
       Step step = call(dice, kind, processes, waiting, leases, traffic);
-      boolean isOfSeveral = several && OF_ANY_LIMIT.contains(kind) && dice.chance(60);
-      steps.add(isOfSeveral ? step.with(0, SEVERAL) : step);
+      steps.add(several ? ofSeveral(dice, step, waiting) : step);
     }
     if (topology == Topology.RING && dice.chance(30)) {
       observed(dice, steps, processes, millis * MILLI);
@@ -153,6 +157,17 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       settings.put(TIMEOUT, settings.get(LATENCY) > 500 ? 200 : dice.one(20, 50, 100));
     }
     return new Plan(seed, topology, Map.copyOf(settings), List.copyOf(steps));
+  }
+
+  /** Returns a call, perhaps of a limit with several quotas. */
+  private static Step ofSeveral(Dice dice, Step step, boolean waiting) {
+    boolean isWait = step.kind() == Kind.ACQUIRE || step.kind() == Kind.ACQUIRE_BLOCKING;
+    boolean isOfAny = OF_ANY_LIMIT.contains(step.kind());
+    if (!(isWait || isOfAny || OF_NO_WAITED.contains(step.kind())) || !dice.chance(60)) {
+      return step;
+    }
+    boolean mayWait = isOfAny && waiting && dice.chance(50);
+    return isWait ? step.and(1) : step.with(0, mayWait ? SEVERAL_MAY_WAIT : SEVERAL);
   }
 
   private static final Set<Kind> CALLS =

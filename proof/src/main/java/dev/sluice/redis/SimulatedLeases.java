@@ -8,11 +8,11 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.redis.Reference.Granted;
 import dev.sluice.store.StoreException;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /** The leases of one process, which hand out tokens one after the other. For one thread. */
 final class SimulatedLeases {
@@ -36,7 +36,7 @@ final class SimulatedLeases {
   private static final class Leased {
     private final Transaction token;
     private final Lease lease;
-    private @Nullable Granted taken;
+    private final Map<String, Granted> taken = new HashMap<>(); // by bucket key
 
     Leased(Transaction token, Lease lease) {
       this.token = token;
@@ -64,13 +64,16 @@ final class SimulatedLeases {
     for (int i = 0; i < tokens; i++) {
       Transaction one = limiter.transaction(limit, id);
       Operation operation = calls.begin("lease", List.of(one));
-      Before before = Before.of(calls.reference, one.bucketKey());
+      List<Before> before =
+          operation.transactions().stream()
+              .map(part -> Before.of(calls.reference, part.bucketKey()))
+              .toList();
       try {
         boolean spent = leased.lease.trySpend();
         operation.end(spent ? "allowed" : "denied");
-        handedOut(operation, leased, one, spent);
+        operation.transactions().forEach(part -> handedOut(operation, leased, part, spent));
         if (!spent) {
-          requireDenied(operation, one, before);
+          requireDenied(operation, before);
         }
       } catch (StoreException e) {
         operation.failed(e);
@@ -86,9 +89,11 @@ final class SimulatedLeases {
       world.violated(() -> operation + " handed out a token, though a penalty is in force");
     }
     Granted fresh = reference.takenSince(calls.process, one.bucketKey(), operation.start());
-    leased.taken = fresh == null ? leased.taken : fresh;
-    Granted taken = leased.taken;
+    Granted taken = fresh == null ? leased.taken.get(one.bucketKey()) : fresh;
     Quota quota = one.quota();
+    if (fresh != null) {
+      leased.taken.put(one.bucketKey(), fresh);
+    }
     if (spent && taken != null && quota != null) {
       reference.handedOut(operation, taken, quota.intervalNanos(), fresh != null);
     }
@@ -102,30 +107,37 @@ final class SimulatedLeases {
     }
   }
 
-  /** Judges that neither the lease nor the bucket has a token. */
-  private void requireDenied(Operation operation, Transaction one, Before before) {
-    Reference reference = calls.reference;
+  /** Judges that the lease has no token, and one of its buckets none either. */
+  private void requireDenied(Operation operation, List<Before> before) {
     Conditions conditions = calls.conditions;
-    String key = one.bucketKey();
-    Quota quota = one.quota();
-    // A lease waits from the moment at which it received the denial.
-    long since = operation.start() - conditions.driftNanos() - calls.roundTrip();
     boolean isPlain =
         !(conditions.hasFaults()
             || conditions.debtsAppear()
             || conditions.clientClocks()
             || conditions.callsOvertake());
-    if (isPlain
-        && quota != null
+    boolean hadRoom = isPlain;
+    for (int i = 0; i < before.size(); i++) {
+      hadRoom &= hadRoom(operation, operation.transactions().get(i), before.get(i));
+    }
+    if (hadRoom) {
+      world.violated(() -> operation + " denies, and its buckets have had room all the time");
+    }
+  }
+
+  private boolean hadRoom(Operation operation, Transaction one, Before before) {
+    Reference reference = calls.reference;
+    String key = one.bucketKey();
+    Quota quota = one.quota();
+    // A lease waits from the moment at which it received the denial.
+    long since = operation.start() - calls.conditions.driftNanos() - calls.roundTrip();
+    return quota != null
         && reference.version(key) == before.version
         && !reference.wasLoosened(
             key, since - Conditions.DENIALS_NANOS) // other processes' give-backs are seen later
         // A penalty may end while the answer is on its way.
         && !operation.isPenalized(one, before.nowNanos)
         && !operation.isPenalized(one, reference.nowNanos(key))
-        && !reference.denied(key, quota.intervalNanos(), quota.offsetNanos(), since)) {
-      world.violated(() -> operation + " denies, and " + key + " has had room all the time");
-    }
+        && !reference.denied(key, quota.intervalNanos(), quota.offsetNanos(), since);
   }
 
   void close(String limit, String id) {

@@ -15,25 +15,25 @@ import java.util.List;
 
 /**
  * The limits of a world: A and B in several sizes, Z with one token an hour, W, for whose tokens
- * callers may wait, and S with several quotas.
+ * callers may wait, S with several quotas, and V with several for whose tokens callers may wait.
  */
 final class SimulatedLimits {
 
   static final LimitName A = name(1, "A");
   private static final LimitName B = name(2, "B");
   private static final LimitName Z = name(3, "Z");
-  static final LimitName W =
-      LimitName.builder(4, "W").id(IdFormat.string()).longestWait(Duration.ofMillis(600)).build();
+  static final LimitName W = waitedFor(4, "W");
   private static final LimitName S = name(5, "S");
-  private static final Catalogue CATALOGUE = Catalogue.of(A, B, Z, W, S);
+  static final LimitName V = waitedFor(6, "V");
+  private static final Catalogue CATALOGUE = Catalogue.of(A, B, Z, W, S, V);
   private static final List<Limits> ALL =
       List.of(
-          limits(10, 10, 3, 100),
-          limits(10, 20, 6, 50),
-          limits(5, 10, 4, 200),
-          limits(20, 5, 3, 30));
+          limits(10, 10, 3, 100, 9),
+          limits(10, 20, 6, 50, 9),
+          limits(5, 10, 4, 200, 12),
+          limits(20, 5, 3, 30, 6));
 
-  private static final List<String> NAMES = List.of("A", "B", "Z", "W", "S");
+  private static final List<String> NAMES = List.of("A", "B", "Z", "W", "S", "V");
 
   private SimulatedLimits() {}
 
@@ -41,7 +41,15 @@ final class SimulatedLimits {
     return LimitName.builder(number, name).id(IdFormat.string()).build();
   }
 
-  private static Limits limits(int burstOfA, int millisOfA, int burstOfB, int millisOfB) {
+  private static LimitName waitedFor(int number, String name) {
+    return LimitName.builder(number, name)
+        .id(IdFormat.string())
+        .longestWait(Duration.ofMillis(600))
+        .build();
+  }
+
+  private static Limits limits(
+      int burstOfA, int millisOfA, int burstOfB, int millisOfB, int burstOfS) {
     return Limits.builder(CATALOGUE)
         .limit("A", Quota.burst(burstOfA).refill(1, Duration.ofMillis(millisOfA)))
         .limit("B", Quota.burst(burstOfB).refill(1, Duration.ofMillis(millisOfB)))
@@ -50,8 +58,13 @@ final class SimulatedLimits {
         .limit(
             "S",
             List.of(
-                Quota.burst(9).refill(8, Duration.ofMillis(400)),
-                Quota.burst(3).refill(3, Duration.ofMillis(30))))
+                Quota.burst(burstOfS).refill(8, Duration.ofMillis(400)),
+                Quota.burst(burstOfB).refill(3, Duration.ofMillis(30))))
+        .limit(
+            "V",
+            List.of(
+                Quota.burst(8).refill(6, Duration.ofMillis(400)),
+                Quota.burst(3).refill(2, Duration.ofMillis(60))))
         .build();
   }
 
@@ -72,7 +85,7 @@ final class SimulatedLimits {
   static Limits penalized(Limits now, String limit, String id, Instant until) {
     LimitName name = CATALOGUE.get(limit);
     List<Penalty> penalties = new ArrayList<>();
-    for (LimitName one : List.of(A, B, W, S)) {
+    for (LimitName one : List.of(A, B, W, S, V)) {
       now.penaltiesOf(one).stream()
           .filter(penalty -> !(one.equals(name) && penalty.id().equals(id)))
           .forEach(penalties::add);

@@ -6,6 +6,7 @@ import dev.sluice.Insides;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.redis.Callers.Held;
 import dev.sluice.redis.World.Actor;
@@ -246,14 +247,10 @@ final class SimulatedProcess {
           leases.close(SimulatedLimits.nameOf(step.number(0)), "l" + step.number(1));
       case ACQUIRE ->
           callers.acquire(
-              List.of(waitedFor(step.number(0), step.number(1))),
-              Duration.ofMillis(step.number(2)),
-              step.number(3) * 1_000L);
+              List.of(waitedFor(step)), Duration.ofMillis(step.number(2)), step.number(3) * 1_000L);
       case ACQUIRE_BLOCKING ->
           callers.acquireBlocking(
-              List.of(waitedFor(step.number(0), step.number(1))),
-              Duration.ofMillis(step.number(2)),
-              step.number(3) * 1_000L);
+              List.of(waitedFor(step)), Duration.ofMillis(step.number(2)), step.number(3) * 1_000L);
       case ACQUIRE_BATCH ->
           callers.acquire(
               IntStream.range(0, step.number(1)).mapToObj(i -> oneOfSeveral(step, i)).toList(),
@@ -269,6 +266,11 @@ final class SimulatedProcess {
       case CONNECT_ERROR -> network.failToConnectWithError();
       default -> throw new IllegalArgumentException("not a step of a process: " + step);
     }
+  }
+
+  private Transaction waitedFor(Step step) {
+    LimitName limit = step.numberOr(4, 0) == 1 ? SimulatedLimits.V : SimulatedLimits.W;
+    return limiter.transaction(limit.name(), id(step.number(0))).withCost(step.number(1));
   }
 
   private Transaction waitedFor(int id, int cost) {

@@ -84,7 +84,10 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     LEASE,
     /** limit, id. */
     LEASE_CLOSE,
-    /** id, cost, the longest wait in milliseconds, microseconds until giving up (-1: never). */
+    /**
+     * id, cost, the longest wait in milliseconds, microseconds until giving up (-1: never), whether
+     * for several quotas (no if absent).
+     */
     ACQUIRE,
     /** as ACQUIRE; the caller's thread waits. */
     ACQUIRE_BLOCKING,
@@ -148,6 +151,13 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     List<Integer> changed = new ArrayList<>(numbers);
     changed.set(index, number);
     return new Step(at, kind, process, List.copyOf(changed));
+  }
+
+  /** Returns this step with a further number. */
+  Step and(int number) {
+    List<Integer> more = new ArrayList<>(numbers);
+    more.add(number);
+    return new Step(at, kind, process, List.copyOf(more));
   }
 
   static Step of(long at, Kind kind, int process, Integer... numbers) {

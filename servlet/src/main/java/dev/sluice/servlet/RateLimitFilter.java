@@ -21,8 +21,13 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * A servlet filter that passes requests within their limits, and answers the others with a 429. If
@@ -32,6 +37,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>A request spends from all limits of all rules that match it, or from none. It is charged once,
  * when it arrives: forwards, includes, error pages and asynchronous dispatches cost nothing more.
  * {@linkplain Rule.Builder#shadow Shadow rules} are charged afterwards, for requests that passed.
+ *
+ * <p>If a rule {@linkplain Rule.Builder#estimate estimates} the cost, and the client sends {@code
+ * TE: trailers}, the trailers have the rate limit headers with the numbers after the settlement.
  *
  * <p>Register it for asynchronous requests ({@code setAsyncSupported(true)}) if a servlet behind it
  * is asynchronous.
@@ -164,7 +172,7 @@ public final class RateLimitFilter implements Filter {
     limiter.headers(strictest).forEach(response::setHeader);
   }
 
-  private static void pass(
+  private void pass(
       HttpServletRequest request,
       HttpServletResponse response,
       FilterChain chain,
@@ -174,10 +182,13 @@ public final class RateLimitFilter implements Filter {
       chain.doFilter(request, response);
       return;
     }
+    Settlement settlement = new Settlement(admission, request, response);
     if (admission.isEstimated()) {
       expectCost(request, admission);
+      if (acceptsTrailers(request)) {
+        addTrailers(response, admission, settlement);
+      }
     }
-    Settlement settlement = new Settlement(admission, request, response);
     try {
       chain.doFilter(request, response);
     } catch (Throwable e) {
@@ -192,6 +203,37 @@ public final class RateLimitFilter implements Filter {
       request.getAsyncContext().addListener(settlement);
     } catch (IllegalStateException e) {
       settlement.interrupted(); // the request has ended, but how is unknown
+    }
+  }
+
+  private static boolean acceptsTrailers(HttpServletRequest request) {
+    return Collections.list(request.getHeaders("TE")).stream()
+        .flatMap(value -> Stream.of(value.split(",", -1)))
+        .anyMatch(coding -> coding.strip().equalsIgnoreCase("trailers"));
+  }
+
+  /** Adds the rate limit headers after the settlement as trailers, to those of other filters. */
+  private void addTrailers(
+      HttpServletResponse response, Admission admission, Settlement settlement) {
+    Supplier<Map<String, String>> before = response.getTrailerFields();
+    try {
+      response.setTrailerFields(
+          () -> {
+            // An asynchronous request completes only after its trailers.
+            settlement.ended();
+            Map<String, String> trailers = new LinkedHashMap<>();
+            if (before != null) {
+              trailers.putAll(before.get());
+            }
+            trailers.putAll(limiter.trailers(admission));
+            return trailers;
+          });
+    } catch (IllegalStateException e) {
+      return; // HTTP/1.0, or a response that was committed before this filter
+    }
+    Decision decision = admission.decision();
+    if (decision != null) {
+      limiter.headers(decision).keySet().forEach(name -> response.addHeader("Trailer", name));
     }
   }
 

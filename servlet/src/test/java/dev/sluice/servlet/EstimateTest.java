@@ -2,6 +2,7 @@
 package dev.sluice.servlet;
 
 import static dev.sluice.servlet.Limiters.remaining;
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
@@ -15,8 +16,10 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Locale;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -40,6 +43,16 @@ class EstimateTest {
     web.close();
   }
 
+  private void start() throws Exception {
+    Estimate tokens = Estimate.mean(1, 10);
+    Rule rule =
+        Rule.on("/chat")
+            .limit("FailedPerAddress", VaryBy.clientAddress())
+            .estimate(request -> tokens.of("model"))
+            .build();
+    web.filter(RateLimitFilter.builder(limiter), rule).start();
+  }
+
   @ParameterizedTest
   @CsvSource({
     "how=sync&cost=4, 26",
@@ -51,19 +64,48 @@ class EstimateTest {
     "how=async, 20",
   })
   void trueCost_isChargedAtTheEndOfTheResponse(String query, long left) throws Exception {
-    Estimate tokens = Estimate.mean(1, 10);
-    Rule rule =
-        Rule.on("/chat")
-            .limit("FailedPerAddress", VaryBy.clientAddress())
-            .estimate(request -> tokens.of("model"))
-            .build();
-    web.filter(RateLimitFilter.builder(limiter), rule).start();
+    start();
 
     var unused = web.get("/chat?" + query);
 
     await()
         .atMost(Duration.ofMinutes(1))
         .until(() -> remaining(limiter, "FailedPerAddress", "127.0.0.1") == left);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"sync, 4, r=26", "sync, 50, r=0", "async, 4, r=26", "async, 50, r=0"})
+  void trailers_haveWhatIsLeftAfterTheSettlement(String how, long cost, String left)
+      throws Exception {
+    start();
+    String path = "/chat?how=%s&cost=%s".formatted(how, cost);
+
+    String response = RawHttp.getChunked(web.port(), WebServer.CONTEXT + path, "TE: trailers");
+
+    String head = response.substring(0, response.indexOf("\r\n\r\n"));
+    assertThat(head).contains("RateLimit: \"FailedPerAddress\";r=20");
+    assertThat(head).contains("Trailer: RateLimit-Policy").contains("Trailer: RateLimit");
+    assertThat(response.substring(response.indexOf("\r\n0\r\n")).toLowerCase(Locale.ROOT))
+        .contains("\r\nratelimit: \"failedperaddress\";" + left + "\r\n")
+        .contains("\r\nratelimit-policy: \"failedperaddress\";q=30;w=3600\r\n")
+        .doesNotContain("retry-after");
+  }
+
+  @Test
+  void trailersOverHttp2_haveWhatIsLeftAfterTheSettlement() throws Exception {
+    start();
+
+    assertThat(Http2Trailers.get(web.port(), WebServer.CONTEXT + "/chat?how=async&cost=4"))
+        .containsEntry("ratelimit", "\"FailedPerAddress\";r=26");
+  }
+
+  @Test
+  void clientThatDoesNotAskForTrailers_getsNone() throws Exception {
+    start();
+
+    assertThat(RawHttp.getChunked(web.port(), WebServer.CONTEXT + "/chat?how=sync&cost=4"))
+        .doesNotContain("Trailer:")
+        .endsWith("0\r\n\r\n");
   }
 
   /** Streams an answer, and sets its cost at the end. */

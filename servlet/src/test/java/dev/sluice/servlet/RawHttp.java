@@ -28,4 +28,26 @@ final class RawHttp {
       return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     }
   }
+
+  /**
+   * The whole response to a GET whose body has chunks: a body that ends with its connection has no
+   * trailers.
+   */
+  static String getChunked(int port, String target, String... headerLines) throws IOException {
+    String head = String.join("\r\n", headerLines) + (headerLines.length == 0 ? "" : "\r\n");
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      String request = "GET " + target + " HTTP/1.1\r\nHost: x\r\n" + head + "\r\n";
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+      StringBuilder response = new StringBuilder();
+      while (response.indexOf("\r\n0\r\n") < 0
+          || response.lastIndexOf("\r\n\r\n") != response.length() - 4) {
+        int next = socket.getInputStream().read();
+        if (next < 0) {
+          throw new IOException("the response ended early: " + response);
+        }
+        response.append((char) next);
+      }
+      return response.toString();
+    }
+  }
 }

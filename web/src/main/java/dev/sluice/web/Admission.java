@@ -3,6 +3,7 @@ package dev.sluice.web;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.Decision;
+import dev.sluice.Transaction;
 import dev.sluice.store.StoreException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -87,6 +88,16 @@ public final class Admission {
    */
   public boolean isEstimated() {
     return open.stream().anyMatch(Batch::isEstimated);
+  }
+
+  /** Returns reads of the buckets whose costs a rule that is not in shadow estimated. */
+  List<Transaction> readsAfter() {
+    return open.stream()
+        .filter(Batch::isEstimated)
+        .flatMap(batch -> batch.transactions().stream())
+        .filter(transaction -> !transaction.isShadow())
+        .map(transaction -> transaction.withCost(0))
+        .toList();
   }
 
   /**

@@ -4,12 +4,14 @@ package dev.sluice.web;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.Transaction;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.Match.Trial;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -267,6 +269,28 @@ public final class RequestLimiter implements AutoCloseable {
    */
   public Map<String, String> headers(Decision decision) {
     return profile.headers(decision);
+  }
+
+  /**
+   * Returns the trailers of the response to a request whose cost was estimated: the headers with
+   * the numbers after the settlement. Call it when the admission has ended. Blocks, since it reads
+   * the buckets again.
+   *
+   * @param admission how the request was admitted
+   * @return names and values; none if only shadow rules estimated the cost, or the store fails
+   */
+  public Map<String, String> trailers(Admission admission) {
+    List<Transaction> reads = admission.readsAfter();
+    if (reads.isEmpty()) {
+      return Map.of();
+    }
+    try {
+      Map<String, String> headers = new LinkedHashMap<>(headers(limiter.check(reads)));
+      headers.remove("Retry-After"); // the request itself passed
+      return headers;
+    } catch (StoreException | UnknownLimitException e) {
+      return Map.of();
+    }
   }
 
   /** Releases the rules' requirements on the limits. Never blocks. */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.web;
 
+import dev.sluice.internal.text.GoDuration;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDateTime;
+import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
@@ -17,17 +19,22 @@ import org.jspecify.annotations.Nullable;
  * limits of other servers.
  *
  * <p>It understands {@code Retry-After}, the {@code RateLimit} field of the IETF's draft, the three
- * fields of its older versions, and the {@code X-RateLimit} families of GitHub, throttled, Envoy
- * and Kong. Fields come from a stranger: what can't be read says nothing. Stateless and
- * thread-safe.
+ * fields of its older versions, the {@code X-RateLimit} families of GitHub, throttled, Envoy and
+ * Kong, and those of OpenAI, Anthropic and other model providers. Fields come from a stranger: what
+ * can't be read says nothing. Stateless and thread-safe.
  */
 public final class RetryAdvice {
 
   private static final int LONGEST_FIELD = 8_192;
+  private static final int LONGEST_MOMENT = 40;
   private static final int FIRST_ERROR = 400;
   // The year 2001; as a number of seconds to wait, 31 years.
   private static final long LEAST_EPOCH_SECONDS = 1_000_000_000;
   private static final long LEAST_EPOCH_MILLIS = 1_000_000_000_000L;
+
+  /** What model providers limit, each with fields of its own. */
+  private static final List<String> OF_MODELS =
+      List.of("requests", "tokens", "input-tokens", "output-tokens");
 
   /** The three forms of a date that a recipient must accept (RFC 9110, section 5.6.7). */
   private static final List<DateTimeFormatter> DATES =
@@ -64,8 +71,20 @@ public final class RetryAdvice {
     if (!field.isEmpty()) {
       return Duration.ofSeconds(RateLimitField.longestWaitSeconds(field));
     }
-    Duration older = untilReset(fields, "ratelimit-", sent);
-    return older.isZero() ? untilReset(fields, "x-ratelimit-", sent) : older;
+    Duration pause = untilReset(fields, "ratelimit-remaining", "ratelimit-reset", sent);
+    if (pause.isZero()) {
+      pause = untilReset(fields, "x-ratelimit-remaining", "x-ratelimit-reset", sent);
+    }
+    for (String kind : OF_MODELS) {
+      String openAi = "x-ratelimit-%s-" + kind;
+      String anthropic = "anthropic-ratelimit-" + kind + "-%s";
+      for (String name : List.of(openAi, anthropic)) {
+        Duration until =
+            untilReset(fields, name.formatted("remaining"), name.formatted("reset"), sent);
+        pause = until.compareTo(pause) > 0 ? until : pause;
+      }
+    }
+    return pause;
   }
 
   private static @Nullable Duration retryAfter(String value, Instant sent) {
@@ -77,15 +96,19 @@ public final class RetryAdvice {
     return until == null ? null : between(sent, until);
   }
 
-  /** The older families: what is left, and when it is reset, in seconds from now or as a date. */
+  /**
+   * The other families: what is left, and when it is reset, in seconds from now, in a duration such
+   * as {@code 6m0s}, or at a moment.
+   */
   private static Duration untilReset(
-      Function<String, List<String>> fields, String family, Instant sent) {
-    if (RateLimitField.wholeNumber(one(fields, family + "remaining")) != 0) {
+      Function<String, List<String>> fields, String remaining, String resetField, Instant sent) {
+    if (RateLimitField.wholeNumber(one(fields, remaining)) != 0) {
       return Duration.ZERO;
     }
-    long reset = RateLimitField.wholeNumber(one(fields, family + "reset"));
+    String text = one(fields, resetField);
+    long reset = RateLimitField.wholeNumber(text);
     if (reset < 0) {
-      return Duration.ZERO;
+      return durationOrMoment(text, sent);
     }
     if (reset >= LEAST_EPOCH_MILLIS) {
       return between(sent, Instant.ofEpochMilli(reset));
@@ -95,12 +118,27 @@ public final class RetryAdvice {
         : Duration.ofSeconds(reset);
   }
 
+  private static Duration durationOrMoment(String text, Instant sent) {
+    if (text.isEmpty() || text.length() > LONGEST_MOMENT) {
+      return Duration.ZERO;
+    }
+    try {
+      return GoDuration.parse(text);
+    } catch (IllegalArgumentException e) {
+      try {
+        return between(sent, OffsetDateTime.parse(text).toInstant());
+      } catch (DateTimeException another) {
+        return Duration.ZERO;
+      }
+    }
+  }
+
   private static Duration between(Instant from, Instant until) {
     return until.isAfter(from) ? Duration.between(from, until) : Duration.ZERO;
   }
 
   private static @Nullable Instant date(String value) {
-    if (value.isEmpty() || value.length() > 40) {
+    if (value.isEmpty() || value.length() > LONGEST_MOMENT) {
       return null;
     }
     for (DateTimeFormatter form : DATES) {

@@ -82,6 +82,36 @@ class RetryAdviceTest {
     assertThat(pause(200, fields)).isEqualTo(Duration.ofSeconds(seconds));
   }
 
+  /** The fields that OpenAI (a duration) and Anthropic (a moment) document. */
+  @ParameterizedTest
+  @CsvSource({
+    "x-ratelimit-remaining-requests, 0, x-ratelimit-reset-requests, 6m0s, 360000",
+    "x-ratelimit-remaining-tokens, 0, x-ratelimit-reset-tokens, 1.5s, 1500",
+    "x-ratelimit-remaining-tokens, 0, x-ratelimit-reset-tokens, 20ms, 20",
+    "x-ratelimit-remaining-tokens, 7, x-ratelimit-reset-tokens, 6m0s, 0",
+    "x-ratelimit-remaining-tokens, 0, x-ratelimit-reset-tokens, soon, 0",
+    "anthropic-ratelimit-requests-remaining, 0, anthropic-ratelimit-requests-reset, 2026-11-22T08:00:09Z, 9000",
+    "anthropic-ratelimit-output-tokens-remaining, 0, anthropic-ratelimit-output-tokens-reset, 2026-11-22T08:00:09Z, 9000",
+    "anthropic-ratelimit-input-tokens-remaining, 0, anthropic-ratelimit-input-tokens-reset, 2026-11-22T07:00:00Z, 0",
+    "anthropic-ratelimit-tokens-remaining, 5, anthropic-ratelimit-tokens-reset, 2026-11-22T08:00:09Z, 0",
+  })
+  void pause_ofModelProviders_isUntilTheReset(
+      String remaining, String left, String reset, String text, long millis) {
+    Map<String, List<String>> fields = Map.of(remaining, List.of(left), reset, List.of(text));
+    assertThat(pause(200, fields)).isEqualTo(Duration.ofMillis(millis));
+  }
+
+  @Test
+  void pause_ofSeveralExhaustedQuotasOfAModel_isTheLongest() {
+    Map<String, List<String>> fields =
+        Map.of(
+            "x-ratelimit-remaining-requests", List.of("0"),
+            "x-ratelimit-reset-requests", List.of("1s"),
+            "x-ratelimit-remaining-tokens", List.of("0"),
+            "x-ratelimit-reset-tokens", List.of("4s"));
+    assertThat(pause(200, fields)).isEqualTo(Duration.ofSeconds(4));
+  }
+
   @Test
   void pause_senderWithAnotherClock_goesByTheDateOfTheAnswer() {
     Map<String, List<String>> fields =

@@ -13,6 +13,7 @@ final class Goals {
 
   private static final double SERVER_MICROS = 4.5;
   private static final double BYTES = 80;
+  private static final double LEAST_SETTLED = 0.45;
 
   private final Map<String, Map<Load, Rounds>> figures;
 
@@ -28,6 +29,11 @@ final class Goals {
    */
   static List<Goal> of(Map<String, Map<Load, Rounds>> figures, double bytes) {
     return new Goals(figures).all(bytes);
+  }
+
+  /** Returns the goals for settlements alone. */
+  static List<Goal> ofSettling(Map<String, Map<Load, Rounds>> figures) {
+    return List.of(new Goals(figures).settling());
   }
 
   private List<Goal> all(double bytes) {
@@ -46,6 +52,7 @@ final class Goals {
       goals.add(against(peer, Load.SIXTY_FOUR, "p99", Round::p99Nanos, 1.0 / 3, false));
     }
     goals.add(against(Subjects.BUCKET4J, Load.MANY, "calls/s", Round::perSecond, 4, true));
+    goals.add(settling());
     goals.add(
         new Goal(
             "the script alone, 20 charges a call: server µs a charge",
@@ -54,6 +61,16 @@ final class Goals {
             false));
     goals.add(new Goal("bytes of Redis memory of a bucket", bytes, BYTES, false));
     return goals;
+  }
+
+  /** Returns the goal for a reservation and its settlement, beside a single spend. */
+  private Goal settling() {
+    return goal(
+        size(Load.SIXTY_FOUR) + ": reservations that are settled, times single spends",
+        figure(Subjects.SETTLED, Load.SIXTY_FOUR)
+            .ratio(Round::perSecond, figure(Subjects.SLUICE, Load.SIXTY_FOUR)),
+        LEAST_SETTLED,
+        true);
   }
 
   private Goal against(

@@ -2,6 +2,7 @@
 package dev.sluice.benchmarks.redis;
 
 import dev.sluice.benchmarks.report.Figure;
+import dev.sluice.benchmarks.report.Goal;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -28,7 +29,12 @@ public final class RedisBenchmark {
   /** The subjects in docs/benchmarks.md. */
   private static final List<String> HEADLINE =
       List.of(
-          Subjects.SLUICE, Subjects.REDISSON, Subjects.BUCKET4J, Subjects.GET, Subjects.HAND_OVER);
+          Subjects.SLUICE,
+          Subjects.SETTLED,
+          Subjects.REDISSON,
+          Subjects.BUCKET4J,
+          Subjects.GET,
+          Subjects.HAND_OVER);
 
   private static final List<Load> HEADLINE_LOADS = List.of(Load.ONE, Load.SIXTY_FOUR, Load.MANY);
 
@@ -134,11 +140,14 @@ public final class RedisBenchmark {
       apart();
     }
     System.out.println("\nbytes of Redis memory of a bucket: " + bytes);
-    if (withGoals) {
-      System.out.println();
-      Goals.of(figures, bytes.getOrDefault(Subjects.SLUICE, 0L))
-          .forEach(goal -> System.out.println(goal.line()));
-    }
+    List<Goal> goals =
+        withGoals
+            ? Goals.of(figures, bytes.getOrDefault(Subjects.SLUICE, 0L))
+            : figures.keySet().containsAll(List.of(Subjects.SLUICE, Subjects.SETTLED))
+                ? Goals.ofSettling(figures)
+                : List.of();
+    System.out.println();
+    goals.forEach(goal -> System.out.println(goal.line()));
   }
 
   private Map<Load, Rounds> row(String subject) {

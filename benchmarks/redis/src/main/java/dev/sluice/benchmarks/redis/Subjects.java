@@ -3,6 +3,7 @@ package dev.sluice.benchmarks.redis;
 
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Limiter;
+import dev.sluice.Reservation;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -27,6 +28,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.IntStream;
@@ -47,6 +49,7 @@ final class Subjects {
   static final String BUCKET4J = "Bucket4j, Lettuce";
   static final String REDISSON = "Redisson RRateLimiter";
   static final String SLUICE = "Sluice";
+  static final String SETTLED = "Sluice, reserve and settle";
   static final String EPOLL = "Sluice, on Netty's epoll";
   static final String THREE = "Sluice, 3 charges a call";
   static final String EIGHT = "Sluice, 8 charges a call";
@@ -66,6 +69,7 @@ final class Subjects {
           BUCKET4J,
           REDISSON,
           SLUICE,
+          SETTLED,
           EPOLL,
           THREE,
           EIGHT,
@@ -92,6 +96,7 @@ final class Subjects {
       case BUCKET4J -> bucket4j(uri);
       case REDISSON -> redisson(uri, buckets);
       case SLUICE, EPOLL -> sluice(uri, 1, Load.ALL);
+      case SETTLED -> settled(uri);
       case THREE -> sluice(uri, 3, List.of(Load.SIXTY_FOUR));
       case EIGHT -> sluice(uri, 8, List.of(Load.SIXTY_FOUR));
       case GET_SET_ALONE -> getAndSetAlone(uri, buckets);
@@ -283,6 +288,36 @@ final class Subjects {
       @Override
       public CompletionStage<?> spendAsync(int bucket) {
         return async.spend("Measured0", "" + bucket);
+      }
+
+      @Override
+      public void close() {
+        store.close();
+      }
+    };
+  }
+
+  /**
+   * Each call reserves an estimate of 3, and settles 2 or 4 by turns of the buckets: a give-back or
+   * a further spend.
+   */
+  private static Client settled(URI uri) {
+    LimitName name = LimitName.builder(3, "Measured").id(IdFormat.string()).build();
+    Limits limits =
+        Limits.builder(Catalogue.of(name)).limit("Measured", Quota.per(BURST, PERIOD)).build();
+    RedisStore store = RedisStore.builder(uri).timeout(Duration.ofSeconds(10)).open();
+    Limiter limiter = Limiter.of(limits, store);
+    return new Keyed("3:", List.of(Load.SIXTY_FOUR)) {
+      @Override
+      public int charges() {
+        return 2;
+      }
+
+      @Override
+      public void spend(int bucket) {
+        try (Reservation call = limiter.reserve("Measured", "" + bucket, 3)) {
+          call.settle(Map.of("Measured", bucket % 2 == 0 ? 2L : 4L));
+        }
       }
 
       @Override
