@@ -6,24 +6,25 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the default of each limit stands in the files: a companion of limits that were read with
- * {@link LimitFiles.Builder#places}. Immutable and thread-safe.
+ * The file and line of each limit's default. A companion of limits that were read with {@link
+ * LimitFiles.Builder#places}. Immutable and thread-safe.
  *
- * @param byLimit file and line, such as {@code limits.yml:4}, by the names of the limits
+ * @param byLimit the file and line of each default, such as {@code limits.yml:4}, by the limit's
+ *     name
  */
 public record LimitPlaces(Map<String, String> byLimit) {
 
   /**
    * Makes the companion.
    *
-   * @param byLimit file and line by the names of the limits; copied
+   * @param byLimit the file and line of each default, by the limit's name; copied
    */
   public LimitPlaces {
     byLimit = Map.copyOf(byLimit);
   }
 
   /**
-   * Returns where the default of a limit stands.
+   * Returns the file and line of a limit's default.
    *
    * @param limits the limits in force
    * @param limit the limit's name

@@ -134,7 +134,7 @@ class SectionsTest {
     assertThat(lint(NAMES + LIMITS + "rules: []\nrulesOnly: [a]\n"))
         .containsExactly(
             "4:1: warning: found the section rules, which only sluice serve and sluice lint read:"
-                + " the rules do not act here");
+                + " the rules do not apply here");
   }
 
   @Test
@@ -168,7 +168,7 @@ class SectionsTest {
     try (LimitFilesWatcher watcher = files.watch(current, Duration.ofDays(1), new Told(told))) {
       write("all.yml", NAMES + LIMITS + "overrides: []\n");
       assertThat(watcher.reloadNow()).isTrue();
-      assertThat(told.get(told.size() - 1)).contains("overrides that are gone: 1");
+      assertThat(told.get(told.size() - 1)).contains("overrides were removed: 1");
       write("all.yml", NAMES + "limits: {}\n");
       assertThat(watcher.reloadNow()).isFalse();
       assertThat(told.get(told.size() - 1)).contains("found no defaults");
