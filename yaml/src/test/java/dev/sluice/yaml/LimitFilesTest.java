@@ -119,7 +119,7 @@ class LimitFilesTest {
     assertThat(lintOfQuotas("[10 per 1s, 1000 per 1m]", Limits.builder(Catalogue.of()).build()))
         .singleElement()
         .asString()
-        .contains("found a quota that never denies: the one on line 3");
+        .contains("found a quota that never denies: the quota on line 3");
     assertThat(lintOfQuotas("[10 per 1s, 100 per 1m]", Limits.builder(Catalogue.of()).build()))
         .isEmpty();
   }
@@ -261,7 +261,7 @@ class LimitFilesTest {
         .containsExactly(
             overrides
                 + ":1:3: warning: found overrides of LoginsPerIPAddress, which has no default: requests"
-                + " for other ids are refused, unless missing defaults are allowed");
+                + " for other ids are rejected, unless missing defaults are allowed");
   }
 
   @Test
