@@ -181,7 +181,7 @@ final class StoreUriTest {
     assertThatThrownBy(() -> RedisStore.open(address))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("the address is not a URI")
-        .hasMessageContaining("percent signs")
+        .hasMessageContaining("percent-encode")
         .hasMessageNotContaining("user:")
         .hasMessageNotContaining("sec")
         .hasNoCause();

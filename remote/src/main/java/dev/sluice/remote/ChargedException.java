@@ -4,7 +4,6 @@ package dev.sluice.remote;
 import dev.sluice.store.StoreException;
 import org.jspecify.annotations.Nullable;
 
-/** A failure that says whether anything was charged, at the end of its message. */
 public class ChargedException extends StoreException {
 
   private static final long serialVersionUID = 1;
@@ -12,13 +11,6 @@ public class ChargedException extends StoreException {
   private final String what;
   private final ChargeOutcome charged;
 
-  /**
-   * A failure.
-   *
-   * @param what what went wrong
-   * @param charged what was charged all the same
-   * @param cause null for none
-   */
   public ChargedException(String what, ChargeOutcome charged, @Nullable Throwable cause) {
     super(charged.after(what));
     if (cause != null) {
@@ -28,7 +20,6 @@ public class ChargedException extends StoreException {
     this.charged = charged;
   }
 
-  /** Returns what went wrong, without what was charged. */
   final String what() {
     return what;
   }

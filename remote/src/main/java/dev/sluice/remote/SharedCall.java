@@ -17,17 +17,17 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call of a server, with the requests that share it.
+ * One call of a server with the requests that share the call.
  *
- * <p>Each request is its own all-or-nothing batch in the call and answered separately. The server
- * may refuse a whole call because of one request (a key that its ACL forbids, a slot that is just
- * moving). Such a call has changed nothing, and is repeated request by request. A call keeps its
- * place in the queue until all its requests have ended, so that a sweep finds them whatever is
- * thrown.
+ * <p>Each request is a separate all-or-nothing batch with a separate result. The server can reject
+ * a whole call because of one request (a key that its ACL forbids, a slot that is being moved).
+ * Such a call has changed nothing, and each of its requests is sent again in a separate call. A
+ * call occupies its slot in the queue until all its requests have ended, so that a sweep finds the
+ * requests even after an exception.
  *
- * <p>A call whose callers have all given up also keeps its place while its connection is being
- * opened. So the breaker learns whether that failed, and at most one call per place waits for a
- * connection. Thread-safe; no method blocks.
+ * <p>A call whose callers have all given up also occupies its slot while its connection is being
+ * opened. So the breaker receives the outcome of the connection, and at most one call per slot
+ * waits for a connection. Thread-safe; no method blocks.
  */
 final class SharedCall {
 
@@ -40,21 +40,15 @@ final class SharedCall {
   private final Endpoint server;
   private final Timing timing;
   private final Breaker breaker;
-  private final String name; // kept, since a slot may move to another server
+  private final String name; // a copy, since a Cluster's slot can move to another server
   private final long start;
   private final AtomicBoolean ended = new AtomicBoolean();
   private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
   private final Queue<Asked> underWay = new ConcurrentLinkedQueue<>();
   private volatile boolean abandoned;
-  private volatile boolean refusedForAKey; // true shows that the server is reachable
+  private volatile boolean refusedForAKey; // if true, the server is reachable
 
-  /**
-   * Creates a call that has not been sent yet.
-   *
-   * @param slot its place in the queue
-   * @param requests at least one
-   * @param charges how many charges the requests have together
-   */
+  /** */
   SharedCall(RequestQueue queue, int slot, List<Request> requests, int charges) {
     this.queue = queue;
     this.server = queue.server();
@@ -67,10 +61,8 @@ final class SharedCall {
     this.charges = charges;
   }
 
-  /** A call and the requests that it carries. */
   private record Asked(RemoteCall<?> call, List<Request> requests) {
 
-    /** Stops the call from being sent if all its callers have given up. */
     void keepIfLeft() {
       if (requests.stream().allMatch(Request::isDone)) {
         call.keepHere();
@@ -78,7 +70,6 @@ final class SharedCall {
     }
   }
 
-  /** Whether a request must not arrive at the server before this call. */
   boolean mustStayBefore(Request next) {
     for (Request request : requests) {
       if (next.mustFollow(request)) {
@@ -106,10 +97,7 @@ final class SharedCall {
         });
   }
 
-  /**
-   * Frees the place of this call only when its callers are awake: a caller that asks again at once
-   * then shares the next call instead of sending one of its own.
-   */
+  /** */
   private void answered(RemoteCall<?> call) {
     try {
       tell(Result.ANSWERED, null);
@@ -124,7 +112,6 @@ final class SharedCall {
     queue.drain();
   }
 
-  /** Frees the place, unless requests are open: only a sweep can end those. */
   private void free() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -138,11 +125,11 @@ final class SharedCall {
     RemoteCall<?> call;
     try {
       call = callWith(some);
-    } catch (Throwable e) { // a client's clock may throw
+    } catch (Throwable e) { // a client's clock can throw
       return RemoteCall.failed(e);
     }
     Asked asked = new Asked(call, some);
-    underWay.add(asked); // added before the check, so that abandon() sees this call
+    underWay.add(asked); // added before the check, so that abandon() finds this call
     if (abandoned) {
       call.abandon();
     }
@@ -172,7 +159,7 @@ final class SharedCall {
         request.answer(call.readings(first, request.charges, name));
       } catch (StoreException e) {
         request.completeExceptionally(e);
-      } catch (Throwable e) { // the reply has an unknown form
+      } catch (Throwable e) { // the response has an unknown form
         request.completeExceptionally(server.fault(e).exception(name));
       }
       first += request.charges.size();
@@ -193,9 +180,7 @@ final class SharedCall {
     failAll(fault);
   }
 
-  /** Ends a call that was never sent, without reporting to the breaker or the observer. */
   private void stayed() {
-    // The thread that abandons a request ends it.
     if (requests.stream().allMatch(Request::isDone)) {
       ended.set(true);
       free();
@@ -207,10 +192,7 @@ final class SharedCall {
     end(Result.FAILED, fault.isOutage() ? fault.words() : null, exception);
   }
 
-  /**
-   * Sends each request in a call of its own, all at once and in order, and again after a transient
-   * fault. A request that must not overtake another waits until the other has ended.
-   */
+  /** */
   private void apart() {
     AtomicInteger left = new AtomicInteger(requests.size());
     for (int i = 0; i < requests.size(); i++) {
@@ -246,7 +228,8 @@ final class SharedCall {
             return;
           }
           if (failure instanceof StayedException) {
-            if (request.isDone()) { // otherwise the thread that abandoned the call ends it
+            if (request
+                .isDone()) { // otherwise the thread that abandoned the call completes the request
               settled(left, null);
             }
             return;
@@ -263,7 +246,6 @@ final class SharedCall {
         });
   }
 
-  /** Whether a retry was scheduled; false if no timer could be set. */
   private boolean askAgainLater(Request request, AtomicInteger left) {
     try {
       queue.after(RETRY_NANOS, () -> alone(request, left));
@@ -273,7 +255,6 @@ final class SharedCall {
     }
   }
 
-  /** Ends the call after its last request; the first outage does not, as others may be pending. */
   private void settled(AtomicInteger left, @Nullable String oneOutage) {
     if (oneOutage != null) {
       firstOutage.compareAndSet(null, oneOutage);
@@ -288,7 +269,6 @@ final class SharedCall {
     }
   }
 
-  /** Stops calls from being sent whose callers have all given up. */
   void keepWhatIsLeft() {
     underWay.forEach(Asked::keepIfLeft);
   }
@@ -300,7 +280,6 @@ final class SharedCall {
     requests.forEach(request -> request.completeExceptionally(exception));
   }
 
-  /** Returns the first open request, else the last one, so that a sweep frees this place. */
   Request nextDue() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -323,11 +302,9 @@ final class SharedCall {
       return;
     }
     boolean neverSent = abandon();
-    // Includes cancelled requests, which must also learn that their answer is lost.
     end(Result.TIMED_OUT, "timed out", timeOut(ChargeOutcome.by(neverSent)));
   }
 
-  /** Stops sending; returns whether the server has certainly received nothing. */
   private boolean abandon() {
     abandoned = true; // set first, so that ask() sends nothing more
     boolean neverSent = true;
@@ -338,10 +315,9 @@ final class SharedCall {
   }
 
   private StoreException timeOut(ChargeOutcome charged) {
-    return charged.exception("timed out on " + name + " while waiting for its answer");
+    return charged.exception("timed out on " + name + " while waiting for its response");
   }
 
-  /** Reports the result, completes the requests, then frees the place. */
   private void end(Result result, @Nullable String outage, StoreException exception) {
     try {
       tell(result, outage);
@@ -355,18 +331,17 @@ final class SharedCall {
   }
 
   /**
-   * Reports the result of this call once, to the breaker and the observer. A call that was refused
-   * for a key and then timed out counts as answered by the breaker: a slot may be moving for longer
-   * than callers wait.
+   * Reports the result of this call once, to the breaker and the observer. For the breaker, a call
+   * that was rejected because of a key and then timed out has a response, since moving a slot can
+   * take longer than the callers wait.
    *
-   * @param outage why the server is unreachable, null if it answered, even with an error
+   * @param outage why the server is unreachable; null if the server responded, even with an error
    */
   private void tell(Result result, @Nullable String outage) {
     if (!ended.compareAndSet(false, true)) {
       return;
     }
     boolean wasThere = result == Result.TIMED_OUT && refusedForAKey;
-    // If the slot has moved, the server that failed is unknown.
     if (server.breaker() == breaker) {
       if (outage == null || wasThere) {
         breaker.answered();
