@@ -19,21 +19,15 @@ final class MariaDbCall extends SqlCall {
 
   private static final int NUMBERS = 6; // parameters of one charge
   private static final int LONGEST_KEY = 3_072; // the length of the table's key column
-  private static final int TOO_LONG = 1406; // MariaDB's error number for a value that is too long
+  private static final int TOO_LONG = 1406; // MariaDB's error number for a too long value
   private static final double MILLIS = 1_000; // per second
-  // SQLSTATE of a statement that its time-out or a cancellation ended.
   private static final String CUT = "70100";
 
   private final String sql;
   private final boolean changes; // false if the call only reads
   private final @Nullable Long nowNanos;
 
-  /**
-   * Creates a call that has not been sent yet.
-   *
-   * @param waitMillis how long it may take in the database, most of which is a wait for locks
-   * @param nowNanos the caller's time, null for the database's
-   */
+  /** */
   MariaDbCall(
       Consumer<SqlCall> link,
       List<byte[]> keys,
@@ -53,15 +47,12 @@ final class MariaDbCall extends SqlCall {
                     waitMillis / MILLIS, changes ? "sluice_charge_v1(?, ?)" : "sluice_read_v1(?)");
   }
 
-  /** The call was cut before it was committed, so it has changed nothing. */
   static final class NotCommittedException extends SQLException {
     private static final long serialVersionUID = 1;
 
     NotCommittedException(SQLException cut) {
       super(
-          "another transaction keeps a bucket of the call locked, or the database is slow",
-          CUT,
-          cut);
+          "another transaction has locked a bucket of the call, or the database is slow", CUT, cut);
     }
   }
 
@@ -96,7 +87,6 @@ final class MariaDbCall extends SqlCall {
     }
   }
 
-  /** Ends the transaction of a call that was cut. */
   private static boolean mayBeCommitted(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("ROLLBACK");

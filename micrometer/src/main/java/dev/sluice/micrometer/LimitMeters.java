@@ -8,15 +8,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/*
- * A file may have thousands of limits, and a limit has up to 42 series. So each meter is bound when
- * it is first needed, and limits beyond MOST_TIMED share one histogram. The counters for allowed
- * and denied are bound together, because a rate includes the first denial only if the series was 0
- * before.
- *
- * Two threads may bind the same meter at once. The registry returns the same meter to both.
- */
-
 /** The meters of one limit's spends. Thread-safe. */
 final class LimitMeters {
 
@@ -32,13 +23,13 @@ final class LimitMeters {
   private volatile @Nullable Counter degraded;
   private volatile @Nullable Counter newBuckets;
 
-  /** The two counters of one kind of decision, such as decisions in shadow. */
   private record Decisions(Counter allowed, Counter denied) {}
 
   /**
-   * Makes the meters. Each is bound to the registry when it is first needed.
+   * Makes the meters. Each meter is bound to the registry when it is first needed.
    *
-   * @param timedAs the label of the histograms: the limit's name, or one that several limits share
+   * @param timedAs the label of the histograms: the limit's name, or a label that several limits
+   *     share
    */
   LimitMeters(MeterRegistry registry, LimitName name, String timedAs) {
     this.registry = registry;
@@ -82,7 +73,7 @@ final class LimitMeters {
 
   private Counter counter(String decision) {
     return Counter.builder("ratelimits.decisions")
-        .description("Decisions on spends; those of shadow rules refuse nobody")
+        .description("Decisions on spends; decisions in shadow do not deny requests")
         .tag("limit", name.name())
         .tag("decision", decision)
         .register(registry);
@@ -94,7 +85,6 @@ final class LimitMeters {
     (isAllowed ? counters.allowed() : counters.denied()).increment();
   }
 
-  /** Counts several spends that were decided together; none of them is in shadow. */
   void spent(int allowed, int denied, long elapsedNanos) {
     double seconds = elapsedNanos / NANOS_PER_SECOND;
     Decisions counters = decisions(/* isShadow= */ false);
@@ -116,7 +106,7 @@ final class LimitMeters {
     if (known == null) {
       known =
           Counter.builder("ratelimits.new.buckets")
-              .description("Spends from a full bucket, for which the store had to make room")
+              .description("Spends from a full bucket, for which the store created an entry")
               .tag("limit", name.name())
               .register(registry);
       newBuckets = known;
@@ -129,7 +119,7 @@ final class LimitMeters {
     if (known == null) {
       known =
           Counter.builder("ratelimits.degraded")
-              .description("Decisions on spends that a failure rule took in the store's place")
+              .description("Decisions on spends that a failure rule made instead of the store")
               .tag("limit", name.name())
               .register(registry);
       degraded = known;

@@ -6,7 +6,6 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 
-/** The meters of one source of limits: the last load and its mistakes. Thread-safe. */
 final class LoadMeters {
 
   private static final double MILLIS_PER_SECOND = 1e3;
@@ -17,13 +16,13 @@ final class LoadMeters {
   LoadMeters(MeterRegistry registry, String prefix, String what) {
     Clock clock = registry.config().clock();
     Gauge.builder(prefix + ".timestamp.seconds", this, m -> m.loadedAtSeconds)
-        .description("When the " + what + " were last loaded, in seconds since the epoch")
+        .description("Time at which the " + what + " were last loaded, in seconds since the epoch")
         .register(registry);
     Gauge.builder(
             prefix + ".age.seconds",
             this,
             m -> clock.wallTime() / MILLIS_PER_SECOND - m.loadedAtSeconds)
-        .description("How long ago the " + what + " were last loaded")
+        .description("Time since the " + what + " were last loaded")
         .register(registry);
     Gauge.builder(prefix + ".errors", this, m -> m.mistakes)
         .description("Mistakes found by the last attempt to load the " + what + "; should be 0")

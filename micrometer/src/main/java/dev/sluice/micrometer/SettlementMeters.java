@@ -29,14 +29,15 @@ final class SettlementMeters {
     this.cut = tokens(registry, name, "cut");
     this.debts =
         DistributionSummary.builder("ratelimits.settlement.debt")
-            .description("What a bucket owed after a settlement, in tokens; without those of 0")
+            .description(
+                "Debt of a bucket after a settlement, in tokens; settlements without a debt are left out")
             .tag("limit", name.name())
             .register(registry);
   }
 
   private static Counter tokens(MeterRegistry registry, LimitName name, String kind) {
     return Counter.builder("ratelimits.settlement.tokens")
-        .description("Tokens of settlements, by what became of them")
+        .description("Tokens of settlements, by kind")
         .tag("limit", name.name())
         .tag("kind", kind)
         .register(registry);

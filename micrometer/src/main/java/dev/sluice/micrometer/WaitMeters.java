@@ -15,7 +15,6 @@ final class WaitMeters {
 
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 
-  /** The histogram's buckets, from the emission interval of a fast limit to a batch job's wait. */
   private static final double[] BUCKETS_SECONDS = {
     0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300
   };
@@ -27,14 +26,14 @@ final class WaitMeters {
 
   WaitMeters(MeterRegistry registry, LimitName name, String timedAs) {
     Gauge.builder("ratelimits.waiting", waiting, AtomicLong::get)
-        .description("Callers that wait for their turn")
+        .description("Callers that wait for tokens")
         .tag("limit", name.name())
         .register(registry);
     this.passed = duration(registry, timedAs, "passed");
     this.givenUp = duration(registry, timedAs, "given_up");
     this.refused =
         Counter.builder("ratelimits.waits.refused")
-            .description("Waits that were refused at once, as they would have been too long")
+            .description("Waits that were rejected at once because they would have been too long")
             .tag("limit", name.name())
             .register(registry);
   }
@@ -42,7 +41,7 @@ final class WaitMeters {
   private static DistributionSummary duration(
       MeterRegistry registry, String timedAs, String ending) {
     return DistributionSummary.builder("ratelimits.wait.duration")
-        .description("How long callers waited for their turn, in seconds")
+        .description("Time that callers waited for tokens, in seconds")
         .serviceLevelObjectives(BUCKETS_SECONDS)
         .tag("limit", timedAs)
         .tag("ending", ending)

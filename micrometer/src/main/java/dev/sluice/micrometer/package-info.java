@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Micrometer meters of a limiter and of a store in Redis; ids never become labels. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.micrometer;

@@ -23,19 +23,7 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import org.jspecify.annotations.Nullable;
 
-/**
- * An {@link HttpClient} whose requests wait for a {@link Pacer} before they leave. The pacer learns
- * from the responses when to pause requests.
- *
- * <p>A request that would have to wait for too long fails with a {@link RefusedRequestException},
- * an {@link IOException}; it was not sent. No request is sent again automatically: a caller that
- * gets a 429 decides what to do, and the next request waits as long as the response asked. A
- * request and the redirects that the wrapped client follows count as one request. The request's own
- * time-out begins when the request leaves.
- *
- * <p>Thread-safe. {@link #send} blocks while it waits, {@link #sendAsync} does not. An interrupted
- * or cancelled request gives up its turn. Close the wrapped client yourself.
- */
+/** */
 public final class PacedHttpClient extends HttpClient {
 
   private final HttpClient client;
@@ -50,8 +38,6 @@ public final class PacedHttpClient extends HttpClient {
    * Wraps a client.
    *
    * @param client the client that sends the requests
-   * @param pacer decides when requests may leave
-   * @return a client to be used instead of the wrapped one
    */
   public static HttpClient of(HttpClient client, Pacer pacer) {
     return new PacedHttpClient(client, pacer);

@@ -9,7 +9,6 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Blocks threads until a {@link Pacer} admits them; an interrupted thread gives up its turn. */
 final class Turns {
 
   private static final long LOOK_MILLIS = 50;
@@ -27,13 +26,7 @@ final class Turns {
     }
   }
 
-  /**
-   * Waits as {@link #await(CompletableFuture)} does, for clients that cancel without an interrupt.
-   *
-   * @param isCancelled returns whether the request was cancelled; called every {@value
-   *     #LOOK_MILLIS} ms
-   * @throws IOException if the request was refused or cancelled
-   */
+  /** */
   static void await(CompletableFuture<Void> admission, BooleanSupplier isCancelled)
       throws IOException, InterruptedException {
     while (!isOver(admission)) {
@@ -45,7 +38,6 @@ final class Turns {
     await(admission);
   }
 
-  /** Waits for a short time; returns whether the admission has completed or failed. */
   private static boolean isOver(CompletableFuture<Void> admission) throws InterruptedException {
     try {
       admission.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
@@ -55,7 +47,6 @@ final class Turns {
       admission.cancel(false);
       throw e;
     } catch (ExecutionException e) {
-      // The caller gets this exception when it awaits the admission.
     }
     return true;
   }

@@ -14,23 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/**
- * An unchecked row of the table, which another program may have written.
- *
- * @param limitNumber the number of the limit, 0 if it has none
- * @param bucketKey the key of the bucket: the number or name, ":" and the canonical id
- * @param burst capacity of the bucket
- * @param count tokens added every period
- * @param periodNanos the period, in nanoseconds
- * @param enabled whether the override holds
- * @param comment what a person noted beside it
- * @param author who set it, empty if the row does not say so
- * @param until when it ends, null if it does not end
- * @param updatedAt when the row was written last; the epoch where it does not say so
- * @param furtherQuotas the further quotas of an override with several, as PostgreSQL prints an
- *     array of bursts, counts and periods: <code>{{20,10,1000000000}}</code>; null or {@code {}}
- *     for none
- */
+/** */
 public record OverrideRow(
     int limitNumber,
     String bucketKey,
@@ -49,13 +33,7 @@ public record OverrideRow(
   private static final Pattern ALL_FURTHER =
       Pattern.compile("\\{\\}|\\{%1$s(?:,%1$s){0,2}\\}".formatted(FURTHER));
 
-  /**
-   * Checks the row.
-   *
-   * @param catalogue the names that there are
-   * @return the override
-   * @throws IllegalArgumentException if it can't be one, saying what was found and expected
-   */
+  /** */
   public LimitOverride check(Catalogue catalogue) {
     LimitName name = limit(limitNumber, bucketKey, catalogue);
     String id = name.overrideIdOf(bucketKey);
@@ -63,11 +41,7 @@ public record OverrideRow(
         name, id, quotas(burst, count, periodNanos, furtherQuotas), comment, author, until);
   }
 
-  /**
-   * Returns the quotas of a row, the longest period first.
-   *
-   * @throws IllegalArgumentException if they can't be the quotas of an override
-   */
+  /** */
   static List<Quota> quotas(long burst, long count, long periodNanos, @Nullable String further) {
     List<Quota> quotas = new ArrayList<>();
     quotas.add(Quota.burst(burst).refill(count, Duration.ofNanos(periodNanos)));
@@ -92,7 +66,6 @@ public record OverrideRow(
     return Quota.ofOneLimit(quotas);
   }
 
-  /** The further quotas of an override, as {@link #furtherQuotas} has them. */
   static String furtherOf(LimitOverride override) {
     return override.quotas().stream()
         .skip(1)
@@ -101,13 +74,11 @@ public record OverrideRow(
         .collect(Collectors.joining(",", "{", "}"));
   }
 
-  /** The number of a limit as rows have it. */
   static int numberOf(LimitName name) {
     Integer number = name.number();
     return number == null ? 0 : number;
   }
 
-  /** The limit of a row; an {@link IllegalArgumentException} if there is no such limit. */
   static LimitName limit(int number, String bucketKey, Catalogue catalogue) {
     if (number == 0) {
       return catalogue.get(bucketKey.substring(0, Math.max(bucketKey.indexOf(':'), 0)));

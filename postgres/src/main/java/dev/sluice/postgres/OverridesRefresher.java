@@ -25,24 +25,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
-/*
- * The limits are merged from two sources: the files (the base) and the table. If both override the
- * same id, the table wins: the files were deployed, and an operator wrote the table since. If such
- * a conflict were an error, one row could block a reload of the files, or a file every refresh.
- *
- * The merge always uses the newest state of both sources, under one lock, so that a concurrent
- * refresh and reload can't undo each other. The table's rows are kept, not the parsed overrides: a
- * reload may change limit names or id formats.
- *
- * A table without rows never clears the overrides in force. It usually means a wrong database, or a
- * table that is just being filled. To clear the overrides on purpose, disable all rows.
- */
 /**
- * Applies overrides from a database table to the current limits, while the limiter runs.
+ * Applies overrides from a database table to the current limits while the limiter runs.
  *
- * <p>Thread-safe. One daemon thread reads the table at an interval; after a failure it retries
- * soon, then less and less often up to the interval. Apart from {@link #refreshNow}, no method
- * waits for the database. Unchanged limits are not replaced.
+ * <p>Thread-safe. One daemon thread reads the table at an interval. After a failure it retries
+ * soon, then at growing intervals. Only {@link #refreshNow} waits for the database. Limits that
+ * have not changed are not replaced.
  */
 public final class OverridesRefresher implements AutoCloseable {
 
@@ -63,12 +51,10 @@ public final class OverridesRefresher implements AutoCloseable {
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
   private final BadRowLog badRows = new BadRowLog("overrides");
 
-  /** Number of the read that began last. */
   private final AtomicLong reads = new AtomicLong();
 
   private List<OverrideRow> rows = List.of();
 
-  /** Number of the read that produced {@link #rows}. */
   private long inForce;
 
   private int failures;
@@ -90,18 +76,19 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Starts reading the table, at once and then at an interval. Does not wait for the first read:
+   * Starts to read the table, at once and then at an interval. Does not wait for the first read:
    * see {@link #ready}.
    *
    * @param table the table
-   * @param base the limits of the files, and the names that may be overridden; called on each
-   *     change, must not block
-   * @param target set to the base with the table's overrides applied
-   * @param interval from the end of a read to the next, more than zero and at most 292 years;
-   *     shortened at random by up to half, so that a fleet does not read at the same time
-   * @param listener notified of every read; exceptions that it throws are logged
+   * @param base returns the limits of the files, whose names can be overridden; called on each
+   *     change and must not block
+   * @param target receives the limits of the files with the table's overrides applied
+   * @param interval the time from the end of a read to the next read, more than zero and at most
+   *     292 years; each wait is shortened at random by up to half, so that the processes of a fleet
+   *     do not read at the same time
+   * @param listener notified of every read; exceptions of the listener are logged
    * @return the refresher, to be closed
-   * @throws IllegalArgumentException for an interval out of its range
+   * @throws IllegalArgumentException if the interval is out of its range
    */
   public static OverridesRefresher start(
       OverridesTable table,
@@ -115,19 +102,13 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Returns whether the table has been read once. Before that, only the files' limits apply, so a
-   * server should not take traffic yet.
-   *
    * @return true from the first successful read on, even if later reads fail
    */
   public boolean ready() {
     return ready.get();
   }
 
-  /**
-   * Reads the table now, on the caller's thread, for a caller that has just written to it. Blocks
-   * on the database; a failure is reported to the listener, like that of any other read.
-   */
+  /** */
   public void refreshNow() {
     try {
       refreshed();
@@ -136,14 +117,12 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
-  /** Applies the table's overrides again; to be called when the base has changed. */
   public synchronized void baseChanged() {
     Limits files = base.get();
     target.replace(
         files.withOverrides(TableContent.of(rows, files.catalogue()).living(Instant.now())));
   }
 
-  /** Stops reading; the current limits stay in force. Does not wait for a read in progress. */
   @Override
   public void close() {
     thread.shutdownNow();
@@ -153,14 +132,13 @@ public final class OverridesRefresher implements AutoCloseable {
     Duration next = interval;
     try {
       next = refreshed();
-    } catch (Throwable e) { // reporting a failure may itself lack memory, or a class
+    } catch (Throwable e) { // reporting a failure can itself fail, for lack of memory or a class
       broke(e);
     } finally {
       scheduleSurely(next);
     }
   }
 
-  /** Schedules the next read; retries while memory is lacking, until the refresher is closed. */
   void scheduleSurely(Duration wait) {
     while (!thread.isShutdown()) {
       try {
@@ -184,7 +162,6 @@ public final class OverridesRefresher implements AutoCloseable {
     } catch (SQLException e) {
       return failed(e).tell();
     } catch (RuntimeException | Error e) {
-      // Neither a driver's bug nor a table too large for the heap may end the refreshing.
       return failed(new SQLException(e)).tell();
     }
   }
@@ -194,23 +171,16 @@ public final class OverridesRefresher implements AutoCloseable {
       if (logged.add(failure.getClass())) {
         LOG.log(
             Level.ERROR,
-            "a refresh of the overrides failed; the next refresh tries again, and further failures"
+            "a refresh of the overrides failed; the next refresh reads the table again, and further failures"
                 + " of this kind are only counted",
             failure);
       }
       listener.failed(Instant.now(), new SQLException(failure), interval);
     } catch (Throwable e) {
-      // The failure cannot be reported either.
     }
   }
 
-  /**
-   * The work left after a read was applied.
-   *
-   * @param next how long to wait until the next read
-   * @param told notifies the listener; run without a lock, since the listener may take a lock that
-   *     another caller of {@link #refreshNow} holds
-   */
+  /** */
   private record Afterwards(Duration next, Runnable told) {
 
     Duration tell() {
@@ -234,7 +204,7 @@ public final class OverridesRefresher implements AutoCloseable {
           "the table of overrides has no valid row; the previous overrides stay in force");
       return new Afterwards(next, () -> listener.empty(Instant.now(), content.bad()));
     }
-    if (number > inForce) { // else a newer read is already in force
+    if (number > inForce) { // otherwise the rows of a newer read are already in force
       rows = read.rows();
       inForce = number;
       target.replace(files.withOverrides(content.living(Instant.now())));
@@ -251,13 +221,12 @@ public final class OverridesRefresher implements AutoCloseable {
     }
     LOG.log(
         Level.WARNING,
-        "could not read the table of overrides; the previous overrides stay in force; next try in {0}: {1}",
+        "could not read the table of overrides; the previous overrides stay in force; next read in {0}: {1}",
         GoDuration.format(retryIn.truncatedTo(ChronoUnit.MILLIS)),
         failure.getMessage());
     return new Afterwards(retryIn, () -> listener.failed(Instant.now(), failure, retryIn));
   }
 
-  /** Calls the listener; its exceptions must not end the refreshing. */
   private static void tell(Runnable message) {
     try {
       message.run();
@@ -270,7 +239,6 @@ public final class OverridesRefresher implements AutoCloseable {
     try {
       var unused = thread.schedule(this::refresh, wait.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
-      // The refresher was closed in the meantime.
     }
   }
 

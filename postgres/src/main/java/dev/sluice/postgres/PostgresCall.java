@@ -28,14 +28,7 @@ final class PostgresCall extends SqlCall {
   private final @Nullable Long nowNanos;
   private final String sql;
 
-  /**
-   * Creates a call that has not been sent yet.
-   *
-   * @param link sends it
-   * @param lazy whether the answer need not wait for the disk
-   * @param waitMillis how long it may wait for each row that another transaction has locked
-   * @param nowNanos the caller's time, null for the database's
-   */
+  /** */
   PostgresCall(
       Consumer<SqlCall> link,
       List<byte[]> keys,

@@ -13,13 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
 
-/**
- * The meaning of a failed call. Immutable.
- *
- * @param cause what the driver threw
- * @param state its SQLSTATE, empty if it has none
- * @param isRefusal whether the database rolled the call back, so that it has charged nothing
- */
+/** */
 record PostgresFault(Throwable cause, String state, boolean isRefusal) implements SqlFault {
 
   private static final Set<String> LOST =
@@ -42,10 +36,7 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     return null;
   }
 
-  /**
-   * Whether the server rolled the statement back; otherwise it ended the session. It translates the
-   * word for that into its own language, in which the state has to decide.
-   */
+  /** */
   private static boolean isError(@Nullable SQLException failure) {
     if (failure instanceof PSQLException its) {
       ServerErrorMessage words = its.getServerErrorMessage();
@@ -69,13 +60,11 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     return cause instanceof NotSentException;
   }
 
-  /** Whether the fault may be that of one batch: a deadlock, a key that is too long. */
   @Override
   public boolean wasNotBegun() {
     return isRefusal && !neverLeft() && !isOutage() && !isOfAll();
   }
 
-  /** Whether every call would be refused, for lack of a table, a function or a right. */
   private boolean isOfAll() {
     return state.startsWith("42") || state.startsWith("0A") || state.startsWith("57");
   }
@@ -99,7 +88,6 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
         || isReplica();
   }
 
-  /** Whether nothing can be written, or the unlogged table is not even there. */
   private boolean isReplica() {
     return state.equals("25006") || state.equals("0A000");
   }
@@ -109,16 +97,12 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     return !isRefusal || isReplica() || state.startsWith("57P");
   }
 
-  /**
-   * Whether a pooler passed the statement to a session that does not know it, or knows another one
-   * by this name, which takes other parameters.
-   */
+  /** */
   @Override
   public boolean isLostStatement() {
     return isRefusal && (LOST.contains(state) || isArrayOfTooMuch());
   }
 
-  /** Whether a parameter was read as an array that is too large; an index's key may be as well. */
   private boolean isArrayOfTooMuch() {
     ServerErrorMessage words =
         cause instanceof PSQLException its ? its.getServerErrorMessage() : null;
@@ -133,10 +117,10 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
       at = at.getCause();
     }
     if (state.equals("57014")) {
-      return "the call was cancelled after its time-out";
+      return "the call timed out and was cancelled";
     }
     if (state.equals("55P03")) {
-      return "another transaction keeps a bucket of the call locked";
+      return "another transaction has locked a bucket of the call";
     }
     String message = at.getMessage();
     if (at instanceof PSQLException its && its.getServerErrorMessage() != null) {

@@ -14,26 +14,15 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store for several processes that keeps buckets in PostgreSQL. Functions decide inside the
- * database, by its clock, in one round trip.
+ *
  *
  * <pre>{@code
- * PostgresStore.create(dataSource, Durability.UNLOGGED, null); // once, as `sluice store create`
+ * PostgresStore.create(dataSource, Durability.UNLOGGED, null); // once, like `sluice store create`
  * try (BucketStore store = PostgresStore.builder(dataSource).prefix("shop:").open()) {
  *   Limiter limiter = Limiter.of(limits, store);
  *   …
  * }
  * }</pre>
- *
- * <p>A batch is atomic. Concurrent callers share calls to the database, on a few connections that
- * the store takes from the data source and keeps. A charge is sent at most once: if its answer is
- * lost, it fails although it may have been made.
- *
- * <p>Every charge ends by the time-out. A caller that no longer wants the answer cancels the future
- * of {@link #chargeAsync}; a batch that was not sent yet is then not charged. Actions chained to
- * that future run on threads that may block. Thread-safe; {@link #charge} and {@link #ping} block
- * for a round trip (and throw on the store's own threads, where they would deadlock), {@link
- * #chargeAsync} never.
  */
 public final class PostgresStore implements BucketStore {
 
@@ -48,63 +37,42 @@ public final class PostgresStore implements BucketStore {
   /**
    * Returns a builder of a store.
    *
-   * @param source opens connections, or lends them from a pool, which the store keeps while it is
-   *     open. Their time-out for connecting should be a few seconds
+   * @param source opens connections, or lends connections of a pool; the store keeps its
+   *     connections while it is open. The source should time out after a few seconds
    * @return a builder
    */
   public static PostgresStoreBuilder builder(DataSource source) {
     return new PostgresStoreBuilder(source);
   }
 
-  /**
-   * Returns a builder of a store whose address comes from a configuration.
-   *
-   * @param url {@code postgresql://user:password@host/database} or a JDBC URL, with the options of
-   *     {@link PostgresStoreBuilder} and those of the driver as parameters
-   * @return a builder with the settings of the URL
-   * @throws IllegalArgumentException for an invalid address, saying what is wrong without showing
-   *     its password
-   */
+  /** Returns a builder of a store whose address comes from a configuration. */
   public static PostgresStoreBuilder builder(String url) {
     return builder(url, null);
   }
 
-  /**
-   * Returns a builder as {@link #builder(String)} does, with a password that is not in the URL.
-   *
-   * @param url as above
-   * @param password null for that in the URL or in {@code ~/.pgpass}
-   * @return a builder with the settings of the URL
-   * @throws IllegalArgumentException as above, or if the URL has a password too
-   */
+  /** Returns a builder as {@link #builder(String)} does, with a password that is not in the URL. */
   public static PostgresStoreBuilder builder(String url, @Nullable String password) {
     return PostgresStoreBuilder.of(url, password);
   }
 
   /**
    * Creates the table and the functions of buckets and the tables of overrides and penalties, or
-   * brings them to this version, in one transaction. Needs a role that may create tables and
-   * functions in its schema. A table that exists keeps its buckets. An unlogged table is locked
-   * while the database makes it a logged one.
+   * migrates them to this version, in one transaction. Needs a role with the right to create tables
+   * and functions in its schema. An existing table keeps its buckets. An unlogged table is locked
+   * while the database converts it to a logged table.
    *
-   * @param source the database
-   * @param durability what a crash of the database may undo
-   * @param role a role that may use the store, and nothing else of it; null for the owner only
-   * @throws SQLException if the database refuses, or if the table is logged and the durability is
-   *     {@link Durability#UNLOGGED}: a crash would empty the table from then on
+   * @param source opens connections to the database
+   * @param durability what a crash of the database can undo
+   * @param role a role that receives only the rights to use the store; null for the owner only
+   * @throws SQLException if the database fails, or if an existing table is logged and the
+   *     durability is {@link Durability#UNLOGGED}: from then on a crash would empty the table
    */
   public static void create(DataSource source, Durability durability, @Nullable String role)
       throws SQLException {
     BucketSchema.create(source, durability, role);
   }
 
-  /**
-   * Returns the statements that {@link #create} runs, for a schema named {@code public}.
-   *
-   * @param durability as above
-   * @param role as above
-   * @return SQL
-   */
+  /** Returns the statements that {@link #create} runs, for a schema named {@code public}. */
   public static String statements(Durability durability, @Nullable String role) {
     return "BEGIN;\n"
         + Migrations.statements()
@@ -137,16 +105,12 @@ public final class PostgresStore implements BucketStore {
     remote.ping();
   }
 
-  /** Reads the keys in their order, on a connection of its own. */
   @Override
   public Optional<List<String>> someKeys(int most, Duration longest) {
     return Optional.of(scan.keys(most, longest));
   }
 
-  /**
-   * Waits up to the time-out for refunds in flight, then closes the connections, which returns them
-   * to their pool; requests still outstanding fail.
-   */
+  /** */
   @Override
   public void close() {
     remote.close();

@@ -5,7 +5,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import javax.sql.DataSource;
 
-/** Runs work on a database, each in one transaction. */
 final class Transactions {
 
   private Transactions() {}
@@ -15,10 +14,7 @@ final class Transactions {
     T on(Connection connection) throws SQLException;
   }
 
-  /**
-   * Runs work on its own connection, and commits it, whether or not the source's connections commit
-   * automatically. If the work throws, rolls it back.
-   */
+  /** */
   static <T> T run(DataSource source, Work<T> work) throws SQLException {
     try (Connection connection = source.getConnection()) {
       connection.setAutoCommit(false);
@@ -33,7 +29,6 @@ final class Transactions {
     }
   }
 
-  /** Rolls back; a failure of that (a broken connection) is added to the reason as suppressed. */
   private static void rollBack(Connection connection, Exception reason) {
     try {
       connection.rollback();

@@ -159,7 +159,7 @@ final class PenaltiesTableTest {
     PenaltiesTable small = new PenaltiesTable(source, 1);
     assertThatThrownBy(() -> small.load(NAMES, NOW))
         .isInstanceOf(SQLException.class)
-        .hasMessageContaining("has more than 1001 rows, 1 are allowed");
+        .hasMessageContaining("has more than 1001 rows, the maximum is 1");
   }
 
   private void insert(int number, String key, long owed) throws SQLException {
