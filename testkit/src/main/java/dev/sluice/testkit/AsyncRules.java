@@ -22,10 +22,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-/** Rules of the asynchronous limiter, which must decide as the blocking one does. */
 interface AsyncRules extends DrivenStores {
 
-  /** How long a stage may take before the test gives up on it. */
   long PATIENCE_SECONDS = 30;
 
   @CanIgnoreReturnValue

@@ -15,14 +15,7 @@ import dev.sluice.store.BucketStore;
 import java.time.Duration;
 import java.util.List;
 
-/**
- * A limiter on the store under test, with a manual clock and replaceable limits. {@link #A}, {@link
- * #B} and {@link #C} have one quota, and so have {@link #WAITS} and {@link #WAITS_TOO}, for which
- * callers may wait for up to an hour. {@link #OWES} also has that quota, and may owe a burst.
- * {@link #OFF} has no default, which disables it. Ids are plain text.
- *
- * <p>As thread-safe as the store.
- */
+/** */
 final class Bench implements AutoCloseable {
 
   static final String A = "A";
@@ -56,9 +49,7 @@ final class Bench implements AutoCloseable {
     this.limiter = limiter(limits, store, time);
   }
 
-  /**
-   * Creates a limiter on the store's clock, since the give-back of a batch depends on elapsed time.
-   */
+  /** */
   static Limiter limiter(CurrentLimits limits, BucketStore store, ManualTime time) {
     return Limiter.builder(limits, store).time(time).build();
   }
@@ -86,7 +77,6 @@ final class Bench implements AutoCloseable {
     return limits.debt(OWES, 1).build();
   }
 
-  /** Waits until the store has answered all asynchronous calls. */
   void settle() {
     store.settle();
   }

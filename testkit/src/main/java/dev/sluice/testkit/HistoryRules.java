@@ -12,15 +12,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules of all histories: random ones are compared with {@link ReferenceBuckets}. */
 interface HistoryRules extends DrivenStores {
 
   int STEPS = 60;
 
-  /**
-   * The clock only advances here. After a step back the result would depend on whether the store
-   * had forgotten a full bucket. (The properties below include steps back.)
-   */
+  /** */
   @Test
   default void history_anyActs_areAnsweredAsTheReferenceDoes() {
     Seeds.run(
@@ -62,11 +58,7 @@ interface HistoryRules extends DrivenStores {
     }
   }
 
-  /**
-   * Waits until a store over several servers has given back what it took for a denied batch. A
-   * refund sent before that may give back less (decision 004); a call sent after this one is
-   * answered after it.
-   */
+  /** */
   private static void awaitGivenBack(Bench bench, List<Transaction> batch) {
     Decision unused = bench.limiter.check(batch);
   }
@@ -83,7 +75,6 @@ interface HistoryRules extends DrivenStores {
     }
   }
 
-  /** In any window, spends minus give-backs stay within burst + elapsed / T. */
   @Test
   default void history_anyWindow_givesOutNoMoreThanBurstAndWhatElapsed() {
     Seeds.run(
@@ -100,7 +91,8 @@ interface HistoryRules extends DrivenStores {
               forwardNanos += Math.max(stepNanos, 0);
               long cost = history.cost(quota);
               if (history.chance(5)) {
-                long before = bench.refund(0).resetInNanos(); // a debt not yet forgiven
+                long before =
+                    bench.refund(0).resetInNanos(); // includes a debt that is not yet forgiven
                 long back = before - bench.refund(cost).resetInNanos();
                 given.add(new Given(forwardNanos, -back));
               } else if (bench.spend(cost).allowed()) {
@@ -112,12 +104,7 @@ interface HistoryRules extends DrivenStores {
         });
   }
 
-  /**
-   * Tokens that were spent or given back.
-   *
-   * @param atNanos how far the clock had advanced in total
-   * @param worthNanos tokens × T, negative for a give-back
-   */
+  /** */
   record Given(long atNanos, long worthNanos) {}
 
   private static void assertWindows(List<Given> given, Quota quota) {
@@ -128,7 +115,7 @@ interface HistoryRules extends DrivenStores {
         sum = sum.add(BigInteger.valueOf(given.get(last).worthNanos()));
         long elapsed = given.get(last).atNanos() - given.get(first).atNanos();
         assertThat(sum)
-            .as("given out from act %d to act %d", first, last)
+            .as("tokens granted from operation %d to operation %d", first, last)
             .isLessThanOrEqualTo(size.add(BigInteger.valueOf(elapsed)));
       }
     }

@@ -9,10 +9,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/**
- * Captures the lines that a class logs at level INFO and above. Until it is closed, those lines are
- * not written elsewhere. Thread-safe.
- */
+/** */
 public final class LoggedLines extends Handler implements AutoCloseable {
 
   private final Logger logger;
@@ -20,7 +17,7 @@ public final class LoggedLines extends Handler implements AutoCloseable {
   private final List<String> lines = new CopyOnWriteArrayList<>();
 
   /**
-   * Starts to capture.
+   * Starts to capture lines.
    *
    * @param of the class whose log is captured
    */
@@ -34,7 +31,7 @@ public final class LoggedLines extends Handler implements AutoCloseable {
   /**
    * Returns the lines logged so far.
    *
-   * @return each line with its level in front: {@code WARNING text}
+   * @return the lines, each with its level in front: {@code WARNING text}
    */
   public List<String> lines() {
     return lines;

@@ -13,18 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/*
- * The model. A bucket lacks some fill, counted in nanoseconds. A token is worth an emission
- * interval T; a full bucket lacks 0, an empty one T × burst. The lack shrinks by a nanosecond each
- * nanosecond, and grows when the clock steps back. The model has no arrival times and cannot
- * overflow: it shares neither an idea nor a line with the arithmetic that it tests.
- */
-
-/**
- * Textbook token buckets with whole numbers of any size: a slow and exact oracle for tests.
- *
- * <p>Not thread-safe; never blocks.
- */
+/** Not thread-safe; never blocks. */
 final class ReferenceBuckets {
 
   private final TimeSource time;
@@ -40,23 +29,13 @@ final class ReferenceBuckets {
     this.time = time;
   }
 
-  /**
-   * Returns the right answer to a check.
-   *
-   * @param transactions the batch
-   * @return an answer for each transaction
-   */
+  /** */
   List<Answer> check(List<Transaction> transactions) {
     boolean isAlone = transactions.size() == 1;
     return transactions.stream().map(one -> spendAnswer(one, isAlone)).toList();
   }
 
-  /**
-   * Spends, and returns the right answer.
-   *
-   * @param transactions the batch
-   * @return an answer for each transaction
-   */
+  /** */
   @CanIgnoreReturnValue
   List<Answer> spend(List<Transaction> transactions) {
     if (transactions.size() == 1) {
@@ -86,9 +65,7 @@ final class ReferenceBuckets {
     return answers;
   }
 
-  /**
-   * Returns the answers of a denied batch: the tokens of all other transactions are still there.
-   */
+  /** */
   private List<Answer> answersOfDenied(List<Transaction> transactions, List<Answer> checks) {
     List<Answer> answers = new ArrayList<>();
     for (int i = 0; i < checks.size(); i++) {
@@ -104,12 +81,7 @@ final class ReferenceBuckets {
     return answers;
   }
 
-  /**
-   * Refunds, and returns the right answer.
-   *
-   * @param transactions the batch
-   * @return an answer for each transaction
-   */
+  /** */
   @CanIgnoreReturnValue
   List<Answer> refund(List<Transaction> transactions) {
     List<Answer> answers = new ArrayList<>();
@@ -133,16 +105,11 @@ final class ReferenceBuckets {
     return answers;
   }
 
-  /**
-   * Fills the buckets.
-   *
-   * @param transactions the batch
-   */
+  /** */
   void reset(List<Transaction> transactions) {
     transactions.forEach(transaction -> buckets.remove(transaction.bucketKey()));
   }
 
-  /** Forgives a debt on a bucket that is spent from alone, at most once per burst offset. */
   private void forgive(Transaction transaction) {
     Quota quota = transaction.quota();
     if (quota == null || transaction.kind() != Kind.CHECK_AND_SPEND || transaction.cost() == 0) {
@@ -169,10 +136,7 @@ final class ReferenceBuckets {
     return kind == Kind.CHECK_AND_SPEND || kind == Kind.SPEND_ONLY;
   }
 
-  /**
-   * Returns the answer to a spend; a spend that is alone sees the bucket after its debt is
-   * forgiven.
-   */
+  /** */
   private Answer spendAnswer(Transaction transaction, boolean isAlone) {
     Quota quota = transaction.quota();
     if (quota == null || transaction.kind() == Kind.ALLOW_ONLY) {
@@ -224,21 +188,14 @@ final class ReferenceBuckets {
 
   private record Bucket(BigInteger lackingNanos, BigInteger atNanos) {}
 
-  /**
-   * The right answer to one transaction.
-   *
-   * @param allowed as {@link Decision#allowed}
-   * @param remaining as {@link Decision#remaining}
-   * @param retryInNanos as {@link Decision#retryInNanos}
-   * @param resetInNanos as {@link Decision#resetInNanos}
-   */
+  /** */
   record Answer(boolean allowed, long remaining, long retryInNanos, long resetInNanos) {
 
     private static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0);
     private static final Answer NOTHING_GIVEN = new Answer(false, Long.MAX_VALUE, 0, 0);
 
     /**
-     * Converts a decision to an answer, to compare the two.
+     * Converts a decision to an answer, for comparison with an expected answer.
      *
      * @param decision the decision
      * @return the fields of the decision

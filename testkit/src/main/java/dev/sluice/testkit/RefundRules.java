@@ -59,7 +59,6 @@ interface RefundRules extends DrivenStores {
     }
   }
 
-  /** At now = TAT the bucket is full, and a refund has nothing to give back. */
   @Test
   default void refund_atTheInstantWhenTheBucketIsFull_givesNothing() {
     try (Bench bench = Bench.tenPerSecond(this)) {

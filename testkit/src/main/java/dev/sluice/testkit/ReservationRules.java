@@ -19,7 +19,6 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules of a cancelled reservation's refund, each a line of {@link Reservation}. */
 interface ReservationRules extends DrivenStores {
 
   @Test
@@ -108,9 +107,7 @@ interface ReservationRules extends DrivenStores {
     }
   }
 
-  /**
-   * Tokens that were refilled are not given back again, which would take them from later spends.
-   */
+  /** */
   @Test
   default void cancel_afterAPartCameBack_givesBackTheRest() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -161,7 +158,6 @@ interface ReservationRules extends DrivenStores {
       Reservation reservation = bench.limiter.reserve(A, ID, 4);
       bench.changeLimits(Quota.per(7, ofMillis(700)));
       reservation.cancel();
-      // The three tokens that the smaller bucket no longer holds are lost: one of four is left.
       assertThat(bench.state()).hasRemaining(1).resetsIn(ofMillis(600));
     }
   }
@@ -217,7 +213,9 @@ interface ReservationRules extends DrivenStores {
           bench.limiter.reserve(
               List.of(bench.on(A, 4), bench.on(B, 4).checkOnly(), bench.on(C, 8).spendOnly()));
       assertThat(reservation.decision()).isAllowed();
-      assertThat(bench.state(C)).as("a best effort that did not fit").hasRemaining(7);
+      assertThat(bench.state(C))
+          .as("remaining tokens after a best-effort spend that did not fit")
+          .hasRemaining(7);
       reservation.cancel();
       for (String limit : List.of(A, B, C)) {
         assertThat(bench.state(limit)).hasRemaining(7).resetsIn(ofMillis(300));
@@ -237,7 +235,6 @@ interface ReservationRules extends DrivenStores {
     }
   }
 
-  /** If another cancellation shifted a token, it must not be given back at its old position. */
   @Test
   default void cancel_afterAnEarlierOneWasCancelled_givesNoTokenTwice() {
     try (Bench bench = Bench.tenPerSecond(this)) {

@@ -18,10 +18,7 @@ import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A store that can wait until it has answered all calls and the dependent actions of the answers
- * are done, for tests of asynchronous calls. Thread-safe.
- */
+/** */
 final class SettlingStore implements BucketStore, DirectStore {
 
   private final BucketStore store;

@@ -22,7 +22,6 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The recorded decisions, repeated to the nanosecond. */
 interface VectorRules extends DrivenStores {
 
   @Test

@@ -16,11 +16,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import redis.embedded.core.ExecutableProvider;
 
-/**
- * Finds the server program for a {@link LocalRedis}.
- *
- * <p>Needs {@code com.github.codemonstur:embedded-redis} on the user's class path.
- */
+/** Finds the server program for a {@link LocalRedis}. */
 public final class RedisBinary {
 
   private static final Map<Path, Integer> MAJOR_VERSIONS = new ConcurrentHashMap<>();
@@ -28,9 +24,6 @@ public final class RedisBinary {
   private RedisBinary() {}
 
   /**
-   * Returns Redis 6.2, the oldest supported version, from a jar. To run all tests on another
-   * server, set its path in the environment: {@code SLUICE_TEST_REDIS=/path/to/valkey-server}.
-   *
    * @return the path of the program
    */
   public static Path bundled() {
@@ -39,8 +32,6 @@ public final class RedisBinary {
   }
 
   /**
-   * Returns the installed Valkey or Redis, Valkey first; the bundled Redis if neither is installed.
-   *
    * @return the path of the program
    */
   public static Path newest() {
@@ -56,7 +47,6 @@ public final class RedisBinary {
     return bundled();
   }
 
-  /** Whether the program knows a setting of Redis 7, with which older versions refuse to start. */
   static boolean hasEnableDebugCommand(Path program) {
     return MAJOR_VERSIONS.computeIfAbsent(program, RedisBinary::majorVersion) >= 7;
   }
@@ -76,7 +66,6 @@ public final class RedisBinary {
     }
   }
 
-  /** The bundled program, unpacked once per process and deleted with it. */
   private static final class Bundled {
     private static final Path PATH = unpack();
 

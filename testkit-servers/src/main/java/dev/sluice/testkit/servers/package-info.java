@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * Real servers for tests, on free ports of the loopback interface: Redis and its topologies,
- * PostgreSQL, MariaDB; and a real browser.
- */
+/** */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.testkit.servers;

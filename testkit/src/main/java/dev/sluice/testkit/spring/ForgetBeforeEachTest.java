@@ -5,10 +5,8 @@ import org.springframework.core.Ordered;
 import org.springframework.test.context.TestContext;
 import org.springframework.test.context.TestExecutionListener;
 
-/** Fills all buckets before each test method. Registered in Spring's factories file. */
 final class ForgetBeforeEachTest implements TestExecutionListener, Ordered {
 
-  /** Runs before the listeners that prepare a test, such as scripts. */
   @Override
   public int getOrder() {
     return Ordered.HIGHEST_PRECEDENCE;

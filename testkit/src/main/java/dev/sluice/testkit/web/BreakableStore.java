@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The memory store, which a test can make fail in the ways that the contract of stores permits. */
 final class BreakableStore implements BucketStore {
 
   private final BucketStore memory;
@@ -25,7 +24,6 @@ final class BreakableStore implements BucketStore {
     breakAfter(0);
   }
 
-  /** Makes all calls fail after the next {@code more} calls. */
   void breakAfter(int more) {
     breaksAfter = calls.get() + more;
   }

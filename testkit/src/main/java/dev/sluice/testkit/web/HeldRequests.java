@@ -7,7 +7,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** Receives an application's reports on requests, for a {@link BrokenOffContract}. Thread-safe. */
 public final class HeldRequests {
 
   private static final long PATIENCE_SECONDS = 10;
@@ -18,7 +17,7 @@ public final class HeldRequests {
   HeldRequests() {}
 
   /**
-   * Reports that the application starts to work on a request.
+   * Reports that the application starts to process a request.
    *
    * @param request the request
    */
@@ -26,11 +25,7 @@ public final class HeldRequests {
     arrived.add(request);
   }
 
-  /**
-   * Reports, once for each held request, that its original thread has left the filter and, if that
-   * is visible, the server. If the work holds that thread, the application calls this when the
-   * request ends.
-   */
+  /** */
   public void left() {
     left.release();
   }

@@ -10,7 +10,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A client with one connection for each request. */
 final class Http1Client implements AbortingClient {
 
   private final FilteredSite site;

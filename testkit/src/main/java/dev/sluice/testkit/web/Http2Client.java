@@ -19,7 +19,6 @@ import org.eclipse.jetty.http2.frames.PingFrame;
 import org.eclipse.jetty.http2.frames.ResetFrame;
 import org.eclipse.jetty.util.Callback;
 
-/** One HTTP/2 connection in cleartext, whose streams can be reset one by one. */
 final class Http2Client implements AbortingClient {
 
   private static final long PATIENCE_SECONDS = 60;
@@ -45,10 +44,7 @@ final class Http2Client implements AbortingClient {
             .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
   }
 
-  /**
-   * Waits until the server has read everything sent so far, by a ping. Tomcat sends no reply if it
-   * considers the resets an attack.
-   */
+  /** */
   private void awaitRead() throws InterruptedException {
     session.ping(new PingFrame(0, false), Callback.NOOP);
     pongs.tryAcquire(1, TimeUnit.SECONDS);

@@ -10,10 +10,8 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** Rules on trial (shadow rules), which spend and count without any effect on the response. */
 interface TrialRules extends FilterRules {
 
-  /** Returns the spends of trials so far, in order. */
   private List<String> trials() {
     return run().decisions().stream()
         .filter(decision -> Objects.requireNonNull(decision.transaction()).isShadow())
@@ -51,7 +49,6 @@ interface TrialRules extends FilterRules {
     }
 
     assertThat(run().get("/page").statusCode()).isEqualTo(429);
-    // Only requests that passed reach the trial.
     assertThat(trials()).containsExactly("PerKey true", "PerKey false", "PerKey false");
   }
 
@@ -87,9 +84,7 @@ interface TrialRules extends FilterRules {
     assertThat(run().remaining("PerAddress", LOCAL)).isEqualTo(2);
   }
 
-  /**
-   * The trial shows what the rule would have decided for every request, whatever else limits it.
-   */
+  /** */
   @Test
   default void shadowRule_countsTheRequests_thatAnotherRuleChargesToo() throws Exception {
     run()

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The contract of every filter: rules over real HTTP, on a manual clock. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.testkit.web;
