@@ -3,7 +3,6 @@ package dev.sluice.proof;
 
 import com.google.errorprone.annotations.FormatMethod;
 
-/** Thrown when a proof program observes behaviour that Sluice promises never to show. */
 public final class BrokenPromise extends Exception {
 
   private static final long serialVersionUID = 1;
@@ -12,11 +11,7 @@ public final class BrokenPromise extends Exception {
     super(what);
   }
 
-  /**
-   * Requires that a promise was kept.
-   *
-   * @param broken the message of the exception, a format
-   */
+  /** */
   @FormatMethod
   public static void unless(boolean kept, String broken, Object... values) throws BrokenPromise {
     if (!kept) {

@@ -4,7 +4,6 @@ package dev.sluice.proof;
 import dev.sluice.proof.Http1Client.Kind;
 import java.io.IOException;
 
-/** The protocols of the server, each with a client. */
 public enum Door {
   HTTP(0, Endpoint.HTTP1, 1) {
     @Override
@@ -56,25 +55,17 @@ public enum Door {
   final String protocol;
   private final int atOnce;
 
-  /**
-   * Describes a protocol.
-   *
-   * @param port which of the server's ports: 0 for HTTP, 1 for Redis clients, 2 for gRPC alone
-   * @param protocol the protocol that a TLS handshake requests (ALPN)
-   * @param atOnce see {@link #atOnce}
-   */
+  /** Describes a protocol. */
   Door(int port, String protocol, int atOnce) {
     this.port = port;
     this.protocol = protocol;
     this.atOnce = atOnce;
   }
 
-  /** How many requests a client sends before it reads; 1 where answers have no defined order. */
   public int atOnce() {
     return atOnce;
   }
 
-  /** Connects. An {@link IOException} here means that no request was sent, so none is lost. */
   public Client open(Server server) throws IOException {
     return open(server.endpoint(this), server.keys());
   }

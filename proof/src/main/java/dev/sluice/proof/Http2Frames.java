@@ -5,7 +5,6 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** Encodes valid and invalid HTTP/2 frames. */
 public final class Http2Frames {
 
   public static final int FRAME_HEADER = 9;
@@ -43,7 +42,6 @@ public final class Http2Frames {
         .array();
   }
 
-  /** Returns the preface and a settings frame with the window of each response in bytes. */
   public static byte[] greeting(int responseWindow) {
     byte[] setting =
         ByteBuffer.allocate(SETTING_BYTES)
@@ -57,14 +55,12 @@ public final class Http2Frames {
     return frame(HEADERS, END_HEADERS | END_STREAM, stream, block(0x82, path));
   }
 
-  /** Returns the headers of a POST request whose body follows. */
   public static byte[] post(int stream, String path) {
     return post(stream, path, "application/json");
   }
 
   public static byte[] post(int stream, String path, String mediaType) {
     byte[] type = text(mediaType);
-    // a literal field with the name of index 31
     byte[] contentType = joined(new byte[] {0x0f, 0x10}, type);
     return frame(HEADERS, END_HEADERS, stream, joined(block(0x83, path), contentType));
   }
@@ -82,7 +78,6 @@ public final class Http2Frames {
     return joined(new byte[] {(byte) bytes.length}, bytes);
   }
 
-  /** Encodes a gRPC message; the length may differ from the message's own. */
   public static byte[] grpcMessage(int length, byte[] message) {
     return ByteBuffer.allocate(GRPC_PREFIX + message.length)
         .put((byte) 0)

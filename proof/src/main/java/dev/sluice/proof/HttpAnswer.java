@@ -8,22 +8,16 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/**
- * An HTTP response.
- *
- * @param headers by lower-case names; over HTTP/2, trailers included
- * @param body the body, one character for each byte
- */
+/** An HTTP response. */
 public record HttpAnswer(int status, Map<String, String> headers, String body) {
 
   private static final int HEX = 16;
 
-  /** Reads a response of HTTP/1.1. */
   public static HttpAnswer read(Connection from) throws IOException {
     String first = from.line();
     String[] words = first.split(" ", -1);
     if (!words[0].equals("HTTP/1.1") || words.length < 2) {
-      throw new IOException("answered " + first);
+      throw new IOException("unexpected response: " + first);
     }
     Map<String, String> headers = new HashMap<>();
     for (String line = from.line(); !line.isEmpty(); line = from.line()) {
@@ -50,7 +44,6 @@ public record HttpAnswer(int status, Map<String, String> headers, String body) {
     return all.toByteArray();
   }
 
-  /** Returns a header, empty if absent. */
   public String header(String name) {
     return headers.getOrDefault(name, "");
   }

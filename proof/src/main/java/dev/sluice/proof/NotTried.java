@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof;
 
-/** Thrown when this machine lacks what a drill needs. */
 public final class NotTried extends Exception {
 
   private static final long serialVersionUID = 1;

@@ -7,7 +7,6 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
-/** Runs programs of this machine. */
 public final class Programs {
 
   private Programs() {}
@@ -22,13 +21,12 @@ public final class Programs {
     }
   }
 
-  /** Runs a program to its end, and returns its output. */
   public static String run(String... command) throws IOException, InterruptedException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     if (process.waitFor() != 0) {
       throw new IOException(
-          "%s ended with %s: %s"
+          "the program %s ended with exit code %s: %s"
               .formatted(String.join(" ", command), process.exitValue(), printed));
     }
     return printed;
@@ -43,7 +41,6 @@ public final class Programs {
             Runtime.getRuntime().availableProcessors(), bytes >> 30, Runtime.version().feature());
   }
 
-  /** Describes the machine's other load at this moment. */
   static String load() {
     return String.format(
         Locale.ROOT,

@@ -30,10 +30,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A {@code sluice serve} in a separate process, with HTTP, Redis protocol and gRPC on free loopback
- * ports. Thread-safe.
- */
+/** */
 public final class Server implements AutoCloseable {
 
   /** The exit code after SIGTERM: 128 plus the number of the signal, as in a shell. */
@@ -50,8 +47,9 @@ public final class Server implements AutoCloseable {
   private final Launch launch;
   private final List<Integer> ports;
   private final HttpClient http;
-  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // only the first lines
-  private final AtomicInteger logLines = new AtomicInteger(); // since the server began to listen
+  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // keeps only the first lines
+  private final AtomicInteger logLines =
+      new AtomicInteger(); // counts lines since the server began to listen
   private final Thread reader;
 
   private Server(
@@ -72,9 +70,9 @@ public final class Server implements AutoCloseable {
   /**
    * The options with which a server is started.
    *
-   * @param heap the heap, such as 256m, with no bound on other memory; null for the flags of a
-   *     machine with {@value ServerFlags#SMALL_MIB} MiB
-   * @param trust the certificates that clients trust; null if the server has none
+   * @param heap the heap size, such as 256m, without a bound on other memory; null for the flags of
+   *     a machine with {@value ServerFlags#SMALL_MIB} MiB
+   * @param trust the certificates that clients trust; null without TLS
    * @param keys the access tokens of the server
    * @param environment additional environment variables of the process
    * @param shell a shell command to run first, such as {@code ulimit -n 64}
@@ -88,22 +86,17 @@ public final class Server implements AutoCloseable {
       String shell,
       List<String> options) {
 
-    /** Starts on a small machine, without TLS, access control or options. */
     public static final Launch SMALL = new Launch(null, null, Keys.NONE, Map.of(), "", List.of());
 
     public Launch withHeap(String size) {
       return new Launch(size, trust, keys, environment, shell, options);
     }
 
-    /**
-     * Adds TLS with the certificate in a folder, which may be replaced, and the trust of the
-     * clients.
-     */
+    /** */
     public Launch withTls(Folder folder, Trust trusted) {
       return new Launch(heap, trusted, keys, environment, shell, joined(folder.tls()));
     }
 
-    /** Adds TLS with a fresh certificate in a folder. */
     public Launch withTls(Folder folder)
         throws IOException, InterruptedException, GeneralSecurityException {
       TlsIdentity identity = TlsIdentity.make(folder);
@@ -129,7 +122,6 @@ public final class Server implements AutoCloseable {
       return Stream.concat(options.stream(), more.stream()).toList();
     }
 
-    /** Whether a peak of the process's memory is within the promise. */
     public boolean allows(long peakMib) {
       return heap != null || peakMib <= ServerFlags.SMALL_MIB;
     }
@@ -141,7 +133,6 @@ public final class Server implements AutoCloseable {
           : "lives with a heap of " + heap + " and no other bound";
     }
 
-    /** Starts a server with wrong options, and returns its exit code. */
     public int refusal(String... more) throws IOException, InterruptedException {
       try (Server unexpected = start(more)) {
         return unexpected.isAlive() ? -1 : unexpected.exitCode();
@@ -153,7 +144,7 @@ public final class Server implements AutoCloseable {
     /**
      * Starts a server.
      *
-     * @throws NotStarted if the process ends before it listens
+     * @throws NotStarted if the process ends before it begins to listen
      */
     public Server start(String... more) throws IOException, InterruptedException {
       List<String> command = new ArrayList<>();
@@ -186,7 +177,6 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Thrown when the process ended before it listened. */
   public static final class NotStarted extends IOException {
 
     private static final long serialVersionUID = 1;
@@ -203,12 +193,10 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Starts a server on a small machine, without TLS or access control. */
   public static Server start(String... options) throws IOException, InterruptedException {
     return Launch.SMALL.start(options);
   }
 
-  /** Sends the first requests, which load classes; on a busy machine that takes long. */
   private void warmUp() throws IOException, InterruptedException {
     for (String path : List.of("/readyz", "/metrics", "/v1/admin/overrides")) {
       long end = System.nanoTime() + PATIENCE.toNanos();
@@ -233,7 +221,6 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Returns the endpoint to which clients of a door connect. */
   public Endpoint endpoint(Door door) {
     InetSocketAddress address =
         new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(door.port));
@@ -246,7 +233,6 @@ public final class Server implements AutoCloseable {
         "%s://localhost:%s%s".formatted(launch.trust == null ? "http" : "https", httpPort(), path));
   }
 
-  /** Returns the HTTP port, which serves gRPC too. */
   public int httpPort() {
     return ports.get(Door.HTTP.port);
   }
@@ -268,12 +254,10 @@ public final class Server implements AutoCloseable {
     return List.copyOf(log);
   }
 
-  /** How many lines the server has logged since it began to listen. */
   public int logLines() {
     return logLines.get();
   }
 
-  /** How many lines of the log contain a text. */
   public long logged(String text) {
     return log.stream().filter(line -> line.contains(text)).count();
   }
@@ -281,7 +265,7 @@ public final class Server implements AutoCloseable {
   /**
    * Sends a request on a connection of the JDK's pool.
    *
-   * @param headers names and values in turn
+   * @param headers the names and values of headers, in alternation
    */
   public HttpResponse<String> ask(String method, String path, String body, String... headers)
       throws IOException, InterruptedException {
@@ -304,12 +288,11 @@ public final class Server implements AutoCloseable {
     String path = "/v1/limits/%s/buckets/%s".formatted(Door.LIMIT, id);
     Matcher remaining = REMAINING.matcher(ask("GET", path, "").body());
     if (!remaining.find()) {
-      throw new IOException("a bucket without a level");
+      throw new IOException("the response contains no level of the bucket");
     }
     return burst - Long.parseLong(remaining.group(1));
   }
 
-  /** Returns the sum of all series of a metric, 0 if there are none. */
   public double metric(String series) throws IOException, InterruptedException {
     return ask("GET", "/metrics", "")
         .body()
@@ -340,20 +323,15 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Sends SIGTERM, as a supervisor does. */
   public void terminate() {
     process.destroy();
   }
 
-  /** Sends SIGKILL, and waits until the process has ended. */
   public void kill() throws InterruptedException {
     var unused = process.destroyForcibly().waitFor();
   }
 
-  /**
-   * Returns the exit code, or -1 if the process does not end within a minute. The log is then
-   * complete.
-   */
+  /** */
   public int exitCode() throws InterruptedException {
     if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
       return -1;

@@ -14,7 +14,6 @@ import java.time.Instant;
 import java.util.Base64;
 import java.util.concurrent.TimeUnit;
 
-/** A self-signed certificate for localhost and its key, made by keytool. */
 public record TlsIdentity(X509Certificate certificate, Key key) {
 
   private static final String PASSWORD = "changeit";
@@ -50,9 +49,7 @@ public record TlsIdentity(X509Certificate certificate, Key key) {
     return certificate.getNotAfter().toInstant();
   }
 
-  /**
-   * Replaces the certificate and key files; {@link Folder#tls} returns the options that name them.
-   */
+  /** */
   public void install(Folder folder) throws IOException, GeneralSecurityException {
     folder.write("tls.key", pem("PRIVATE KEY", key.getEncoded()));
     folder.write("tls.crt", pem("CERTIFICATE", certificate.getEncoded()));

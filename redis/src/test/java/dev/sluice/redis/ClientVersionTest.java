@@ -107,7 +107,7 @@ final class ClientVersionTest {
         .isThrownBy(() -> ClientVersion.check(netty41, "7.7.0.RELEASE/abc"))
         .withMessage(
             "Lettuce 7.7.0.RELEASE/abc needs Netty 4.2, found an older version; set the version of"
-                + " io.lettuce:lettuce-core to 6.8, or that of io.netty to 4.2");
+                + " io.lettuce:lettuce-core to 6.8, or the version of io.netty to 4.2");
   }
 
   /** Reads what the options say, as the tests are compiled for Lettuce before 7.0 too. */

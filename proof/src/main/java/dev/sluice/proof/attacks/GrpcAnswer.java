@@ -9,18 +9,11 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersDecoder;
 import java.nio.ByteBuffer;
 
-/**
- * The part of the answer to the first gRPC call that an HTTP/2 connection has received so far.
- *
- * @param ended whether the stream or the connection has ended
- * @param status the call's {@code grpc-status}, empty if none came
- * @param reason the error code of a GOAWAY, 0 if none came
- */
+/** */
 record GrpcAnswer(boolean ended, String status, int reason) {
 
   private static final int STREAM = 1;
 
-  /** Parses frames; ignores a last frame that is incomplete. */
   static GrpcAnswer of(byte[] answer, int length) {
     Http2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder();
     String status = "";
@@ -59,11 +52,10 @@ record GrpcAnswer(boolean ended, String status, int reason) {
       CharSequence status = headers.get("grpc-status");
       return status == null ? before : status.toString();
     } catch (Http2Exception e) {
-      return before; // a server that sends such headers has sent no status
+      return before; // invalid headers contain no status
     }
   }
 
-  /** Whether the server refused the call: by an error status, or by a GOAWAY with an error code. */
   boolean isError() {
     return reason != 0 || (ended && !status.isEmpty() && !status.equals("0"));
   }

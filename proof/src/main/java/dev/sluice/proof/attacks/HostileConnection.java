@@ -11,7 +11,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import org.jspecify.annotations.Nullable;
 
-/** One hostile connection that writes as much as the server takes, and reads only on request. */
 final class HostileConnection implements AutoCloseable {
 
   private final SocketChannel channel;
@@ -27,11 +26,11 @@ final class HostileConnection implements AutoCloseable {
   }
 
   /**
-   * Connects, and completes the TLS handshake where the endpoint has TLS.
+   * Connects, and completes the TLS handshake if the endpoint has TLS.
    *
-   * @param from the last number of the address 127.0.0.x that the server sees
-   * @throws IOException if the server refuses the connection; a connection that it accepts and
-   *     resets at once is returned, and is broken
+   * @param from the last number of the client's address 127.0.0.x
+   * @throws IOException if the server refuses the connection. If the server accepts the connection
+   *     and resets it at once, the method returns a broken connection
    */
   static HostileConnection connect(Endpoint server, int from) throws IOException {
     SocketChannel channel = SocketChannel.open();
@@ -58,7 +57,7 @@ final class HostileConnection implements AutoCloseable {
       tls.shakeHands(channel);
       return true;
     } catch (IOException e) {
-      return false; // the server hung up
+      return false; // the server closed the connection
     }
   }
 
@@ -69,7 +68,6 @@ final class HostileConnection implements AutoCloseable {
     unsent = all.put(unsent).put(more).flip();
   }
 
-  /** Writes as many bytes as the network takes now; returns true if it wrote any. */
   boolean pump() {
     if (isIdle()) {
       return false;
@@ -79,12 +77,11 @@ final class HostileConnection implements AutoCloseable {
       sentBytes += sent;
       return sent > 0;
     } catch (IOException e) {
-      broken = true; // the server hung up
+      broken = true; // the server closed the connection
       return false;
     }
   }
 
-  /** Whether a read or a write has shown that the server closed the connection. */
   boolean isBroken() {
     return broken;
   }
@@ -93,7 +90,6 @@ final class HostileConnection implements AutoCloseable {
     return broken || (!unsent.hasRemaining() && (tls == null || !tls.holds()));
   }
 
-  /** Bytes written to the network; with TLS, encrypted bytes. */
   long sentBytes() {
     return sentBytes;
   }
@@ -116,7 +112,6 @@ final class HostileConnection implements AutoCloseable {
       channel.setOption(StandardSocketOptions.SO_LINGER, 0);
       channel.close();
     } catch (IOException e) {
-      // The connection is closed already.
     }
   }
 }

@@ -7,11 +7,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/**
- * One HTTP/2 connection with as many streams as the server allows, each sending an endless body in
- * pieces of a given size within the flow-control windows. When a stream is answered (or, where no
- * answer is read, is reset), a new stream replaces it.
- */
+/** */
 final class Http2Bodies implements AutoCloseable {
 
   private static final int BODY = 1 << 20;
@@ -41,7 +37,7 @@ final class Http2Bodies implements AutoCloseable {
   /**
    * Sends the HTTP/2 preface.
    *
-   * @param pieceBytes bytes of a body that are sent at a time
+   * @param pieceBytes the size of the pieces of a body
    */
   Http2Bodies(HostileConnection peer, String path, String mediaType, int pieceBytes) {
     this(peer, path, mediaType, new byte[pieceBytes], BODY, true);
@@ -63,11 +59,7 @@ final class Http2Bodies implements AutoCloseable {
     peer.send(Http2Frames.greeting(reads ? Http2Frames.DEFAULT_WINDOW : 0));
   }
 
-  /**
-   * Sends the HTTP/2 preface, and will read no answer.
-   *
-   * @param piece the piece of a body that is sent repeatedly, until {@code bodyBytes} were sent
-   */
+  /** */
   static Http2Bodies unread(
       HostileConnection peer, String path, String mediaType, byte[] piece, int bodyBytes) {
     return new Http2Bodies(peer, path, mediaType, piece, bodyBytes, false);
@@ -78,7 +70,6 @@ final class Http2Bodies implements AutoCloseable {
     return peer.isBroken();
   }
 
-  /** Sends what the windows allow now; returns true if it sent anything. */
   boolean pump() {
     read();
     if (!peer.isIdle()) {

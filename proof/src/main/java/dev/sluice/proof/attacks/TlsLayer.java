@@ -11,17 +11,14 @@ import javax.net.ssl.SSLEngineResult;
 import javax.net.ssl.SSLEngineResult.HandshakeStatus;
 import javax.net.ssl.SSLException;
 
-/**
- * The TLS layer of one hostile connection. After the handshake it reads only on request, so data
- * from the server stays in the network. Not thread-safe.
- */
+/** */
 final class TlsLayer {
 
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
   private static final int HANDSHAKE_MILLIS = 15_000;
 
   private final SSLEngine engine;
-  private ByteBuffer encrypted = NOTHING; // encrypted bytes that are not sent yet
+  private ByteBuffer encrypted = NOTHING; // encrypted bytes that are not yet sent
   private ByteBuffer arrived = NOTHING;
 
   TlsLayer(SSLEngine engine) {
@@ -29,10 +26,10 @@ final class TlsLayer {
   }
 
   /**
-   * Completes the handshake, and blocks until then. Frees the handshake buffers afterwards, as
-   * there may be thousands of idle connections.
+   * Completes the handshake. Blocks until the handshake is complete. Then frees the handshake
+   * buffers, since there can be thousands of idle connections.
    *
-   * @param channel in blocking mode
+   * @param channel the channel, in blocking mode
    */
   void shakeHands(SocketChannel channel) throws IOException {
     channel.socket().setSoTimeout(HANDSHAKE_MILLIS);
@@ -58,7 +55,7 @@ final class TlsLayer {
           if (starved) {
             int more = in.read(arrived.array(), arrived.position(), arrived.remaining());
             if (more < 0) {
-              throw new EOFException("closed amid the handshake");
+              throw new EOFException("the connection was closed during the handshake");
             }
             arrived.position(arrived.position() + more);
           }
@@ -90,16 +87,11 @@ final class TlsLayer {
     return result;
   }
 
-  /** Whether a part of an encrypted record is not sent yet. */
   boolean holds() {
     return encrypted.hasRemaining();
   }
 
-  /**
-   * Encrypts a record and writes as much of it as the network takes now.
-   *
-   * @return how many encrypted bytes were written
-   */
+  /** */
   int write(SocketChannel channel, ByteBuffer plain) throws IOException {
     if (!encrypted.hasRemaining()) {
       SSLEngineResult unused = wrap(plain);
@@ -114,7 +106,7 @@ final class TlsLayer {
   /**
    * Reads and decrypts the available bytes.
    *
-   * @param into must have room for a record
+   * @param into receives the bytes; must have room for a record
    * @return the number of plain bytes; -1 if the server closed the connection
    */
   int read(SocketChannel channel, ByteBuffer into) throws IOException {

@@ -8,10 +8,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * A well-behaved client of one door: it sends a request every few milliseconds, ten on each
- * connection where the door keeps connections open. The server must decide each request.
- */
+/** */
 final class WellBehaved implements AutoCloseable {
 
   private static final int PATIENCE_MILLIS = 5_000;
@@ -32,7 +29,6 @@ final class WellBehaved implements AutoCloseable {
     this.pauseMillis = pauseMillis;
   }
 
-  /** Starts a client of the HTTP door. */
   static WellBehaved start(Server server) {
     return start(Target.HTTP, server, 5);
   }
@@ -70,14 +66,9 @@ final class WellBehaved implements AutoCloseable {
     }
   }
 
-  /**
-   * The figures of some clients for a period.
-   *
-   * @param failures the failure of each request that was not answered as expected
-   */
+  /** */
   record Figures(int requests, List<String> failures, double p99Millis) {}
 
-  /** Returns the figures of some clients since the previous call, and resets them. */
   static Figures take(List<WellBehaved> clients) {
     List<Long> waits = new ArrayList<>();
     List<String> failed = new ArrayList<>();

@@ -12,10 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/**
- * A process that makes its first decisions right after its start. Prints how many failed, and how
- * many milliseconds the longest took.
- */
+/** */
 public final class ColdStart {
 
   private ColdStart() {}
@@ -23,7 +20,7 @@ public final class ColdStart {
   /**
    * Makes the decisions.
    *
-   * @param args the address of the store, and how many threads decide at once
+   * @param args the address of the store, and the number of threads that decide at once
    * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {

@@ -6,12 +6,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Callers that spend at once, without a thread for each. */
 final class Crowd {
 
   private Crowd() {}
 
-  /** Returns how long the slowest call took, whether it was answered or failed. */
   static long longestCallMillis(Limiter limiter, int callers) throws InterruptedException {
     AtomicLong longest = new AtomicLong();
     CountDownLatch ended = new CountDownLatch(callers);

@@ -5,10 +5,7 @@ import dev.sluice.proof.Report;
 import java.util.List;
 import java.util.stream.Stream;
 
-/**
- * Tries every fault and prints the results. Exits with 1 if a promise was broken. Started by {@code
- * ./sluice prove faults}.
- */
+/** */
 final class FaultsReport {
 
   private FaultsReport() {}

@@ -3,10 +3,7 @@ package dev.sluice.proof.faults;
 
 import java.util.concurrent.TimeUnit;
 
-/**
- * Measures by how much a sleeping thread oversleeps: the delay that the machine adds to every call.
- * Runs a thread until it is closed. Thread-safe.
- */
+/** */
 final class Stalls implements AutoCloseable {
 
   private static final int SLEEP_MILLIS = 5;
@@ -28,7 +25,6 @@ final class Stalls implements AutoCloseable {
         longestNanos = Math.max(longestNanos, stallNanos);
       }
     } catch (InterruptedException e) {
-      // The connection was closed.
     }
   }
 

@@ -5,7 +5,6 @@ import dev.sluice.proof.memory.InstrumentedStore.Clock;
 import dev.sluice.proof.memory.Instrumenter.Sites;
 import java.lang.reflect.Constructor;
 
-/** Creates stores from one instrumented copy of the store's classes. For one thread. */
 final class InstrumentedStores {
 
   static final String NAME = "dev.sluice.store.InstrumentedTable";

@@ -18,21 +18,20 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 
 /*
- * Which accesses count. A thread is stopped before
+ * The accesses that count as steps. A thread is stopped before
  *
  *   - every call of a VarHandle, an atomic or another class of java.util.concurrent,
- *   - every read and write of an array element and of a field that is not final, in classes whose
+ *   - every read and write of an array element or of a field that is not final, in classes whose
  *     objects are shared.
  *
- * Waiting (onSpinWait, yield, timed parks) and locks are replaced. Code that can't be simulated (a
- * monitor, an untimed park, a sleep) is refused when its class is loaded. So a new layout of the
- * table that uses one must be handled here first, instead of being simulated wrongly.
+ * Waiting (onSpinWait, yield, timed parks) and locks are replaced. Code that cannot be simulated (a
+ * monitor, an untimed park, a sleep) is rejected when its class is loaded. So if a new layout of
+ * the table uses such code, this class must be extended first; the code is never simulated wrongly.
  *
- * Each access is one step in one global order. Behavior that the memory model allows beyond that
- * order (a plain read that is hoisted, a release store that is late) is not explored.
+ * Each access is one step in one global order. The simulation does not explore other behaviour that
+ * the memory model allows (a plain read that is hoisted, a release store that is late).
  */
 
-/** Inserts a call of {@link Steps} before each shared access of a class. For one thread. */
 final class Instrumenter {
 
   private static final String STEPS = Type.getInternalName(Steps.class);
@@ -43,10 +42,7 @@ final class Instrumenter {
           "unlock()V", "(L" + LOCK + ";I)V",
           "tryLock()Z", "(L" + LOCK + ";I)Z");
 
-  /**
-   * Classes whose objects belong to one thread, so that no other thread uses their fields and
-   * arrays.
-   */
+  /** arrays. */
   private static final Set<String> CONFINED =
       Set.of(
           "TableBatch",
@@ -119,7 +115,7 @@ final class Instrumenter {
   private static IllegalStateException unsupported(
       String type, String method, int line, String what) {
     return new IllegalStateException(
-        "%s.%s:%s: %s can't be simulated yet; teach Instrumenter and Steps to replace it"
+        "%s.%s:%s: %s cannot be simulated; extend Instrumenter and Steps to replace it"
             .formatted(type, method, line, what));
   }
 
@@ -221,7 +217,6 @@ final class Instrumenter {
     }
   }
 
-  /** The places in the code where the scheduler may stop a thread, by number. For one thread. */
   static final class Sites {
 
     private final List<String> names = new ArrayList<>();
@@ -235,12 +230,10 @@ final class Instrumenter {
       return site;
     }
 
-    /** Returns a hash of a place that does not depend on the order in which classes are loaded. */
     int hash(int site) {
       return site < 0 ? 0 : hashes[site];
     }
 
-    /** Describes a place: class, method, line and the access. */
     String name(int site) {
       return site < 0 ? "its start" : names.get(site);
     }

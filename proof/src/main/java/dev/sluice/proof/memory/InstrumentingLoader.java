@@ -6,10 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 
-/**
- * Loads an instrumented copy of the store's package; all other classes come from its parent.
- * Thread-safe.
- */
+/** Thread-safe. */
 final class InstrumentingLoader extends ClassLoader {
 
   private static final String PACKAGE = "dev.sluice.store.";
@@ -42,7 +39,8 @@ final class InstrumentingLoader extends ClassLoader {
         throw new ClassNotFoundException(name);
       }
       byte[] bytes = in.readAllBytes();
-      if (!name.startsWith(InstrumentedStores.NAME)) { // the test's own code is not under test
+      if (!name.startsWith(
+          InstrumentedStores.NAME)) { // the simulator's own classes are not instrumented
         bytes = instrumenter.instrument(bytes);
       }
       return defineClass(name, bytes, 0, bytes.length);

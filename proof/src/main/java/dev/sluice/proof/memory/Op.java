@@ -11,13 +11,12 @@ import java.util.stream.Collectors;
  *
  * @param kind the kind of call
  * @param parts the charges; empty for other kinds
- * @param nanos how far the clock moves; 0 for other kinds
+ * @param nanos the time by which the clock moves; 0 for other kinds
  */
 public record Op(Kind kind, List<Part> parts, long nanos) {
 
   /** The kinds of calls. */
   public enum Kind {
-    /** A charge, which is the store's only verb. */
     CHARGE,
     /** A snapshot of all live buckets. */
     SNAPSHOT,
@@ -25,17 +24,11 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     TICK
   }
 
-  /** The operations of a charge, with the store's names. */
   public enum Verb {
-    /** Reads, and denies the batch if the tokens are missing. */
     CHECK,
-    /** Spends, and denies the batch if the tokens are missing. */
     SPEND,
-    /** Spends if the tokens are there, without denying the batch. */
     SPEND_ONLY,
-    /** Spends as many tokens as are there, at most the cost; alone in its charge. */
     SPEND_UP_TO,
-    /** Gives tokens back. */
     REFUND,
     /** Removes the bucket. */
     RESET;
@@ -54,7 +47,7 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
    *
    * @param act the operation
    * @param key the number of the bucket
-   * @param cost tokens, 0 for a reset
+   * @param cost the cost in tokens; 0 for a reset
    */
   public record Part(Verb act, int key, int cost) {
 

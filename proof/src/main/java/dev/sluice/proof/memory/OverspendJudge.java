@@ -6,15 +6,11 @@ import dev.sluice.proof.memory.Op.Kind;
 import dev.sluice.proof.memory.Op.Part;
 import java.util.List;
 
-/**
- * Judges the invariant that no bucket gives out more tokens than its burst, its refill, its refunds
- * and its resets allow, whatever the order of the calls.
- */
+/** */
 final class OverspendJudge {
 
   private OverspendJudge() {}
 
-  /** Returns the violation, empty if there is none. */
   static String violation(Setup setup, List<Call> calls) {
     for (int key = 0; key < setup.keys(); key++) {
       String over = over(setup, calls, key);
@@ -51,16 +47,14 @@ final class OverspendJudge {
               given += fits(law, call, i) ? tokens(law, call, i) : 0;
           case REFUND -> given -= part.cost();
           case RESET -> given -= setup.burst();
-          case CHECK -> {
-            // This operation gives no tokens back.
-          }
+          case CHECK -> {}
         }
       }
     }
     long most = setup.burst() + (lastNanos - firstNanos) / Setup.TOKEN_NANOS;
     return setup.keptNanos() > 0 || given <= most
         ? ""
-        : "bucket %s gave out %s tokens, it may give %s".formatted(key, given, most);
+        : "bucket %s granted %s tokens, at most %s are allowed".formatted(key, given, most);
   }
 
   private static long tokens(SequentialStore law, Call call, int i) {

@@ -12,17 +12,14 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Picks the one strand that runs at a time. A strand that continues costs no hand-over; a hand-over
- * wakes one thread and parks another.
+ * Selects the only strand that runs at a time. No hand-over is needed if a strand continues. A
+ * hand-over wakes one thread and parks another thread.
  *
  * <p>Runs one history at a time.
  */
 final class Scheduler {
 
-  /**
-   * The bound for endless calls. The longest calls (a batch over all segments, a search for room, a
-   * snapshot) take some ten thousand steps.
-   */
+  /** */
   private static final long MOST_STEPS_OF_A_CALL = 150_000;
 
   private final Sites sites;
@@ -30,7 +27,6 @@ final class Scheduler {
   private final Semaphore done = new Semaphore(0);
   private final IdentityHashMap<ReentrantLock, Strand> owners = new IdentityHashMap<>();
 
-  // State of the current run.
   private int inUse;
   private @Nullable Strand current;
   private Schedule schedule = new Schedule(false, List.of());
@@ -53,25 +49,15 @@ final class Scheduler {
     return steps;
   }
 
-  /** Returns the violation, empty for none. */
   String violation() {
     return violation;
   }
 
-  /** Returns the turns of the last run, which are enough to repeat it. */
   List<Turn> made() {
     return List.copyOf(made);
   }
 
-  /**
-   * Runs all works to their end.
-   *
-   * @param works the work of each strand
-   * @param plan the policy, and the turns if {@code chance} is null
-   * @param chance picks random turns; null to follow the plan
-   * @param given the probability at each step of a random turn
-   * @param told receives a line for each change of strands; null for none
-   */
+  /** */
   void run(
       List<Runnable> works,
       Schedule plan,
@@ -111,9 +97,8 @@ final class Scheduler {
     try {
       work.run();
     } catch (Unwound e) {
-      // The run has ended.
     } catch (Throwable e) { // any exception counts as a violation
-      violate("it threw " + e);
+      violate("the call threw " + e);
     }
   }
 
@@ -128,7 +113,7 @@ final class Scheduler {
   private Strand current() {
     Strand me = current;
     if (me == null) {
-      throw new IllegalStateException("no strand runs");
+      throw new IllegalStateException("no strand is running");
     }
     return me;
   }
@@ -140,8 +125,6 @@ final class Scheduler {
     }
     unwinding = true;
   }
-
-  // Called by strands
 
   void step(int site) {
     Strand me = current();
@@ -177,9 +160,7 @@ final class Scheduler {
     me.site = site;
     steps++;
     if (++me.stepsOfCall > MOST_STEPS_OF_A_CALL) {
-      violate(
-          "it makes step after step without an end, last at %s%s"
-              .formatted(sites.name(site), others(me)));
+      violate("the call does not end, last at %s%s".formatted(sites.name(site), others(me)));
       unwind(me);
       return false;
     }
@@ -195,7 +176,7 @@ final class Scheduler {
                 .formatted(
                     strand.number,
                     strand.doing,
-                    strand.gaveWayAt > 0 ? "waits, and is not run again, at" : "stands at",
+                    strand.gaveWayAt > 0 ? "waits and is not run again at" : "stands at",
                     sites.name(strand.site)));
       }
     }
@@ -230,7 +211,7 @@ final class Scheduler {
       return;
     }
     if (me.locks > 0) {
-      violate("it waits at %s while it holds a lock".formatted(sites.name(site)));
+      violate("the thread waits at %s while it holds a lock".formatted(sites.name(site)));
       unwind(me);
       return;
     }
@@ -238,7 +219,6 @@ final class Scheduler {
     change(me, another(me));
   }
 
-  /** Picks the strand that runs when this one cannot run, or gives way. */
   private Strand another(Strand me) {
     Strand best = null;
     for (int i = 1; i <= inUse; i++) {
@@ -261,7 +241,7 @@ final class Scheduler {
       Strand next = another(me);
       if (next == me) {
         me.waitsFor = null;
-        violate("deadlock: it waits at %s%s".formatted(sites.name(site), others(me)));
+        violate("deadlock: the thread waits at %s%s".formatted(sites.name(site), others(me)));
         unwind(me);
         return;
       }
@@ -301,7 +281,7 @@ final class Scheduler {
   }
 
   private void change(Strand me, Strand next) {
-    next.gaveWayAt = 0; // the strand that gave way has its turn
+    next.gaveWayAt = 0; // the next strand, which gave way before, now has its turn
     if (next == me) {
       return;
     }
@@ -323,7 +303,6 @@ final class Scheduler {
     }
   }
 
-  /** Ends a strand: another one continues, or the run ends. */
   private void finished() {
     Strand me = current();
     tell(me, "its end");
@@ -339,9 +318,9 @@ final class Scheduler {
     }
     if (next == null) {
       for (Strand strand : strands.subList(0, inUse)) {
-        if (!strand.finished) { // the strand waits for a lock that nobody releases
+        if (!strand.finished) { // the strand waits for a lock that no strand will release
           current = strand;
-          violate("deadlock: it waits for a lock whose owner has ended");
+          violate("deadlock: the thread waits for a lock whose owner has ended");
           strand.resume();
           return;
         }
@@ -354,7 +333,6 @@ final class Scheduler {
     }
   }
 
-  /** Unwinds a strand when the run has ended. */
   private static final class Unwound extends Error {
     private static final long serialVersionUID = 1;
 

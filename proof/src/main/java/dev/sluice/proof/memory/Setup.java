@@ -6,15 +6,11 @@ package dev.sluice.proof.memory;
  *
  * @param bound the maximum number of live buckets
  * @param keys the number of buckets in use, numbered from 0
- * @param burst tokens in a full bucket
- * @param keptNanos how long the store keeps a full bucket in case the clock steps back
  */
 public record Setup(long bound, int keys, int burst, long keptNanos) {
 
-  /** The emission interval. */
   public static final long TOKEN_NANOS = 1_000;
 
-  /** The time of the clock at the start. */
   public static final long START_NANOS = 1_000_000_000;
 
   long offsetNanos() {

@@ -4,11 +4,7 @@ package dev.sluice.proof.memory;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A reusable thread that runs only while it has the baton.
- *
- * <p>Only the thread that has the baton may access its state.
- */
+/** A reusable thread that runs only while it has the baton. */
 final class Strand {
 
   final int number;
@@ -18,7 +14,7 @@ final class Strand {
   Runnable work = () -> {};
   boolean finished = true;
   boolean unwound;
-  int locks; // the number of java.util.concurrent locks that the strand holds
+  int locks; // the number of locks that the strand holds
   @Nullable Object waitsFor;
   long gaveWayAt; // 0 if the strand has not given way since its call began
   long stepsOfCall;

@@ -23,7 +23,6 @@ interface Disk extends AutoCloseable {
   @Override
   void close() throws Exception;
 
-  /** Returns a disk that {@code ulimit -f} bounds; needs no privileges. */
   static Disk limited() throws IOException {
     Folder folder = Folder.make();
     return new Disk() {
@@ -54,13 +53,12 @@ interface Disk extends AutoCloseable {
     };
   }
 
-  /** Returns a file system of 1 MB in memory; needs the privilege to mount. */
   static Disk mounted() throws Exception {
     Folder folder = Folder.make();
     String path = folder.path().toString();
     if (!Programs.works("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path)) {
       folder.close();
-      throw new NotTried("mounting is not allowed here");
+      throw new NotTried("this process has no privilege to mount");
     }
     Path filler = folder.path().resolve("filler");
     return new Disk() {

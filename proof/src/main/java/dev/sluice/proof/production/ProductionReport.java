@@ -15,7 +15,6 @@ final class ProductionReport {
 
   private ProductionReport() {}
 
-  /** An event in the life of a production server, and what is promised for it. */
   interface Drill extends Report.Attempt {
 
     /** Describes the drill for the report. */

@@ -5,10 +5,7 @@ import dev.sluice.proof.BrokenPromise;
 import java.util.Map;
 import java.util.TreeMap;
 
-/**
- * The time in which one limit is in force, and the tokens that each bucket gave out in it. Only
- * tokens that were requested and answered within that time count. Thread-safe.
- */
+/** */
 final class Window {
 
   private static final double NANOS_PER_SECOND = 1e9;
@@ -34,7 +31,6 @@ final class Window {
     }
   }
 
-  /** Records that the store lost its buckets: each is full once more. */
   synchronized void bucketsLost() {
     lostBuckets++;
   }
@@ -42,7 +38,7 @@ final class Window {
   /**
    * Ends the window.
    *
-   * @return the share of its allowance that each bucket gave out, from 0 to 1
+   * @return for each bucket, the granted share of the allowed tokens, from 0 to 1
    */
   synchronized Map<String, Double> close() throws BrokenPromise {
     closed = true;
@@ -52,7 +48,7 @@ final class Window {
     for (Map.Entry<String, Integer> one : granted.entrySet()) {
       BrokenPromise.unless(
           one.getValue() <= most,
-          "bucket %s gave out %s tokens in %.3f s, at most %.1f are allowed",
+          "bucket %s granted %s tokens in %.3f s, at most %.1f are allowed",
           one.getKey(),
           one.getValue(),
           seconds,

@@ -194,7 +194,7 @@ final class JsonServiceTest {
       for (String more : List.of(ONE, "{}", "1", " []")) {
         HttpResponse<String> answer = send(server, "POST", ONE + more);
         assertThat(answer.statusCode()).as(more).isEqualTo(400);
-        assertThat(answer.body()).contains("found text after the JSON object");
+        assertThat(answer.body()).contains("there is more text after the JSON object");
       }
       assertThat(remaining(send(server, "POST", ONE + " \n"))).isEqualTo(1);
     }
