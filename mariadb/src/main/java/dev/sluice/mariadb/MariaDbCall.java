@@ -21,13 +21,19 @@ final class MariaDbCall extends SqlCall {
   private static final int LONGEST_KEY = 3_072; // the length of the table's key column
   private static final int TOO_LONG = 1406; // MariaDB's error number for a too long value
   private static final double MILLIS = 1_000; // per second
+  // The SQLSTATE of a statement that a time-out or a cancellation has ended.
   private static final String CUT = "70100";
 
   private final String sql;
   private final boolean changes; // false if the call only reads
   private final @Nullable Long nowNanos;
 
-  /** */
+  /**
+   * Creates a call that has not been sent yet.
+   *
+   * @param waitMillis the longest time in the database, most of which is a wait for locks
+   * @param nowNanos the caller's current time; null if the database's clock decides
+   */
   MariaDbCall(
       Consumer<SqlCall> link,
       List<byte[]> keys,
@@ -47,6 +53,7 @@ final class MariaDbCall extends SqlCall {
                     waitMillis / MILLIS, changes ? "sluice_charge_v1(?, ?)" : "sluice_read_v1(?)");
   }
 
+  /** Thrown if the call was cancelled before it was committed, so that nothing has changed. */
   static final class NotCommittedException extends SQLException {
     private static final long serialVersionUID = 1;
 
@@ -87,6 +94,7 @@ final class MariaDbCall extends SqlCall {
     }
   }
 
+  /** Rolls a cancelled call back. Returns whether the call may already have been committed. */
   private static boolean mayBeCommitted(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("ROLLBACK");

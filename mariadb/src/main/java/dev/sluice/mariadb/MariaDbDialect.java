@@ -22,8 +22,12 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
+/**
+ * The procedures of {@code buckets.sql}, and the checks of a database that has them. Thread-safe.
+ */
 final class MariaDbDialect implements SqlDialect {
 
+  // A lock wait takes at most a third of the time-out, since a call can wait twice.
   private static final int WAITS = 3;
   private static final int PROCEDURES = 3; // procedures that every caller needs
   private static final String CLEAN = "CALL sluice_clean_v2(?, ?)";
@@ -62,6 +66,7 @@ final class MariaDbDialect implements SqlDialect {
     return all;
   }
 
+  /** Quotes a user name, which can have a host after its last at sign. */
   private static String quoted(String user) {
     int at = user.lastIndexOf('@');
     return at < 0

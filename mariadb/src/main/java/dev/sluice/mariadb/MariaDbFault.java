@@ -10,7 +10,14 @@ import java.sql.SQLException;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** */
+/**
+ * Describes a failed call. Immutable.
+ *
+ * @param cause the exception of the driver
+ * @param code the error number of MariaDB; 0 if there is none
+ * @param state the SQLSTATE of the exception; empty if there is none
+ * @param isRefusal whether the procedure rolled the call back, so that nothing was charged
+ */
 record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
     implements SqlFault {
 
@@ -19,8 +26,16 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
   private static final int NO_RIGHT = 1370;
   private static final int COMMIT_FAILED = 1180;
 
+  /**
+   * The error numbers of a read-only server: a replica, or a server with {@code read_only} set by
+   * an operator.
+   */
   private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
 
+  /**
+   * The error numbers of a full disk, a full table, or too many connections of all users or one
+   * user.
+   */
   private static final Set<Integer> OUTAGES = Set.of(1021, 1030, 1040, 1114, 1203, 1226);
 
   static MariaDbFault of(@Nullable Throwable failure) {
@@ -50,7 +65,9 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
     return cause instanceof NotSentException;
   }
 
-  /** */
+  /**
+   * Whether the fault can belong to one batch: a deadlock, a locked row, or a key that is too long.
+   */
   @Override
   public boolean wasNotBegun() {
     return isRefusal && !neverLeft() && !isOutage() && !state.startsWith("42");

@@ -15,7 +15,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- *
+ * A store for several processes that keeps buckets in MariaDB. Procedures decide inside the
+ * database, with the database's clock, in one round trip.
  *
  * <pre>{@code
  * MariaDbStore.create(dataSource, null); // once, like `sluice store create`
@@ -24,6 +25,19 @@ import org.jspecify.annotations.Nullable;
  *   …
  * }
  * }</pre>
+ *
+ * <p>What a crash of the database can undo depends on its {@code innodb_flush_log_at_trx_commit}:
+ * nothing with 1, and the spends of the last second with 0 and 2.
+ *
+ * <p>A batch is atomic. Concurrent callers share calls to the database, on a few connections that
+ * the store takes from the data source and keeps. A charge is sent at most once: if the response is
+ * lost, the charge fails although the database may have made it.
+ *
+ * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
+ * cancels the future of {@link #chargeAsync}; a batch that was not sent yet is then not charged.
+ * Actions chained to that future run on threads that are allowed to block. Thread-safe. {@link
+ * #charge} and {@link #ping} block for a round trip; on the store's own threads, where they would
+ * deadlock, they throw. {@link #chargeAsync} never blocks.
  */
 public final class MariaDbStore implements BucketStore {
 
@@ -115,12 +129,16 @@ public final class MariaDbStore implements BucketStore {
     remote.ping();
   }
 
+  /** Reads the keys in their order, on a separate connection. */
   @Override
   public Optional<List<String>> someKeys(int most, Duration longest) {
     return Optional.of(scan.keys(most, longest));
   }
 
-  /** */
+  /**
+   * Waits up to the time-out for refunds in flight, then closes the connections, which returns them
+   * to their pool. Requests that are still in flight fail.
+   */
   @Override
   public void close() {
     remote.close();

@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
  * Makes a {@link MariaDbStore}. Each method except {@link #name}, {@link #clock}, {@link
  * #observer}, {@link #create} and {@link #open} sets an option that the database URL can also set,
  * under the method's name: {@code mariadb://host/db?connections=4&prefix=shop:}.
+ *
+ * <p>Each method that sets an option throws an {@link IllegalArgumentException} if the value is out
+ * of its range. Not thread-safe.
  */
 public final class MariaDbStoreBuilder {
 
@@ -32,6 +35,9 @@ public final class MariaDbStoreBuilder {
     this.options = new SqlOptions(name);
   }
 
+  /**
+   * Returns the builder of a URL. The URL's parameters are options of the store and of the driver.
+   */
   static MariaDbStoreBuilder of(String url, @Nullable String password) {
     MariaDbUrl.require(url);
     SqlUrl.Split split = SqlUrl.split(url, SqlOptions.NAMES, MariaDbUrl.DRIVER, "MariaDB");
@@ -55,6 +61,9 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
+   * Sets the number of connections; by default 2. Two connections serve hundreds of callers, since
+   * callers share calls. More connections help if each call waits for the disk.
+   *
    * @param number from 1 to 16
    * @return this
    */
@@ -139,6 +148,10 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
+   * Makes the store decide with a clock of this process instead of the database's clock, for
+   * replays and tests. Do not use another clock for the same buckets. Only the owner of the
+   * procedures can use this option. Full buckets are not deleted.
+   *
    * @param time the clock
    * @return this
    */
@@ -160,7 +173,12 @@ public final class MariaDbStoreBuilder {
     return this;
   }
 
-  /** */
+  /**
+   * Creates the table and the procedures, as {@link MariaDbStore#create} does.
+   *
+   * @param user a user that receives only the rights to use the store; null for the owner only
+   * @throws SQLException if the database fails
+   */
   public void create(@Nullable String user) throws SQLException {
     MariaDbStore.create(source, user);
   }

@@ -13,9 +13,15 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** */
+/**
+ * Parses the address of a database: {@code mariadb://user:password@host/db} with one host or
+ * several hosts, or a JDBC URL. Opens a connection for each use. A connection times out after 5 s
+ * and a response after 30 s, unless the URL sets other time-outs. {@link #toString} shows neither
+ * user nor options. Immutable.
+ */
 final class MariaDbUrl implements DataSource {
 
+  /** A URL with which the driver is found. */
   static final String DRIVER = "jdbc:mariadb://localhost/";
 
   private static final String JDBC = "jdbc:mariadb:";
@@ -31,7 +37,13 @@ final class MariaDbUrl implements DataSource {
     this.properties = properties;
   }
 
-  /** */
+  /**
+   * Returns the database at a URL, without connecting.
+   *
+   * @param password the password; null for the password in the URL
+   * @throws IllegalArgumentException if the address is invalid, if there are two passwords, or if
+   *     there is no driver
+   */
   static MariaDbUrl of(String url, @Nullable String password) {
     SqlUrl parts = parts(url);
     String found = parts.password();
@@ -53,6 +65,10 @@ final class MariaDbUrl implements DataSource {
     }
   }
 
+  /**
+   * Throws if an address is invalid, or if a part that should not contain a password can contain
+   * one.
+   */
   static void require(String url) {
     var unused = parts(url);
   }
@@ -78,6 +94,7 @@ final class MariaDbUrl implements DataSource {
           DriverManager.getDriver(DRIVER).getPropertyInfo(JDBC + parts.rest(), new Properties());
       return parts;
     } catch (IllegalArgumentException | SQLException e) {
+      // The message omits the address, which can contain a password.
       throw new IllegalArgumentException(
           "the address is not the URL of a MariaDB database, expected  mariadb://user@host:port/database or"
               + " jdbc:mariadb://host/database?user=…; in a password or an option, write @ as"

@@ -8,6 +8,15 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
+/*
+ * A file can have thousands of limits, and a limit has up to 42 series. So each meter is bound when
+ * it is first needed, and all limits beyond MOST_TIMED share one histogram. The counters for
+ * allowed and denied decisions are bound together: a rate includes the first denial only if the
+ * series had the value 0 before.
+ *
+ * Two threads can bind the same meter at once. The registry returns the same meter to both threads.
+ */
+
 /** The meters of one limit's spends. Thread-safe. */
 final class LimitMeters {
 
@@ -23,6 +32,7 @@ final class LimitMeters {
   private volatile @Nullable Counter degraded;
   private volatile @Nullable Counter newBuckets;
 
+  /** The two counters of one kind of decision, for example of decisions in shadow. */
   private record Decisions(Counter allowed, Counter denied) {}
 
   /**
@@ -85,6 +95,7 @@ final class LimitMeters {
     (isAllowed ? counters.allowed() : counters.denied()).increment();
   }
 
+  /** Counts several spends that were decided together. None of these spends is in shadow. */
   void spent(int allowed, int denied, long elapsedNanos) {
     double seconds = elapsedNanos / NANOS_PER_SECOND;
     Decisions counters = decisions(/* isShadow= */ false);

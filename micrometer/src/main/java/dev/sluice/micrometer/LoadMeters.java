@@ -6,6 +6,10 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 
+/**
+ * The meters of one source of limits: the time of its last load and the number of mistakes.
+ * Thread-safe.
+ */
 final class LoadMeters {
 
   private static final double MILLIS_PER_SECOND = 1e3;

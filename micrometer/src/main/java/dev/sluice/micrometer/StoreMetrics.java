@@ -20,7 +20,17 @@ import java.util.function.Function;
  * <ul>
  *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of calls in seconds;
  *       result is {@code answered}, {@code failed} or {@code timed_out}
+ *   <li>{@code ratelimits_redis_call_batches{server}}, the number of callers that shared a call
+ *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that were rejected before
+ *       they were sent; reason is {@code queue_full}, {@code waited_too_long} or {@code down}
+ *   <li>{@code ratelimits_redis_up{server}}, 0 while the server is marked down, otherwise 1
+ *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often the server was marked
+ *       {@code down} or {@code up}
+ *   <li>{@code ratelimits_redis_denied_from_memory_total}, denials repeated without a call
  * </ul>
+ *
+ * <p>For PostgreSQL, the names contain {@code postgres} instead of {@code redis}. A label is a
+ * server of the store or a word of a closed set. Thread-safe; no method blocks.
  */
 public final class StoreMetrics implements BucketStore.Observer {
 
@@ -31,7 +41,12 @@ public final class StoreMetrics implements BucketStore.Observer {
   private final Counter deniedFromMemory;
   private final Map<String, ServerMeters> servers = new ConcurrentHashMap<>();
 
-  /** */
+  /**
+   * Binds the meters. The meters of a server appear when the server is first called.
+   *
+   * @param registry the registry to which the meters are added
+   * @param kind the kind of the store, {@code redis} or {@code postgres}, for the meters' names
+   */
   public StoreMetrics(MeterRegistry registry, String kind) {
     this.registry = registry;
     this.prefix = "ratelimits." + kind + ".";

@@ -15,6 +15,10 @@ final class WaitMeters {
 
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 
+  /**
+   * The upper bounds of the histogram's buckets, from the emission interval of a fast limit to the
+   * wait of a batch job.
+   */
   private static final double[] BUCKETS_SECONDS = {
     0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300
   };

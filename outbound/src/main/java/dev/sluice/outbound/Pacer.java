@@ -82,12 +82,27 @@ public final class Pacer {
     return new Builder(limit, maxWait);
   }
 
-  /** */
+  /**
+   * Delays a request until it can be sent.
+   *
+   * @param uri the URI of the request
+   * @return a future that completes when the request can be sent, and fails at once with a {@link
+   *     RefusedRequestException} if the wait would be too long; cancel the future to stop waiting
+   * @throws IllegalArgumentException if the URI has no host, or if the {@linkplain Builder#id id}
+   *     is null; exceptions of the id function are thrown too
+   */
   public CompletableFuture<Void> admit(URI uri) {
     return admit(uri, maxWait);
   }
 
-  /** */
+  /**
+   * Delays a request that has a deadline until it can be sent.
+   *
+   * @param uri the URI of the request
+   * @param atMost the longest wait of this request; the pacer's longest wait applies too
+   * @return a future like the future of {@link #admit(URI)}
+   * @throws IllegalArgumentException under the conditions of {@link #admit(URI)}
+   */
   public CompletableFuture<Void> admit(URI uri, Duration atMost) {
     Duration wait = atMost.compareTo(maxWait) < 0 ? atMost : maxWait;
     Admission admission = new Admission(idOf(uri), wait.isNegative() ? Duration.ZERO : wait);
@@ -117,6 +132,9 @@ public final class Pacer {
   }
 
   /**
+   * Pauses requests to an id, for protocols whose responses {@link #learn} cannot read. A shorter
+   * pause does not end a longer pause. Like {@link #learn}, this method never throws.
+   *
    * @param uri the URI to which the answered request was sent
    * @param pause the length of the pause, at most the {@linkplain Builder#longestPause longest
    *     pause}; zero and negative values do nothing
@@ -150,7 +168,10 @@ public final class Pacer {
     }
   }
 
-  /** */
+  /**
+   * Whether another id can be paused. Removes ended pauses first, but at most once per second,
+   * since the removal visits all pauses.
+   */
   private boolean hasRoom(long nowNanos) {
     long next = nextLookNanos.get();
     if (pausedUntilNanos.size() >= MOST_PAUSES
@@ -168,9 +189,11 @@ public final class Pacer {
         LOG.log(Level.WARNING, line + more, failure);
       }
     } catch (Throwable e) {
+      // The logger failed. The failure of a logger cannot be logged.
     }
   }
 
+  /** One request before it is sent. */
   private final class Admission {
     private final String id;
     private final Duration maxWait;
@@ -204,6 +227,7 @@ public final class Pacer {
       }
     }
 
+    /** Waits for the pause, then for the limit, and again if there is a new pause. */
     void proceed() {
       if (result.isDone()) {
         return;
@@ -275,7 +299,10 @@ public final class Pacer {
       this.maxWait = maxWait;
     }
 
-    /** */
+    /**
+     * Returns the host of a URI. Also works for a host with an underscore, for which {@link URI}
+     * returns null.
+     */
     private static String host(URI uri) {
       String host = uri.getHost();
       if (host == null && uri.getRawAuthority() != null) {
@@ -319,6 +346,9 @@ public final class Pacer {
     }
 
     /**
+     * Sets the clock of pauses; by default {@link TimeSource#system}. A test sets the clock of the
+     * limit.
+     *
      * @param newTime the clock, which must be monotonic
      * @return this
      */

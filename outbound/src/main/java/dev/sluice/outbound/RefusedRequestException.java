@@ -4,6 +4,7 @@ package dev.sluice.outbound;
 import java.io.IOException;
 import java.time.Duration;
 
+/** Thrown if the wait of a request would be too long. The request was not sent. */
 public final class RefusedRequestException extends IOException {
 
   private static final long serialVersionUID = 1;

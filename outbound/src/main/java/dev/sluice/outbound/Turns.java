@@ -9,6 +9,10 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
+/**
+ * Blocks threads until a {@link Pacer} admits their requests. An interrupted thread cancels the
+ * wait of its request.
+ */
 final class Turns {
 
   private static final long LOOK_MILLIS = 50;
@@ -26,7 +30,13 @@ final class Turns {
     }
   }
 
-  /** */
+  /**
+   * Waits as {@link #await(CompletableFuture)} does, for clients that cancel without an interrupt.
+   *
+   * @param isCancelled returns whether the request was cancelled; called every {@value
+   *     #LOOK_MILLIS} ms
+   * @throws IOException if the request was rejected or cancelled
+   */
   static void await(CompletableFuture<Void> admission, BooleanSupplier isCancelled)
       throws IOException, InterruptedException {
     while (!isOver(admission)) {
@@ -38,6 +48,7 @@ final class Turns {
     await(admission);
   }
 
+  /** Waits for a short time. Returns whether the admission has completed or failed. */
   private static boolean isOver(CompletableFuture<Void> admission) throws InterruptedException {
     try {
       admission.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
@@ -47,6 +58,7 @@ final class Turns {
       admission.cancel(false);
       throw e;
     } catch (ExecutionException e) {
+      // The caller gets this exception from the admission itself.
     }
     return true;
   }

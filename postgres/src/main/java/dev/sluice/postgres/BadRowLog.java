@@ -6,6 +6,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;
 
+/** Logs the rows of a table that a read has left out. Thread-safe. */
 final class BadRowLog {
 
   private static final Logger LOG = System.getLogger(BadRowLog.class.getName());
@@ -23,6 +24,7 @@ final class BadRowLog {
     this.content = content;
   }
 
+  /** Logs bad rows, unless they are the bad rows of the last call. */
   synchronized void log(List<BadRow> bad) {
     if (bad.equals(logged)) {
       return;

@@ -11,8 +11,10 @@ import java.sql.Statement;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
+/** Creates the table and the functions of buckets. Stateless, thread-safe. */
 final class BucketSchema {
 
+  /** The number of the advisory lock: "sluicb" in ASCII, which no other program uses by chance. */
   private static final long LOCK = 0x736c75696362L;
 
   private static final String LEAST_RIGHTS =

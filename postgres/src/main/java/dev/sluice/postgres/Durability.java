@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
+/** What a crash of the database can undo. */
 public enum Durability {
-  /** */
+  /**
+   * The table is not in the write-ahead log. This is the fastest durability. A crash empties the
+   * table, so that every bucket is full once. A standby server that takes over starts with full
+   * buckets.
+   */
   UNLOGGED,
-  /** */
+  /**
+   * The table is in the write-ahead log, but decisions do not wait for the disk. A crash undoes the
+   * spends of the last moment, about three times {@code wal_writer_delay}.
+   */
   ASYNC,
+  /** Each call waits until its spends are on the disk. A crash undoes no spend. */
   SYNC
 }

@@ -29,6 +29,7 @@ final class Migrations {
           "004-authors-and-ends.sql",
           "005-several-quotas.sql");
 
+  /** The number of the advisory lock: "sluice" in ASCII, which no other program uses by chance. */
   private static final long LOCK = 0x736c75696365L;
 
   private static final String TABLE =
@@ -40,6 +41,7 @@ final class Migrations {
 
   private Migrations() {}
 
+  /** Applies the missing files. Returns the number of applied files. */
   static int apply(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");
@@ -58,6 +60,7 @@ final class Migrations {
     return applied;
   }
 
+  /** Returns statements with the effect of {@link #apply} in the schema {@code public}. */
   static String statements() {
     StringBuilder all = new StringBuilder("SET LOCAL search_path = public;\n");
     all.append(TABLE).append(";\n");

@@ -14,7 +14,23 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** */
+/**
+ * An unchecked row of the table. Another program can have written the row.
+ *
+ * @param limitNumber the number of the limit; 0 for a limit without a number
+ * @param bucketKey the key of the bucket: the number or name of the limit, ":" and the canonical id
+ * @param burst the capacity of the bucket
+ * @param count the tokens that refill in each period
+ * @param periodNanos the period in nanoseconds
+ * @param enabled whether the override is in force
+ * @param comment a person's comment
+ * @param author the person who set the override; empty if unknown
+ * @param until the time at which the override ends; null if it does not end
+ * @param updatedAt the time at which the row was last written; the epoch if unknown
+ * @param furtherQuotas the further quotas of an override with several quotas, in PostgreSQL's text
+ *     form of an array of bursts, counts and periods: <code>{{20,10,1000000000}}</code>; null or
+ *     {@code {}} if there are no further quotas
+ */
 public record OverrideRow(
     int limitNumber,
     String bucketKey,
@@ -33,7 +49,14 @@ public record OverrideRow(
   private static final Pattern ALL_FURTHER =
       Pattern.compile("\\{\\}|\\{%1$s(?:,%1$s){0,2}\\}".formatted(FURTHER));
 
-  /** */
+  /**
+   * Checks the row.
+   *
+   * @param catalogue the known names
+   * @return the override
+   * @throws IllegalArgumentException if the row is not a valid override; the message says what was
+   *     found and what was expected
+   */
   public LimitOverride check(Catalogue catalogue) {
     LimitName name = limit(limitNumber, bucketKey, catalogue);
     String id = name.overrideIdOf(bucketKey);
@@ -41,7 +64,11 @@ public record OverrideRow(
         name, id, quotas(burst, count, periodNanos, furtherQuotas), comment, author, until);
   }
 
-  /** */
+  /**
+   * Returns the quotas of a row, the longest period first.
+   *
+   * @throws IllegalArgumentException if the quotas are not valid for an override
+   */
   static List<Quota> quotas(long burst, long count, long periodNanos, @Nullable String further) {
     List<Quota> quotas = new ArrayList<>();
     quotas.add(Quota.burst(burst).refill(count, Duration.ofNanos(periodNanos)));
@@ -66,6 +93,7 @@ public record OverrideRow(
     return Quota.ofOneLimit(quotas);
   }
 
+  /** Returns the further quotas of an override in the format of {@link #furtherQuotas}. */
   static String furtherOf(LimitOverride override) {
     return override.quotas().stream()
         .skip(1)
@@ -74,11 +102,15 @@ public record OverrideRow(
         .collect(Collectors.joining(",", "{", "}"));
   }
 
+  /** Returns the limit's number in rows; 0 for a limit without a number. */
   static int numberOf(LimitName name) {
     Integer number = name.number();
     return number == null ? 0 : number;
   }
 
+  /**
+   * Returns the limit of a row. Throws an {@link IllegalArgumentException} if the limit is unknown.
+   */
   static LimitName limit(int number, String bucketKey, Catalogue catalogue) {
     if (number == 0) {
       return catalogue.get(bucketKey.substring(0, Math.max(bucketKey.indexOf(':'), 0)));

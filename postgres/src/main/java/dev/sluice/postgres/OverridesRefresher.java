@@ -25,6 +25,19 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
+/*
+ * The limits are merged from two sources: the files (the base) and the table. If both override the
+ * same id, the table wins, since an operator wrote the table after the files were deployed. If such
+ * a conflict were an error, one row could block a reload of the files, or one file every refresh.
+ *
+ * The merge always uses the newest state of both sources, under one lock, so that a concurrent
+ * refresh and reload cannot undo each other. The table's rows are kept instead of parsed overrides,
+ * since a reload can change limit names or id formats.
+ *
+ * A table without rows never clears the overrides in force. An empty table usually means a wrong
+ * database, or a table that is just being filled. To clear the overrides on purpose, disable all
+ * rows.
+ */
 /**
  * Applies overrides from a database table to the current limits while the limiter runs.
  *
@@ -51,10 +64,12 @@ public final class OverridesRefresher implements AutoCloseable {
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
   private final BadRowLog badRows = new BadRowLog("overrides");
 
+  /** The number of the read that began last. */
   private final AtomicLong reads = new AtomicLong();
 
   private List<OverrideRow> rows = List.of();
 
+  /** The number of the read that produced {@link #rows}. */
   private long inForce;
 
   private int failures;
@@ -102,13 +117,20 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
+   * Returns whether the table has been read at least once. Before the first read, only the files'
+   * limits apply, so a server should not yet accept traffic.
+   *
    * @return true from the first successful read on, even if later reads fail
    */
   public boolean ready() {
     return ready.get();
   }
 
-  /** */
+  /**
+   * Reads the table now, on the caller's thread, for a caller that has just written to the table.
+   * Blocks on the database. A failure is reported to the listener, like the failure of any other
+   * read.
+   */
   public void refreshNow() {
     try {
       refreshed();
@@ -117,12 +139,16 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
+  /**
+   * Applies the table's overrides again. To be called when the limits of the files have changed.
+   */
   public synchronized void baseChanged() {
     Limits files = base.get();
     target.replace(
         files.withOverrides(TableContent.of(rows, files.catalogue()).living(Instant.now())));
   }
 
+  /** Stops reading. The current limits stay in force. Does not wait for a read in progress. */
   @Override
   public void close() {
     thread.shutdownNow();
@@ -139,6 +165,9 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
+  /**
+   * Schedules the next read. While memory is lacking, tries again until the refresher is closed.
+   */
   void scheduleSurely(Duration wait) {
     while (!thread.isShutdown()) {
       try {
@@ -162,6 +191,7 @@ public final class OverridesRefresher implements AutoCloseable {
     } catch (SQLException e) {
       return failed(e).tell();
     } catch (RuntimeException | Error e) {
+      // A driver's bug or a table that is too large for the heap must not end the refreshes.
       return failed(new SQLException(e)).tell();
     }
   }
@@ -177,10 +207,17 @@ public final class OverridesRefresher implements AutoCloseable {
       }
       listener.failed(Instant.now(), new SQLException(failure), interval);
     } catch (Throwable e) {
+      // The report of the failure failed too.
     }
   }
 
-  /** */
+  /**
+   * The work that is left after a read was applied.
+   *
+   * @param next the wait before the next read
+   * @param told notifies the listener. Runs without a lock, since the listener can take a lock that
+   *     another caller of {@link #refreshNow} holds
+   */
   private record Afterwards(Duration next, Runnable told) {
 
     Duration tell() {
@@ -227,6 +264,7 @@ public final class OverridesRefresher implements AutoCloseable {
     return new Afterwards(retryIn, () -> listener.failed(Instant.now(), failure, retryIn));
   }
 
+  /** Calls the listener. An exception of the listener must not end the refreshes. */
   private static void tell(Runnable message) {
     try {
       message.run();
@@ -239,6 +277,7 @@ public final class OverridesRefresher implements AutoCloseable {
     try {
       var unused = thread.schedule(this::refresh, wait.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
+      // The refresher was closed meanwhile.
     }
   }
 

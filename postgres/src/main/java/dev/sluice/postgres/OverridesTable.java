@@ -26,9 +26,17 @@ import java.util.function.Function;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** */
+/**
+ * The table {@code rate_limit_overrides}. Reads return all rows; writes change single rows.
+ *
+ * <p>Thread-safe. Every method uses a separate connection and one transaction, and blocks on the
+ * database, up to the source's time-outs. Every method throws an {@link SQLException} if the
+ * database is unreachable or does not have the table (see {@link #migrate}). Values are checked
+ * before they are written.
+ */
 public final class OverridesTable {
 
+  /** The most rows that are read. A limit file can hold as many overrides. */
   public static final int MOST_ROWS = 500_000;
 
   private static final int ROWS_A_FETCH = 1_000;
@@ -38,7 +46,12 @@ public final class OverridesTable {
   private final Catalogue catalogue;
   private final int mostRows;
 
-  /** */
+  /**
+   * Makes the table of a database.
+   *
+   * @param source opens connections; the source of {@link PostgresUrl#dataSource} is sufficient
+   * @param catalogue the names that can be overridden
+   */
   public OverridesTable(DataSource source, Catalogue catalogue) {
     this(source, catalogue, MOST_ROWS);
   }
@@ -81,7 +94,11 @@ public final class OverridesTable {
     return TableContent.of(enabledRows().rows(), catalogue);
   }
 
-  /** */
+  /**
+   * Returns the enabled rows, including invalid rows. One statement reads the table at one instant,
+   * so a table that is being emptied and filled by others never looks like a table whose rows are
+   * all disabled.
+   */
   EnabledRows enabledRows() throws SQLException {
     List<OverrideRow> found =
         select(
@@ -160,6 +177,7 @@ public final class OverridesTable {
                 .formatted(SafeText.quote(keyOf(override))));
       }
     }
+    // Rows are always written in the same order, so that two concurrent writers cannot deadlock.
     List<LimitOverride> inOrder = new ArrayList<>(overrides);
     inOrder.sort(Comparator.comparing(OverridesTable::keyOf));
     return Transactions.run(
@@ -170,6 +188,8 @@ public final class OverridesTable {
           }
           int added = 0;
           int disabled = 0;
+          // xmax is 0 only in a new row, so the upsert reports whether the row was inserted or
+          // updated.
           try (PreparedStatement upsert =
               connection.prepareStatement(
                   """
@@ -204,6 +224,10 @@ public final class OverridesTable {
         });
   }
 
+  /**
+   * Throws if a row would be lowered. Locks the rows, so that no other transaction changes them
+   * meanwhile.
+   */
   private static void requireNoneLowered(Connection connection, List<LimitOverride> inOrder)
       throws SQLException {
     List<Lowered> lowered = new ArrayList<>();
@@ -229,6 +253,7 @@ public final class OverridesTable {
     }
   }
 
+  /** Returns the override of a row; null if another program wrote invalid quotas into the row. */
   private static @Nullable LimitOverride present(LimitOverride override, ResultSet row)
       throws SQLException {
     try {
@@ -261,7 +286,15 @@ public final class OverridesTable {
     return override.name().bucketKey(override.id());
   }
 
-  /** */
+  /**
+   * Enables or disables an override.
+   *
+   * @param name the limit's name
+   * @param overrideId the id in canonical form
+   * @param enabled whether to enable the override
+   * @return false if the override does not exist
+   * @throws SQLException if the database fails
+   */
   public boolean setEnabled(LimitName name, String overrideId, boolean enabled)
       throws SQLException {
     return Transactions.run(
@@ -305,7 +338,10 @@ public final class OverridesTable {
         });
   }
 
-  /** */
+  /**
+   * Whether the table has a column. Reads must work before {@link #migrate} adds a column, so that
+   * a new version of a server can start with the old schema.
+   */
   static boolean hasColumn(String name, ResultSet result) throws SQLException {
     ResultSetMetaData columns = result.getMetaData();
     for (int i = 1; i <= columns.getColumnCount(); i++) {
@@ -316,7 +352,11 @@ public final class OverridesTable {
     return false;
   }
 
-  /** */
+  /**
+   * Returns the further quotas in PostgreSQL's text form. After a few reads on a connection, the
+   * driver receives arrays in binary form and then puts quotation marks around the numbers; this
+   * method removes the quotation marks.
+   */
   private static @Nullable String further(ResultSet row) throws SQLException {
     String printed = row.getString("further_quotas");
     return printed == null ? null : printed.replace("\"", "");

@@ -14,11 +14,22 @@ import java.util.ArrayList;
 import java.util.List;
 import javax.sql.DataSource;
 
-/** */
+/**
+ * The table {@code rate_limit_penalties}, which {@link OverridesTable#migrate} creates.
+ *
+ * <p>Thread-safe. Every method uses a separate connection and one transaction, and blocks on the
+ * database, up to the source's time-outs. Every method throws an {@link SQLException} if the
+ * database is unreachable or does not have the table.
+ */
 public final class PenaltiesTable {
 
+  /** The most penalties in the table. */
   public static final int MOST_ROWS = 100_000;
 
+  /**
+   * The number of rows by which concurrent writers can exceed the bound. A slightly too large table
+   * must not end a ban.
+   */
   private static final int SLACK = 1_000;
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -27,7 +38,11 @@ public final class PenaltiesTable {
   private final int mostRows;
   private final BadRowLog badRows = new BadRowLog("penalties");
 
-  /** */
+  /**
+   * Makes the table of a database.
+   *
+   * @param source opens connections
+   */
   public PenaltiesTable(DataSource source) {
     this(source, MOST_ROWS);
   }
@@ -103,7 +118,13 @@ public final class PenaltiesTable {
         author == null ? "" : author);
   }
 
-  /** */
+  /**
+   * Writes a penalty. It replaces an earlier penalty of the same id.
+   *
+   * @param penalty the penalty
+   * @throws SQLException if the database fails, or the table already has {@link #MOST_ROWS} other
+   *     penalties
+   */
   public void put(Penalty penalty) throws SQLException {
     int written =
         Transactions.run(
@@ -144,6 +165,9 @@ public final class PenaltiesTable {
    * Removes a penalty.
    *
    * @param name the limit's name
+   * @param id the id in canonical form
+   * @return false if the id has no penalty
+   * @throws SQLException if the database fails
    */
   public boolean remove(LimitName name, String id) throws SQLException {
     return Transactions.run(

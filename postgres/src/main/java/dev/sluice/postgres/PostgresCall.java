@@ -28,7 +28,14 @@ final class PostgresCall extends SqlCall {
   private final @Nullable Long nowNanos;
   private final String sql;
 
-  /** */
+  /**
+   * Creates a call that has not been sent yet.
+   *
+   * @param link sends the call
+   * @param lazy whether the response does not have to wait for the disk
+   * @param waitMillis the longest wait for each row that another transaction has locked
+   * @param nowNanos the caller's current time; null if the database's clock decides
+   */
   PostgresCall(
       Consumer<SqlCall> link,
       List<byte[]> keys,

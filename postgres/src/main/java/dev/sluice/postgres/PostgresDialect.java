@@ -17,10 +17,15 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
+/**
+ * The functions of {@code buckets.sql}, and the checks of a database that has them. Thread-safe.
+ */
 final class PostgresDialect implements SqlDialect {
 
+  // A lock wait takes at most a third of the time-out, since a call can wait twice.
   private static final int WAITS = 3;
 
+  /** A statement that is not prepared, since a pooler can pass each call to another session. */
   private static final String CLEAN =
       "SELECT last, deleted FROM sluice_clean_v2(decode('%s', 'hex'), %s)";
 

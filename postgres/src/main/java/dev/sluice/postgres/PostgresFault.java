@@ -13,7 +13,13 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
 
-/** */
+/**
+ * Describes a failed call. Immutable.
+ *
+ * @param cause the exception of the driver
+ * @param state the SQLSTATE of the exception; empty if there is none
+ * @param isRefusal whether the database rolled the call back, so that nothing was charged
+ */
 record PostgresFault(Throwable cause, String state, boolean isRefusal) implements SqlFault {
 
   private static final Set<String> LOST =
@@ -36,7 +42,11 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     return null;
   }
 
-  /** */
+  /**
+   * Whether the server rolled the statement back; otherwise the server ended the session. The
+   * server translates the severity into its own language; if the severity is unknown, the SQLSTATE
+   * decides.
+   */
   private static boolean isError(@Nullable SQLException failure) {
     if (failure instanceof PSQLException its) {
       ServerErrorMessage words = its.getServerErrorMessage();
@@ -60,11 +70,13 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     return cause instanceof NotSentException;
   }
 
+  /** Whether the fault can belong to one batch: a deadlock, or a key that is too long. */
   @Override
   public boolean wasNotBegun() {
     return isRefusal && !neverLeft() && !isOutage() && !isOfAll();
   }
 
+  /** Whether every call would be rejected, since a table, a function or a right is missing. */
   private boolean isOfAll() {
     return state.startsWith("42") || state.startsWith("0A") || state.startsWith("57");
   }
@@ -88,6 +100,7 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
         || isReplica();
   }
 
+  /** Whether the server is a replica: it cannot write, or it does not have the unlogged table. */
   private boolean isReplica() {
     return state.equals("25006") || state.equals("0A000");
   }
@@ -97,12 +110,19 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     return !isRefusal || isReplica() || state.startsWith("57P");
   }
 
-  /** */
+  /**
+   * Whether a pooler passed the statement to a session that does not know the statement, or that
+   * knows a statement with the same name and other parameters.
+   */
   @Override
   public boolean isLostStatement() {
     return isRefusal && (LOST.contains(state) || isArrayOfTooMuch());
   }
 
+  /**
+   * Whether a parameter was read as an array that is too large. A too large key of an index has the
+   * same SQLSTATE.
+   */
   private boolean isArrayOfTooMuch() {
     ServerErrorMessage words =
         cause instanceof PSQLException its ? its.getServerErrorMessage() : null;

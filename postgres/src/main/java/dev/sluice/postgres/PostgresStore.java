@@ -14,7 +14,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- *
+ * A store for several processes that keeps buckets in PostgreSQL. Functions decide inside the
+ * database, with the database's clock, in one round trip.
  *
  * <pre>{@code
  * PostgresStore.create(dataSource, Durability.UNLOGGED, null); // once, like `sluice store create`
@@ -23,6 +24,16 @@ import org.jspecify.annotations.Nullable;
  *   …
  * }
  * }</pre>
+ *
+ * <p>A batch is atomic. Concurrent callers share calls to the database, on a few connections that
+ * the store takes from the data source and keeps. A charge is sent at most once: if the response is
+ * lost, the charge fails although the database may have made it.
+ *
+ * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
+ * cancels the future of {@link #chargeAsync}; a batch that was not sent yet is then not charged.
+ * Actions chained to that future run on threads that are allowed to block. Thread-safe. {@link
+ * #charge} and {@link #ping} block for a round trip; on the store's own threads, where they would
+ * deadlock, they throw. {@link #chargeAsync} never blocks.
  */
 public final class PostgresStore implements BucketStore {
 
@@ -45,12 +56,27 @@ public final class PostgresStore implements BucketStore {
     return new PostgresStoreBuilder(source);
   }
 
-  /** Returns a builder of a store whose address comes from a configuration. */
+  /**
+   * Returns a builder of a store whose address comes from a configuration.
+   *
+   * @param url {@code postgresql://user:password@host/database} or a JDBC URL, with the options of
+   *     {@link PostgresStoreBuilder} and the options of the driver as parameters
+   * @return a builder with the settings of the URL
+   * @throws IllegalArgumentException if the address is invalid; the message says why and does not
+   *     contain the password
+   */
   public static PostgresStoreBuilder builder(String url) {
     return builder(url, null);
   }
 
-  /** Returns a builder as {@link #builder(String)} does, with a password that is not in the URL. */
+  /**
+   * Returns a builder as {@link #builder(String)} does, with a password that is not in the URL.
+   *
+   * @param url the address, in the form that {@link #builder(String)} describes
+   * @param password the password; null for the password in the URL or in {@code ~/.pgpass}
+   * @return a builder with the settings of the URL
+   * @throws IllegalArgumentException if the address is invalid, or if the URL also has a password
+   */
   public static PostgresStoreBuilder builder(String url, @Nullable String password) {
     return PostgresStoreBuilder.of(url, password);
   }
@@ -72,7 +98,13 @@ public final class PostgresStore implements BucketStore {
     BucketSchema.create(source, durability, role);
   }
 
-  /** Returns the statements that {@link #create} runs, for a schema named {@code public}. */
+  /**
+   * Returns the statements that {@link #create} runs, for a schema named {@code public}.
+   *
+   * @param durability what a crash of the database can undo
+   * @param role a role that receives only the rights to use the store; null for the owner only
+   * @return the SQL statements
+   */
   public static String statements(Durability durability, @Nullable String role) {
     return "BEGIN;\n"
         + Migrations.statements()
@@ -105,12 +137,16 @@ public final class PostgresStore implements BucketStore {
     remote.ping();
   }
 
+  /** Reads the keys in their order, on a separate connection. */
   @Override
   public Optional<List<String>> someKeys(int most, Duration longest) {
     return Optional.of(scan.keys(most, longest));
   }
 
-  /** */
+  /**
+   * Waits up to the time-out for refunds in flight, then closes the connections, which returns them
+   * to their pool. Requests that are still in flight fail.
+   */
   @Override
   public void close() {
     remote.close();

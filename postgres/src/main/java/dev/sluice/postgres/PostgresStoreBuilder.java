@@ -18,7 +18,14 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.common.BaseDataSource;
 
-/** */
+/**
+ * Makes a {@link PostgresStore}. Each method except {@link #clock}, {@link #observer} and {@link
+ * #open} is also an option of the URL with the same name: {@code
+ * postgresql://host/db?durability=sync&prefix=shop:}.
+ *
+ * <p>Each method that sets an option throws an {@link IllegalArgumentException} if the value is out
+ * of its range. Not thread-safe.
+ */
 public final class PostgresStoreBuilder {
 
   private static final String DRIVER = "jdbc:postgresql://localhost/";
@@ -48,6 +55,9 @@ public final class PostgresStoreBuilder {
     return String.join(",", addresses);
   }
 
+  /**
+   * Returns the builder of a URL. The URL's parameters are options of the store and of the driver.
+   */
   static PostgresStoreBuilder of(String url, @Nullable String password) {
     PostgresUrl.require(url);
     SqlUrl.Split split = SqlUrl.split(url, OPTIONS, DRIVER, "PostgreSQL");
@@ -76,6 +86,9 @@ public final class PostgresStoreBuilder {
   }
 
   /**
+   * Sets what a crash of the database can undo; by default {@link Durability#UNLOGGED}. The table
+   * must have been created with the same durability.
+   *
    * @param newDurability the durability
    * @return this
    */
@@ -86,6 +99,9 @@ public final class PostgresStoreBuilder {
   }
 
   /**
+   * Sets the number of connections; by default 2. Two connections serve hundreds of callers, since
+   * callers share calls. More connections help if each call waits for the disk.
+   *
    * @param number from 1 to 16
    * @return this
    */
@@ -170,6 +186,10 @@ public final class PostgresStoreBuilder {
   }
 
   /**
+   * Makes the store decide with a clock of this process instead of the database's clock, for
+   * replays and tests. Do not use another clock for the same buckets. Only the owner of the
+   * functions can use this option. Full buckets are not deleted.
+   *
    * @param time the clock
    * @return this
    */
@@ -203,7 +223,12 @@ public final class PostgresStoreBuilder {
     PostgresStore.create(source, durability, role);
   }
 
-  /** */
+  /**
+   * Returns the statements that {@link #create} runs, as {@link PostgresStore#statements} does.
+   *
+   * @param role a role that receives only the rights to use the store; null for the owner only
+   * @return the SQL statements
+   */
   public String statements(@Nullable String role) {
     return PostgresStore.statements(durability, role);
   }

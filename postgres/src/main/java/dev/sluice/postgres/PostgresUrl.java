@@ -7,7 +7,10 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
-/** */
+/**
+ * Parses the address of a database: {@code postgresql://user:password@host/db} with one host or
+ * several hosts, as PostgreSQL's own tools accept it, or a JDBC URL.
+ */
 public final class PostgresUrl {
 
   private static final String JDBC = "jdbc:postgresql:";
@@ -30,7 +33,14 @@ public final class PostgresUrl {
     return dataSource(url, null);
   }
 
-  /** */
+  /**
+   * Returns a source like {@link #dataSource(String)}, with a password that is not in the URL.
+   *
+   * @param url the address of the database
+   * @param password the password; null for the password in the URL or in {@code ~/.pgpass}
+   * @return the source; no connection is opened yet
+   * @throws IllegalArgumentException if the address is invalid, or if the URL also has a password
+   */
   public static DataSource dataSource(String url, @Nullable String password) {
     PGSimpleDataSource source = source(url);
     if (password != null) {
@@ -43,7 +53,10 @@ public final class PostgresUrl {
     return source;
   }
 
-  /** */
+  /**
+   * Throws if an address is invalid, or if its port, path or parameters can contain a part of a
+   * password.
+   */
   static void require(String url) {
     PGSimpleDataSource unused = source(url);
   }
@@ -57,6 +70,7 @@ public final class PostgresUrl {
         setParts(source, SqlUrl.of(url, SCHEMES));
       }
     } catch (IllegalArgumentException e) {
+      // The message omits the address, which can contain a password.
       throw new IllegalArgumentException(
           "the address is not the URL of a PostgreSQL database, expected  postgresql://user@host:port/database or"
               + " jdbc:postgresql://host/database?user=…; in a password or an option, write @ as"
@@ -75,6 +89,9 @@ public final class PostgresUrl {
     }
   }
 
+  /**
+   * Adds default time-outs to the URL. A setter of the source would override the URL's time-outs.
+   */
   private static void setUrl(PGSimpleDataSource source, String url) {
     String bounded = unlessSaid(url, "connectTimeout", CONNECT_SECONDS);
     bounded = unlessSaid(bounded, "loginTimeout", CONNECT_SECONDS);

@@ -7,10 +7,20 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 
-/** */
+/**
+ * The content of the table at one read.
+ *
+ * @param overrides the overrides of valid enabled rows, including overrides that have ended
+ * @param bad the enabled rows that are not valid overrides
+ */
 public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
 
-  /** Copies the lists. */
+  /**
+   * Copies the lists.
+   *
+   * @param overrides the overrides of valid enabled rows; copied
+   * @param bad the enabled rows that are not valid overrides; copied
+   */
   public TableContent {
     overrides = List.copyOf(overrides);
     bad = List.copyOf(bad);
@@ -26,6 +36,7 @@ public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
     return overrides.stream().filter(one -> !one.isEndedAt(now)).toList();
   }
 
+  /** Separates the valid overrides of the catalogue's names from the other rows. */
   static TableContent of(List<OverrideRow> rows, Catalogue catalogue) {
     List<LimitOverride> overrides = new ArrayList<>(rows.size());
     List<BadRow> bad = new ArrayList<>();

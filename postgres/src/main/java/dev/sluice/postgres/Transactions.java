@@ -5,6 +5,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import javax.sql.DataSource;
 
+/** Runs each piece of work on a database in one transaction. */
 final class Transactions {
 
   private Transactions() {}
@@ -14,7 +15,10 @@ final class Transactions {
     T on(Connection connection) throws SQLException;
   }
 
-  /** */
+  /**
+   * Runs work on a separate connection and commits it, even if the source's connections do not
+   * commit automatically. If the work throws, rolls the transaction back.
+   */
   static <T> T run(DataSource source, Work<T> work) throws SQLException {
     try (Connection connection = source.getConnection()) {
       connection.setAutoCommit(false);
@@ -29,6 +33,10 @@ final class Transactions {
     }
   }
 
+  /**
+   * Rolls back. If the roll-back fails (a broken connection), adds its failure to the reason as
+   * suppressed.
+   */
   private static void rollBack(Connection connection, Exception reason) {
     try {
       connection.rollback();

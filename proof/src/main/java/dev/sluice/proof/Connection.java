@@ -9,6 +9,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
+/** A blocking connection for bytes, with or without TLS. Not thread-safe. */
 public final class Connection implements AutoCloseable {
 
   private final Socket socket;
@@ -19,6 +20,7 @@ public final class Connection implements AutoCloseable {
     this.in = new BufferedInputStream(socket.getInputStream());
   }
 
+  /** Returns the bytes of a text, one byte per character. */
   public static byte[] ascii(String text) {
     return text.getBytes(StandardCharsets.ISO_8859_1);
   }
@@ -36,14 +38,20 @@ public final class Connection implements AutoCloseable {
     write(ascii(text));
   }
 
+  /** Closes the sending side, as a client can do after its last request. */
   public void endOutput() throws IOException {
     socket.shutdownOutput();
   }
 
+  /** Returns a byte, or -1 at the end of the connection. */
   public int read() throws IOException {
     return in.read();
   }
 
+  /**
+   * Reads the available bytes, at least one. Returns the number of bytes, or -1 at the end of the
+   * connection.
+   */
   public int readSome(byte[] into, int from) throws IOException {
     return in.read(into, from, into.length - from);
   }
@@ -60,6 +68,7 @@ public final class Connection implements AutoCloseable {
     return bytes;
   }
 
+  /** Returns a line without its line end; null if the connection ended before the line. */
   public @Nullable String lineOrEnd() throws IOException {
     StringBuilder line = new StringBuilder();
     for (int c = in.read(); c != '\n'; c = in.read()) {
@@ -76,6 +85,7 @@ public final class Connection implements AutoCloseable {
     return line.toString();
   }
 
+  /** Returns a line without its line end. Fails if the connection ended before the line. */
   public String line() throws IOException {
     String line = lineOrEnd();
     if (line == null) {

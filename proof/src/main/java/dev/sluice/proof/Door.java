@@ -4,6 +4,7 @@ package dev.sluice.proof;
 import dev.sluice.proof.Http1Client.Kind;
 import java.io.IOException;
 
+/** The protocols of the server. Each protocol has a client. */
 public enum Door {
   HTTP(0, Endpoint.HTTP1, 1) {
     @Override
@@ -55,17 +56,29 @@ public enum Door {
   final String protocol;
   private final int atOnce;
 
-  /** Describes a protocol. */
+  /**
+   * Describes a protocol.
+   *
+   * @param port the index of the server's port: 0 for HTTP, 1 for Redis clients, 2 for gRPC alone
+   * @param protocol the protocol that a TLS handshake requests (ALPN)
+   * @param atOnce the number of requests that a client sends before it reads
+   */
   Door(int port, String protocol, int atOnce) {
     this.port = port;
     this.protocol = protocol;
     this.atOnce = atOnce;
   }
 
+  /**
+   * Returns how many requests a client sends before it reads; 1 if responses can come in any order.
+   */
   public int atOnce() {
     return atOnce;
   }
 
+  /**
+   * Connects. If this method throws an {@link IOException}, no request was sent and none is lost.
+   */
   public Client open(Server server) throws IOException {
     return open(server.endpoint(this), server.keys());
   }

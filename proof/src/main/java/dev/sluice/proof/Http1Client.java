@@ -8,7 +8,10 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** */
+/**
+ * A keep-alive client of HTTP/1.1 that sends one request at a time. The server's goodbye is {@code
+ * Connection: close}.
+ */
 final class Http1Client extends JsonClient {
 
   private static final String JSON = "application/json";
@@ -90,6 +93,7 @@ final class Http1Client extends JsonClient {
     return open(post(path, JSON, body, token));
   }
 
+  /** Returns a response. Fails if the server closes the connection after the response. */
   private static HttpAnswer open(HttpAnswer answer) throws IOException {
     if (answer.closes()) {
       throw new IOException("the connection ends after the response " + answer);

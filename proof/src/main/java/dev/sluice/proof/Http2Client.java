@@ -36,7 +36,11 @@ import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.component.LifeCycle;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 
-/** */
+/**
+ * A client that sends several HTTP/2 requests or several calls of Envoy's rate limit service at
+ * once. The server's goodbye is a GOAWAY frame. The server ignored all streams after the stream
+ * that GOAWAY names, so the requests on these streams are not lost.
+ */
 final class Http2Client extends JsonClient {
 
   private static final long PATIENCE_SECONDS = 60;
@@ -180,6 +184,7 @@ final class Http2Client extends JsonClient {
     var unused = session.close(ErrorCode.NO_ERROR.code, "", Callback.NOOP);
   }
 
+  /** A request that was sent, with the part of its response that has arrived. */
   private final class Exchange implements Stream.Listener {
     private final Map<String, String> headers = new HashMap<>();
     private final ByteArrayOutputStream body = new ByteArrayOutputStream();
@@ -220,6 +225,9 @@ final class Http2Client extends JsonClient {
       return get(answer);
     }
 
+    /**
+     * Waits for the response. Returns whether a GOAWAY reports that the server ignored the request.
+     */
     boolean wasIgnored() throws IOException {
       try {
         HttpAnswer unused = answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);

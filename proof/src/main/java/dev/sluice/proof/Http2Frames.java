@@ -5,6 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
+/** Encodes HTTP/2 frames, both valid and invalid frames. */
 public final class Http2Frames {
 
   public static final int FRAME_HEADER = 9;
@@ -42,6 +43,10 @@ public final class Http2Frames {
         .array();
   }
 
+  /**
+   * Returns the preface and a settings frame. The settings contain the window of each response in
+   * bytes.
+   */
   public static byte[] greeting(int responseWindow) {
     byte[] setting =
         ByteBuffer.allocate(SETTING_BYTES)
@@ -55,12 +60,14 @@ public final class Http2Frames {
     return frame(HEADERS, END_HEADERS | END_STREAM, stream, block(0x82, path));
   }
 
+  /** Returns the headers of a POST request. The body of the request must follow. */
   public static byte[] post(int stream, String path) {
     return post(stream, path, "application/json");
   }
 
   public static byte[] post(int stream, String path, String mediaType) {
     byte[] type = text(mediaType);
+    // A literal field whose name has the index 31.
     byte[] contentType = joined(new byte[] {0x0f, 0x10}, type);
     return frame(HEADERS, END_HEADERS, stream, joined(block(0x83, path), contentType));
   }
@@ -78,6 +85,7 @@ public final class Http2Frames {
     return joined(new byte[] {(byte) bytes.length}, bytes);
   }
 
+  /** Encodes a gRPC message. The encoded length can differ from the message's real length. */
   public static byte[] grpcMessage(int length, byte[] message) {
     return ByteBuffer.allocate(GRPC_PREFIX + message.length)
         .put((byte) 0)

@@ -8,11 +8,17 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** An HTTP response. */
+/**
+ * An HTTP response.
+ *
+ * @param headers the header values by lower-case name; with HTTP/2, trailers too
+ * @param body the body, one character per byte
+ */
 public record HttpAnswer(int status, Map<String, String> headers, String body) {
 
   private static final int HEX = 16;
 
+  /** Reads an HTTP/1.1 response. */
   public static HttpAnswer read(Connection from) throws IOException {
     String first = from.line();
     String[] words = first.split(" ", -1);
@@ -44,6 +50,7 @@ public record HttpAnswer(int status, Map<String, String> headers, String body) {
     return all.toByteArray();
   }
 
+  /** Returns the value of a header; empty if the header is absent. */
   public String header(String name) {
     return headers.getOrDefault(name, "");
   }

@@ -11,6 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
+/** A client that requests operations in the JSON format of the server, over any version of HTTP. */
 abstract class JsonClient implements Client {
 
   private static final String ALLOWED = "\"allowed\":true";
@@ -24,12 +25,14 @@ abstract class JsonClient implements Client {
     this.keys = keys;
   }
 
+  /** Sends a request and reads its response. Fails if the connection ends after the response. */
   abstract HttpAnswer post(String path, String body, String token) throws IOException;
 
   static String spend(String id) {
     return "{\"limit\":\"%s\",\"id\":\"%s\"}".formatted(Door.LIMIT, id);
   }
 
+  /** Counts the response to a spend. */
   static Answers answers(HttpAnswer answer) throws IOException {
     boolean allowed = answer.body().contains(ALLOWED);
     if (answer.status() != 200 || (!allowed && !answer.body().contains(DENIED))) {
@@ -38,6 +41,7 @@ abstract class JsonClient implements Client {
     return Answers.of(allowed);
   }
 
+  /** Counts the responses to a stream of spends, one response per line. */
   static Answers answers(HttpAnswer answer, int lines) throws IOException {
     int allowed = answer.body().split(ALLOWED, -1).length - 1;
     int denied = answer.body().split(DENIED, -1).length - 1;
@@ -81,6 +85,7 @@ abstract class JsonClient implements Client {
     return outcome;
   }
 
+  /** Returns an operation as a line of a stream. Not for {@code RESERVE}. */
   static String line(Act act, List<String> ids, int cost) {
     String op = act == Act.BATCH ? "batchSpend" : act.name().toLowerCase(Locale.ROOT);
     return "{\"op\":\"%s\",%s}\n".formatted(op, fields(act, ids, cost));
@@ -96,6 +101,7 @@ abstract class JsonClient implements Client {
         : all.get(0);
   }
 
+  /** Reads a decision. The response to a batch has one decision for each part. */
   static Outcome outcome(Act act, HttpAnswer answer) throws IOException {
     String body = answer.body();
     if (answer.status() == 503 || body.contains("\"status\":503")) {

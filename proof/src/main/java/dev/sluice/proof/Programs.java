@@ -7,6 +7,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
+/** Runs programs on this machine. */
 public final class Programs {
 
   private Programs() {}
@@ -21,6 +22,7 @@ public final class Programs {
     }
   }
 
+  /** Runs a program to its end and returns its output. */
   public static String run(String... command) throws IOException, InterruptedException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -41,6 +43,7 @@ public final class Programs {
             Runtime.getRuntime().availableProcessors(), bytes >> 30, Runtime.version().feature());
   }
 
+  /** Describes the machine's other load at the start of a run. */
   static String load() {
     return String.format(
         Locale.ROOT,

@@ -15,7 +15,11 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** */
+/**
+ * The output of a campaign: a table with a row for each attempt. The row says whether the promise
+ * was kept. With {@code --write}, each row also replaces the row with the same name and command in
+ * {@code proof/results}. Only one thread can use a report.
+ */
 public final class Report {
 
   private static final int WRONG_INPUT = 2;
@@ -32,6 +36,8 @@ public final class Report {
    * Makes a report.
    *
    * @param wanted the names of the attempts to run; empty for all
+   * @param file the file that receives the rows; null to write no file
+   * @param run the remaining fields of each row in the file: date, machine and command
    */
   Report(List<String> wanted, @Nullable Path file, String run) {
     this.wanted = wanted;
@@ -53,6 +59,7 @@ public final class Report {
     String seen() throws Exception;
   }
 
+  /** The arguments of a campaign. A wrong argument ends the process with exit code 2. */
   public static final class Arguments {
 
     private final String command;
@@ -64,6 +71,7 @@ public final class Report {
       this.words = new ArrayList<>(List.of(words));
     }
 
+    /** Removes an option without a value. Returns whether the option was present. */
     public boolean takes(String option) {
       boolean found = words.remove(option);
       if (found) {
@@ -72,6 +80,7 @@ public final class Report {
       return found;
     }
 
+    /** Removes an option and returns its value; null if the option is absent. */
     public @Nullable String value(String option, String pattern, String expected) {
       int at = words.indexOf(option);
       if (at < 0) {
@@ -86,6 +95,7 @@ public final class Report {
       return value;
     }
 
+    /** Removes a number with up to six digits and returns it. */
     public int number(int otherwise) {
       int number = otherwise;
       for (String word : List.copyOf(words)) {
@@ -98,6 +108,7 @@ public final class Report {
       return number;
     }
 
+    /** Creates the report. The remaining arguments are the names of the attempts to run. */
     public Report report(Collection<String> known) {
       boolean writes = words.remove("--write");
       for (String name : words) {
@@ -133,11 +144,16 @@ public final class Report {
     return String.format(Locale.ROOT, format, values);
   }
 
+  /** Whether the attempt with this name is to be run. */
   public boolean wants(String name) {
     return wanted.isEmpty() || wanted.contains(name);
   }
 
-  /** */
+  /**
+   * Begins a table. Its last column says whether the promise was kept.
+   *
+   * @param ofName the number of columns, from the first one, that form the name of an attempt
+   */
   public void table(int ofName, String... headings) {
     names = ofName;
     columns = List.of(headings);
@@ -146,6 +162,7 @@ public final class Report {
         String.join(" | ", headings), "---|".repeat(headings.length + 1));
   }
 
+  /** Prints a row. The last cell of the row says whether the promise was kept. */
   public void row(boolean isKept, String... cells) {
     kept &= isKept;
     System.out.printf("| %s | %s |%n", String.join(" | ", cells), isKept ? "kept" : "BROKEN");
@@ -154,6 +171,7 @@ public final class Report {
     }
   }
 
+  /** Runs an attempt if its name is wanted, and prints the result as a row. */
   public void row(String name, String text, Attempt attempt) throws Exception {
     if (!wants(name)) {
       return;
@@ -201,6 +219,9 @@ public final class Report {
     return String.join(", ", fields);
   }
 
+  /**
+   * Ends the process. The exit code is 1 if a promise was broken or an attempt could not be run.
+   */
   public void exit() {
     System.exit(kept ? 0 : 1);
   }

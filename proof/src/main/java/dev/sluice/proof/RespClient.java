@@ -7,12 +7,18 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
-/** */
+/**
+ * A client that pipelines commands of the Redis protocol. The only goodbye of this protocol is the
+ * end of the connection. The client counts the commands without a reply at the end. The caller
+ * decides whether these commands were sent too late to be read, and compares the bucket to find out
+ * whether one of the commands was run.
+ */
 public final class RespClient implements Client {
 
   private final Connection connection;
   private final StringBuilder unsent = new StringBuilder();
 
+  /** Takes a connection. Authenticates with the operator's token if the server requires a token. */
   RespClient(Connection connection, Keys keys) throws IOException {
     this.connection = connection;
     if (!keys.operator().isEmpty()) {
@@ -35,6 +41,7 @@ public final class RespClient implements Client {
     connection.setPatience(millis);
   }
 
+  /** Queues a command. {@link #reply} sends the queued commands. */
   public void send(String... words) {
     unsent.append('*').append(words.length).append("\r\n");
     for (String word : words) {
@@ -42,11 +49,16 @@ public final class RespClient implements Client {
     }
   }
 
+  /**
+   * Sends the queued commands and reads a reply. An array is returned as a list, null as an empty
+   * text.
+   */
   public Object reply() throws IOException {
     flush();
     return reply(connection.line());
   }
 
+  /** Sends a command and reads its reply. */
   public Object call(String... words) throws IOException {
     send(words);
     return reply();
@@ -68,6 +80,7 @@ public final class RespClient implements Client {
     try {
       flush();
     } catch (IOException e) {
+      // The server closed the connection; replies can have arrived earlier.
     }
     Answers all = Answers.NONE;
     for (int i = 0; i < requests; i++) {
@@ -145,6 +158,7 @@ public final class RespClient implements Client {
     };
   }
 
+  /** Returns an array reply as a list. Fails for any other reply. */
   public static List<?> list(Object reply) throws IOException {
     if (reply instanceof List<?> values) {
       return values;
@@ -152,6 +166,7 @@ public final class RespClient implements Client {
     throw new IOException("unexpected reply: " + reply);
   }
 
+  /** Returns the element that follows a name in a list. */
   public static Object value(List<?> decision, String name) throws IOException {
     int at = decision.indexOf(name);
     if (at < 0) {

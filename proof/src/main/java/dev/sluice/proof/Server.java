@@ -30,7 +30,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** */
+/**
+ * A {@code sluice serve} in a separate process, with HTTP, the Redis protocol and gRPC on free
+ * loopback ports. Thread-safe.
+ */
 public final class Server implements AutoCloseable {
 
   /** The exit code after SIGTERM: 128 plus the number of the signal, as in a shell. */
@@ -86,17 +89,22 @@ public final class Server implements AutoCloseable {
       String shell,
       List<String> options) {
 
+    /** The launch on a small machine, without TLS, access control and options. */
     public static final Launch SMALL = new Launch(null, null, Keys.NONE, Map.of(), "", List.of());
 
     public Launch withHeap(String size) {
       return new Launch(size, trust, keys, environment, shell, options);
     }
 
-    /** */
+    /**
+     * Adds TLS with the certificate in a folder. The certificate can be replaced later. Clients
+     * trust the given certificates.
+     */
     public Launch withTls(Folder folder, Trust trusted) {
       return new Launch(heap, trusted, keys, environment, shell, joined(folder.tls()));
     }
 
+    /** Adds TLS with a new certificate in a folder. */
     public Launch withTls(Folder folder)
         throws IOException, InterruptedException, GeneralSecurityException {
       TlsIdentity identity = TlsIdentity.make(folder);
@@ -122,6 +130,7 @@ public final class Server implements AutoCloseable {
       return Stream.concat(options.stream(), more.stream()).toList();
     }
 
+    /** Whether a peak of the process's memory is within the promised bound. */
     public boolean allows(long peakMib) {
       return heap != null || peakMib <= ServerFlags.SMALL_MIB;
     }
@@ -133,6 +142,7 @@ public final class Server implements AutoCloseable {
           : "lives with a heap of " + heap + " and no other bound";
     }
 
+    /** Starts a server with wrong options. Returns the exit code of the process. */
     public int refusal(String... more) throws IOException, InterruptedException {
       try (Server unexpected = start(more)) {
         return unexpected.isAlive() ? -1 : unexpected.exitCode();
@@ -177,6 +187,7 @@ public final class Server implements AutoCloseable {
     }
   }
 
+  /** Thrown if the process ended before it began to listen. */
   public static final class NotStarted extends IOException {
 
     private static final long serialVersionUID = 1;
@@ -193,10 +204,12 @@ public final class Server implements AutoCloseable {
     }
   }
 
+  /** Starts a server with the settings for a small machine, without TLS and access control. */
   public static Server start(String... options) throws IOException, InterruptedException {
     return Launch.SMALL.start(options);
   }
 
+  /** Sends the first requests, which load classes. On a busy machine this takes long. */
   private void warmUp() throws IOException, InterruptedException {
     for (String path : List.of("/readyz", "/metrics", "/v1/admin/overrides")) {
       long end = System.nanoTime() + PATIENCE.toNanos();
@@ -221,6 +234,7 @@ public final class Server implements AutoCloseable {
     }
   }
 
+  /** Returns the endpoint to which the clients of a protocol connect. */
   public Endpoint endpoint(Door door) {
     InetSocketAddress address =
         new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(door.port));
@@ -233,6 +247,7 @@ public final class Server implements AutoCloseable {
         "%s://localhost:%s%s".formatted(launch.trust == null ? "http" : "https", httpPort(), path));
   }
 
+  /** Returns the HTTP port, on which the server also serves gRPC. */
   public int httpPort() {
     return ports.get(Door.HTTP.port);
   }
@@ -254,10 +269,12 @@ public final class Server implements AutoCloseable {
     return List.copyOf(log);
   }
 
+  /** Returns how many lines the server has logged since it began to listen. */
   public int logLines() {
     return logLines.get();
   }
 
+  /** Returns how many lines of the log contain a text. */
   public long logged(String text) {
     return log.stream().filter(line -> line.contains(text)).count();
   }
@@ -293,6 +310,7 @@ public final class Server implements AutoCloseable {
     return burst - Long.parseLong(remaining.group(1));
   }
 
+  /** Returns the sum of all series of a metric; 0 if there are no series. */
   public double metric(String series) throws IOException, InterruptedException {
     return ask("GET", "/metrics", "")
         .body()
@@ -323,15 +341,20 @@ public final class Server implements AutoCloseable {
     }
   }
 
+  /** Sends SIGTERM, as a process supervisor does. */
   public void terminate() {
     process.destroy();
   }
 
+  /** Sends SIGKILL and waits until the process has ended. */
   public void kill() throws InterruptedException {
     var unused = process.destroyForcibly().waitFor();
   }
 
-  /** */
+  /**
+   * Returns the exit code; -1 if the process does not end within a minute. After the process has
+   * ended, the log is complete.
+   */
   public int exitCode() throws InterruptedException {
     if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
       return -1;

@@ -27,9 +27,13 @@ public final class Spender {
   private static final long MOST_STOP_MILLIS = 15_000;
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
+  /** The time after SIGTERM in which every command must be read: half of the promised second. */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** */
+  /**
+   * An upper bound of the time after which the server closes a connection without a pending reply.
+   * The server keeps a connection with a pending reply open for 10 s.
+   */
   private static final long MOST_UNREAD_NANOS = TimeUnit.SECONDS.toNanos(4);
 
   private final Door door;
@@ -57,9 +61,15 @@ public final class Spender {
     return spender;
   }
 
-  /** */
+  /**
+   * The result of a stop under load.
+   *
+   * @param answered the tokens that each spender was granted, in the order of the spenders
+   * @param tookMillis the time from SIGTERM to the end of the process
+   */
   public record Stop(List<Integer> answered, long tookMillis) {}
 
+  /** Sends SIGTERM to a server while all the given spenders spend. */
   public static Stop stopUnderLoad(Server server, List<Spender> spenders)
       throws InterruptedException, BrokenPromise {
     for (Spender spender : spenders) {
@@ -117,6 +127,7 @@ public final class Spender {
     }
   }
 
+  /** Whether the machine delayed the last request for so long that the connection was idle. */
   public boolean heldUp() {
     return heldUp;
   }
@@ -125,11 +136,16 @@ public final class Spender {
     return id;
   }
 
+  /** Returns how many requests had no response at the end because they were sent too late. */
   public int unanswered() {
     return unanswered;
   }
 
-  /** */
+  /**
+   * Waits until this spender has ended. Returns how many tokens the spender was granted.
+   *
+   * @param stopNanos the time at which SIGTERM was sent
+   */
   private int answeredUntilTheEnd(long stopNanos) throws InterruptedException, BrokenPromise {
     thread.join();
     BrokenPromise.unless(lost.isEmpty(), "a response was lost: %s", lost);

@@ -15,6 +15,7 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.TrustManagerFactory;
 
+/** The certificates that a client trusts while they are valid. Thread-safe. */
 public final class Trust {
 
   private final TrustManagerFactory managers;

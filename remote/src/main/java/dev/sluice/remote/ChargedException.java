@@ -4,6 +4,7 @@ package dev.sluice.remote;
 import dev.sluice.store.StoreException;
 import org.jspecify.annotations.Nullable;
 
+/** A failure whose message ends with the outcome: whether anything was charged. */
 public class ChargedException extends StoreException {
 
   private static final long serialVersionUID = 1;
@@ -11,6 +12,13 @@ public class ChargedException extends StoreException {
   private final String what;
   private final ChargeOutcome charged;
 
+  /**
+   * Makes a failure.
+   *
+   * @param what what failed
+   * @param charged whether anything was charged
+   * @param cause the cause; null if there is none
+   */
   public ChargedException(String what, ChargeOutcome charged, @Nullable Throwable cause) {
     super(charged.after(what));
     if (cause != null) {
@@ -20,6 +28,7 @@ public class ChargedException extends StoreException {
     this.charged = charged;
   }
 
+  /** Returns the message without the outcome. */
   final String what() {
     return what;
   }

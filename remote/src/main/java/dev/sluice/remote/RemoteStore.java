@@ -51,7 +51,12 @@ public final class RemoteStore implements BucketStore {
   private final AtomicLong arrivals = new AtomicLong();
   private volatile boolean closed;
 
-  /** Creates a store. */
+  /**
+   * Creates a store.
+   *
+   * @param name the store's address without a password, for messages
+   * @param release run after the store was closed and its servers were closed
+   */
   public RemoteStore(String name, Topology topology, StoreContext context, Runnable release) {
     this.name = name;
     this.topology = topology;
@@ -87,7 +92,10 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
-  /** */
+  /**
+   * Reads a bucket that no client uses, so that classes are not loaded during a caller's time-out.
+   * Uses the same code as a caller's call, but hides the call from the observer.
+   */
   public void rehearse() {
     awaited(this::lookAtNobodys, context.timeoutNanos());
     awaited(this::handOver, context.timeoutNanos());
@@ -104,7 +112,11 @@ public final class RemoteStore implements BucketStore {
     return new Remembered(List.of(look), List.of(context.key(look.key())), sent, until);
   }
 
-  /** */
+  /**
+   * Lets calls to an unreachable server time out, hidden from the observer. The classes that a
+   * time-out needs are then loaded before an outage. Otherwise all callers would wait during the
+   * outage while the thread that times calls out loads these classes.
+   */
   public void rehearseTimeOuts() {
     long nanos = REHEARSED_NANOS;
     while (!timedOutTogether(nanos) && nanos < context.timeoutNanos()) {
@@ -116,6 +128,7 @@ public final class RemoteStore implements BucketStore {
     awaited(() -> late, context.timeoutNanos());
   }
 
+  /** Returns whether all requests were submitted before the first one timed out. */
   private boolean timedOutTogether(long nanos) {
     RequestQueue queue = context.queueToUnreachable();
     long until = context.timing().nanoTime() + nanos;
@@ -152,6 +165,7 @@ public final class RemoteStore implements BucketStore {
     return await(ask(charges, tentative, until), ChargeOutcome.ofSent(charges), until);
   }
 
+  /** Returns the time at which a call that begins now has to end. */
   private long fromNow() {
     return context.timing().nanoTime() + context.timeoutNanos();
   }
@@ -168,6 +182,7 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
+  /** Waits with a separate time-out, in case the store's thread that times calls out is late. */
   @CanIgnoreReturnValue
   private <T> T await(CompletableFuture<T> answer, @Nullable ChargeOutcome ifSent, long until) {
     try {
@@ -184,6 +199,7 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
+  /** Withdraws the request if it is still in the queue. Returns the exception for the caller. */
   private static StoreException leave(
       CompletableFuture<?> answer,
       @Nullable ChargeOutcome ifSent,
@@ -198,6 +214,7 @@ public final class RemoteStore implements BucketStore {
     return cause == null ? new StoreException(message) : new StoreException(message, cause);
   }
 
+  /** Adds to the failure of checks that nothing was charged, since a check charges nothing. */
   private static Throwable told(Throwable failure, @Nullable ChargeOutcome ifSent) {
     return ifSent == ChargeOutcome.NOTHING ? ifSent.said(failure) : failure;
   }
@@ -237,7 +254,9 @@ public final class RemoteStore implements BucketStore {
       try { // the call began earlier, so the queue would end this charge too late
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
+        // The store was closed meanwhile, which also ends the stage.
       } catch (Throwable e) {
+        // No memory for the timer, so the charge must end now.
         stage.completeExceptionally(leave(answer, ifSent, name + ": " + e, null));
       }
     }
@@ -249,7 +268,10 @@ public final class RemoteStore implements BucketStore {
     return new OneCall();
   }
 
-  /** */
+  /**
+   * A view whose charges share one time-out: each charge has the time that the earlier charges left
+   * over.
+   */
   private final class OneCall implements BucketStore {
     private final long until = fromNow();
 
@@ -284,7 +306,10 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
-  /** */
+  /**
+   * A future that completes on a thread that callers are allowed to block. Cancelling the future
+   * cancels the request.
+   */
   private final class HandedOver extends CompletableFuture<List<Reading>> {
     private final CompletableFuture<List<Reading>> answer;
     private final ChargeOutcome ifSent;
@@ -330,6 +355,10 @@ public final class RemoteStore implements BucketStore {
       return cancelled;
     }
 
+    /**
+     * Also cancels the request. A time-out that the caller has set ({@code orTimeout}) calls this
+     * method too.
+     */
     @Override
     @CanIgnoreReturnValue
     public boolean completeExceptionally(Throwable failure) {
@@ -339,6 +368,7 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
+  /** Sends charges. The future reports every failure, also an Error. */
   private CompletableFuture<List<Reading>> ask(
       List<Charge> charges, Tentative tentative, long until) {
     BucketStore.requireDifferentKeys(charges);
@@ -372,7 +402,10 @@ public final class RemoteStore implements BucketStore {
         : spread(queues, charges, bytes, tentative, until);
   }
 
-  /** */
+  /**
+   * Sends a batch over several servers. Known reasons to fail or deny are checked before any part
+   * is sent, since tokens that are granted in vain are missing for other callers until the refund.
+   */
   private CompletableFuture<List<Reading>> spread(
       List<RequestQueue> queues,
       List<Charge> charges,
@@ -416,6 +449,9 @@ public final class RemoteStore implements BucketStore {
     return send(topology.queueOf(key), charges, List.of(key), until);
   }
 
+  /**
+   * A request whose response updates the remembered denials before the caller gets the response.
+   */
   private final class Remembered extends Request {
     private final long sent;
     private final int[] stamps;
@@ -448,6 +484,9 @@ public final class RemoteStore implements BucketStore {
       return super.completeExceptionally(failure);
     }
 
+    /**
+     * Also clears the remembered denials if the request was sent, since its response can be lost.
+     */
     @Override
     @CanIgnoreReturnValue
     public boolean cancel(boolean interrupt) {
@@ -477,12 +516,16 @@ public final class RemoteStore implements BucketStore {
     return false;
   }
 
+  /**
+   * Registers a call that refunds tokens or can need a refund, so that {@link #close} waits for it.
+   */
   private void keepOpenFor(CompletableFuture<?> call) {
     long number = arrivals.incrementAndGet();
     mustArrive.put(number, call);
     Stages.onEnd(call, (readings, failure) -> mustArrive.remove(number));
   }
 
+  /** Returns whether the server of a bucket has no request in flight and no pending refund. */
   public boolean isIdle(String bucketKey) {
     return mustArrive.isEmpty() && topology.queueOf(context.key(bucketKey)).isIdle();
   }
@@ -509,7 +552,12 @@ public final class RemoteStore implements BucketStore {
     await(topology.ping().toCompletableFuture(), null, fromNow()); // a ping charges nothing
   }
 
-  /** */
+  /**
+   * Waits up to the time-out for refunds and for batches over several servers in flight, then
+   * closes the connections. Requests that are still in flight fail. If one of the store's own
+   * threads calls this method, another thread closes the store, since the store's threads must not
+   * wait for their own work.
+   */
   @Override
   public void close() {
     if (closed) {
@@ -533,6 +581,10 @@ public final class RemoteStore implements BucketStore {
     release.run();
   }
 
+  /**
+   * Waits for calls. Returns false if the time is over; tokens that were not refunded then stay
+   * spent.
+   */
   private boolean awaitAll(List<CompletableFuture<?>> calls, long nanos) {
     try {
       CompletableFuture<Boolean> all =

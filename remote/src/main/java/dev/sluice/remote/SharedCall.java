@@ -48,7 +48,13 @@ final class SharedCall {
   private volatile boolean abandoned;
   private volatile boolean refusedForAKey; // if true, the server is reachable
 
-  /** */
+  /**
+   * Creates a call that has not been sent yet.
+   *
+   * @param slot the index of the call in the queue's list of calls
+   * @param requests the requests, at least one
+   * @param charges the number of charges of all requests
+   */
   SharedCall(RequestQueue queue, int slot, List<Request> requests, int charges) {
     this.queue = queue;
     this.server = queue.server();
@@ -61,8 +67,10 @@ final class SharedCall {
     this.charges = charges;
   }
 
+  /** A call with the requests in it. */
   private record Asked(RemoteCall<?> call, List<Request> requests) {
 
+    /** Prevents the call from being sent if all its callers have given up. */
     void keepIfLeft() {
       if (requests.stream().allMatch(Request::isDone)) {
         call.keepHere();
@@ -70,6 +78,7 @@ final class SharedCall {
     }
   }
 
+  /** Whether a request must not reach the server before this call. */
   boolean mustStayBefore(Request next) {
     for (Request request : requests) {
       if (next.mustFollow(request)) {
@@ -97,7 +106,10 @@ final class SharedCall {
         });
   }
 
-  /** */
+  /**
+   * Frees the slot of this call only after the callers are awake. A caller that sends another
+   * request at once then shares the next call instead of sending a separate call.
+   */
   private void answered(RemoteCall<?> call) {
     try {
       tell(Result.ANSWERED, null);
@@ -112,6 +124,7 @@ final class SharedCall {
     queue.drain();
   }
 
+  /** Frees the slot, unless requests are open. Only a sweep can end these requests. */
   private void free() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -180,7 +193,9 @@ final class SharedCall {
     failAll(fault);
   }
 
+  /** Ends a call that was never sent, without a report to the breaker or the observer. */
   private void stayed() {
+    // The thread that abandons a request also completes it.
     if (requests.stream().allMatch(Request::isDone)) {
       ended.set(true);
       free();
@@ -192,7 +207,11 @@ final class SharedCall {
     end(Result.FAILED, fault.isOutage() ? fault.words() : null, exception);
   }
 
-  /** */
+  /**
+   * Sends each request in a separate call, all calls at once and in order. Sends a request again
+   * after a transient fault. A request that must not overtake another request waits until that
+   * request has ended.
+   */
   private void apart() {
     AtomicInteger left = new AtomicInteger(requests.size());
     for (int i = 0; i < requests.size(); i++) {
@@ -246,6 +265,7 @@ final class SharedCall {
         });
   }
 
+  /** Schedules a retry. Returns false if the timer could not be set. */
   private boolean askAgainLater(Request request, AtomicInteger left) {
     try {
       queue.after(RETRY_NANOS, () -> alone(request, left));
@@ -255,6 +275,10 @@ final class SharedCall {
     }
   }
 
+  /**
+   * Ends the call after its last request has ended. Other requests can still be in flight at the
+   * first outage.
+   */
   private void settled(AtomicInteger left, @Nullable String oneOutage) {
     if (oneOutage != null) {
       firstOutage.compareAndSet(null, oneOutage);
@@ -269,6 +293,7 @@ final class SharedCall {
     }
   }
 
+  /** Prevents calls whose callers have all given up from being sent. */
   void keepWhatIsLeft() {
     underWay.forEach(Asked::keepIfLeft);
   }
@@ -280,6 +305,10 @@ final class SharedCall {
     requests.forEach(request -> request.completeExceptionally(exception));
   }
 
+  /**
+   * Returns the first open request, or the last request if none is open, so that a sweep frees this
+   * slot.
+   */
   Request nextDue() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -302,9 +331,11 @@ final class SharedCall {
       return;
     }
     boolean neverSent = abandon();
+    // Also completes cancelled requests: the remembered denials of their buckets must be cleared.
     end(Result.TIMED_OUT, "timed out", timeOut(ChargeOutcome.by(neverSent)));
   }
 
+  /** Stops sending. Returns whether the server has certainly received nothing. */
   private boolean abandon() {
     abandoned = true; // set first, so that ask() sends nothing more
     boolean neverSent = true;
@@ -318,6 +349,7 @@ final class SharedCall {
     return charged.exception("timed out on " + name + " while waiting for its response");
   }
 
+  /** Reports the result, completes the requests, then frees the slot. */
   private void end(Result result, @Nullable String outage, StoreException exception) {
     try {
       tell(result, outage);
@@ -342,6 +374,7 @@ final class SharedCall {
       return;
     }
     boolean wasThere = result == Result.TIMED_OUT && refusedForAKey;
+    // If the slot has moved, the server of the failed call is unknown.
     if (server.breaker() == breaker) {
       if (outage == null || wasThere) {
         breaker.answered();

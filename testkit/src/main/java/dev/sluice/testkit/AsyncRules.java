@@ -22,8 +22,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
+/** Rules of the asynchronous limiter, which must decide in the same way as the blocking limiter. */
 interface AsyncRules extends DrivenStores {
 
+  /** The seconds within which a stage must complete. */
   long PATIENCE_SECONDS = 30;
 
   @CanIgnoreReturnValue

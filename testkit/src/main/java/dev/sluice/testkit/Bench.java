@@ -15,7 +15,14 @@ import dev.sluice.store.BucketStore;
 import java.time.Duration;
 import java.util.List;
 
-/** */
+/**
+ * A limiter on the store under test, with a manual clock and replaceable limits. {@link #A}, {@link
+ * #B}, {@link #C}, {@link #WAITS}, {@link #WAITS_TOO} and {@link #OWES} have one quota. Callers can
+ * wait up to an hour for {@link #WAITS} and {@link #WAITS_TOO}. A bucket of {@link #OWES} can be in
+ * debt up to a burst. {@link #OFF} has no default, so it is disabled. Ids are plain text.
+ *
+ * <p>As thread-safe as the store.
+ */
 final class Bench implements AutoCloseable {
 
   static final String A = "A";
@@ -49,7 +56,9 @@ final class Bench implements AutoCloseable {
     this.limiter = limiter(limits, store, time);
   }
 
-  /** */
+  /**
+   * Creates a limiter on the store's clock, since the refund of a batch depends on elapsed time.
+   */
   static Limiter limiter(CurrentLimits limits, BucketStore store, ManualTime time) {
     return Limiter.builder(limits, store).time(time).build();
   }
@@ -77,6 +86,7 @@ final class Bench implements AutoCloseable {
     return limits.debt(OWES, 1).build();
   }
 
+  /** Waits until the store has completed all asynchronous calls. */
   void settle() {
     store.settle();
   }

@@ -4,7 +4,13 @@ package dev.sluice.testkit;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
-/** */
+/**
+ * The contract of every {@link BucketStore}, as JUnit tests on a manual clock.
+ *
+ * <p>The test of a store extends this class and creates the store. JUnit then checks every rule, to
+ * the nanosecond. {@link LiveBucketStoreContract} tests a store with its own clock. A store on a
+ * server must pass both contracts.
+ */
 public abstract class BucketStoreContract
     implements VectorRules,
         SpendRules,
@@ -25,6 +31,7 @@ public abstract class BucketStoreContract
         WaitRules,
         WaitHistoryRules {
 
+  /** For subclasses that test a store. */
   protected BucketStoreContract() {}
 
   /**

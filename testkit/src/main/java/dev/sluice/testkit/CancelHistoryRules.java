@@ -11,11 +11,19 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** */
+/**
+ * Rules of cancelled reservations. A random history with cancelled reservations must end like the
+ * same history without them. The buckets are so large that nothing is denied, since a denial would
+ * make the two histories diverge.
+ */
 interface CancelHistoryRules extends DrivenStores {
 
   Quota LARGE = Quota.burst(100_000).refill(1, Duration.ofNanos(1_000));
 
+  /**
+   * One history in two copies: the complete history, and the history without the reservations that
+   * are cancelled.
+   */
   final class Twins implements AutoCloseable {
     private final Random random;
     private final Bench actual;

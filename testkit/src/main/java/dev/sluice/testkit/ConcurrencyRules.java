@@ -20,6 +20,10 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
+/**
+ * Rules of many threads on few buckets. The threads together receive exactly the tokens that the
+ * limits allow.
+ */
 interface ConcurrencyRules extends DrivenStores {
 
   /**
@@ -32,6 +36,7 @@ interface ConcurrencyRules extends DrivenStores {
     return 1_000;
   }
 
+  /** The race: many threads read the same TAT, and all of them spend the last token. */
   @Test
   default void spend_64ThreadsOnOneKey_grantExactlyTheBurst() {
     try (Bench bench = Bench.of(this, Quota.per(500, Duration.ofSeconds(1)))) {
@@ -50,6 +55,7 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
+  /** The race: overlapping batches take each other's tokens or each other's locks. */
   @Test
   default void spend_overlappingBatches_keepEveryBucketExact() {
     List<List<String>> batches = List.of(List.of(A, B), List.of(B, C), List.of(C, A), List.of(C));
@@ -94,6 +100,7 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
+  /** The race: two threads cancel the same reservation, and both refund its tokens. */
   @Test
   default void cancel_byManyThreads_givesBackOnce() {
     try (Bench bench = Bench.of(this, Quota.per(100, Duration.ofSeconds(1)))) {
@@ -107,6 +114,9 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
+  /**
+   * The race: a decision must not read the clock twice, since the clock moves while threads spend.
+   */
   @Test
   default void spend_whileTheClockMoves_grantsNoMoreThanWasEarned() {
     try (Bench bench = Bench.of(this, Quota.per(10, Duration.ofMillis(10)))) {
@@ -125,7 +135,11 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
-  /** */
+  /**
+   * The race: a store that sweeps, evicts or grows loses a bucket in use. Each thread spends more
+   * than each key allows, in a different order of the keys. The threads do this three times: on
+   * fresh buckets, after three emission intervals, and after the buckets have refilled.
+   */
   @Test
   default void spend_churnOnManyKeys_givesExactlyWhatIsAllowed() {
     int keys = churnKeys();

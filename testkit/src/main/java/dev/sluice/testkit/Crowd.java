@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.IntConsumer;
 
+/** Threads that start together. The first exception of a thread fails the test. */
 final class Crowd {
 
   private static final long PATIENCE_SECONDS = 60;

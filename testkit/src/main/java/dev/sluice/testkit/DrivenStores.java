@@ -4,6 +4,7 @@ package dev.sluice.testkit;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
+/** Creates stores with a manual clock, for the rules of the contract. */
 interface DrivenStores {
 
   BucketStore newStore(TimeSource time);

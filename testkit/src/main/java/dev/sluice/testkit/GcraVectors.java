@@ -15,8 +15,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
+/** Reads the recorded trace of {@code vectors/gcra} and replays it on a limiter. */
 final class GcraVectors {
 
+  // Both files have a fixed layout. A YAML library would be a dependency for two patterns.
   private static final String QUOTA = "burst: (\\d+)\\s+count: (\\d+)\\s+period: (\\w+)";
   private static final Pattern DEFAULT = Pattern.compile("(\\w+):\\s+" + QUOTA);
   private static final Pattern OVERRIDE =
@@ -50,7 +52,9 @@ final class GcraVectors {
     return Vectors.jsonLines("gcra/decisions.jsonl");
   }
 
-  /** */
+  /**
+   * Replays an operation of the trace. Returns the result in the format of the recorded decisions.
+   */
   static String act(JsonNode act, Limiter limiter) {
     if (act.has("transactions")) {
       return text(limiter.spend(batch(act, limiter)));
@@ -70,6 +74,7 @@ final class GcraVectors {
     };
   }
 
+  /** Replays an operation as {@link #act} does, with {@link Limiter#async}. */
   static CompletionStage<String> actAsync(JsonNode act, Limiter limiter) {
     AsyncLimiter async = limiter.async();
     if (act.has("transactions")) {
@@ -87,6 +92,7 @@ final class GcraVectors {
     };
   }
 
+  /** Replays an operation as {@link #act} does, with supplied quotas instead of named limits. */
   static String actSupplied(JsonNode act, Limits limits, Limiter limiter) {
     if (act.has("transactions")) {
       List<Transaction> batch = new ArrayList<>();
@@ -139,6 +145,7 @@ final class GcraVectors {
     };
   }
 
+  /** Formats a recorded decision in the same way as {@link #act} formats a result. */
   static String text(JsonNode decision) {
     return decision.has("reset")
         ? "reset"

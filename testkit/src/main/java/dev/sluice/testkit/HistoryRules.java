@@ -12,11 +12,15 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
+/** Rules of all histories. Random histories are compared with {@link ReferenceBuckets}. */
 interface HistoryRules extends DrivenStores {
 
   int STEPS = 60;
 
-  /** */
+  /**
+   * The clock only advances in this test. After a step back the result would depend on whether the
+   * store had already deleted a full bucket. The other tests of this class include steps back.
+   */
   @Test
   default void history_anyActs_areAnsweredAsTheReferenceDoes() {
     Seeds.run(
@@ -58,7 +62,11 @@ interface HistoryRules extends DrivenStores {
     }
   }
 
-  /** */
+  /**
+   * Waits until a store over several servers has refunded the tokens that it took for a denied
+   * batch. A refund by the caller before that moment can return fewer tokens (decision 004). The
+   * store handles this check only after its own refunds.
+   */
   private static void awaitGivenBack(Bench bench, List<Transaction> batch) {
     Decision unused = bench.limiter.check(batch);
   }
@@ -75,6 +83,7 @@ interface HistoryRules extends DrivenStores {
     }
   }
 
+  /** In any window, the spent tokens minus the refunded tokens are at most burst + elapsed / T. */
   @Test
   default void history_anyWindow_givesOutNoMoreThanBurstAndWhatElapsed() {
     Seeds.run(
@@ -104,7 +113,12 @@ interface HistoryRules extends DrivenStores {
         });
   }
 
-  /** */
+  /**
+   * Tokens that were spent or refunded.
+   *
+   * @param atNanos the time by which the clock had advanced in total
+   * @param worthNanos the tokens × T; negative for a refund
+   */
   record Given(long atNanos, long worthNanos) {}
 
   private static void assertWindows(List<Given> given, Quota quota) {

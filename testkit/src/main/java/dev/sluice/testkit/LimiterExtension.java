@@ -16,7 +16,8 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- *
+ * A JUnit Jupiter extension that gives each test a limiter with full buckets and with a clock that
+ * the test moves. So no test of a rate limit needs to sleep.
  *
  * <pre>{@code
  * @RegisterExtension

@@ -28,9 +28,14 @@ public abstract class LiveBucketStoreContract {
   private static final Quota TEN_A_DAY = Quota.per(10, Duration.ofDays(1));
   private static final Duration INTERVAL = Duration.ofDays(1).dividedBy(10);
 
+  /** For subclasses that test a store. */
   protected LiveBucketStoreContract() {}
 
-  /** */
+  /**
+   * Creates the store under test. A test calls this method once and closes the store.
+   *
+   * @return a store without any bucket, with its own clock
+   */
   protected abstract BucketStore newStore();
 
   private static Limiter limiter(BucketStore store, Quota quota) {
@@ -111,6 +116,9 @@ public abstract class LiveBucketStoreContract {
     }
   }
 
+  /**
+   * The wait is exact: according to the store's clock, no spend is allowed before the wait is over.
+   */
   @Test
   final void denial_onItsOwnClock_endsWhenItSaid() {
     try (BucketStore store = newStore()) {
@@ -129,6 +137,7 @@ public abstract class LiveBucketStoreContract {
     }
   }
 
+  /** The race: many threads read the same TAT, and all of them spend the last token. */
   @Test
   final void spend_64ThreadsOnItsOwnClock_grantExactlyTheBurst() {
     try (BucketStore store = newStore()) {
@@ -145,6 +154,7 @@ public abstract class LiveBucketStoreContract {
     }
   }
 
+  /** Callers create and charge the same buckets in both orders. A store must not deadlock. */
   @Test
   final void spendBatch_32ThreadsInBothOrdersOnItsOwnClock_grantsExactlyTheBurst() {
     try (BucketStore store = newStore()) {

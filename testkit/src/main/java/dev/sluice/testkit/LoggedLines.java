@@ -9,7 +9,10 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
-/** */
+/**
+ * Captures the lines that a class logs at level INFO and above. Until this object is closed, the
+ * captured lines are not written to other logs. Thread-safe.
+ */
 public final class LoggedLines extends Handler implements AutoCloseable {
 
   private final Logger logger;

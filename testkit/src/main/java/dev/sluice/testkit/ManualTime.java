@@ -12,7 +12,15 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** */
+/**
+ * A clock that stands still until a test moves it, forwards or back.
+ *
+ * <p>{@link #advance} stops at the time of each due alarm, in order, and runs the alarm on the
+ * caller's thread. When {@link #advance} returns, asynchronous waiters have passed, each at its own
+ * time. {@link #set} jumps to the new time and runs all due alarms at the new time.
+ *
+ * <p>Thread-safe. Only {@link #awaitAlarm} blocks.
+ */
 public final class ManualTime implements TimeSource {
 
   /** The default start of the clock: an instant in November 2023. */

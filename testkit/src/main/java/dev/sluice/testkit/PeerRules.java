@@ -24,10 +24,17 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** */
+/**
+ * Assertions from the tests of other rate limiters, translated to the terms of Sluice. A note in
+ * each file explains the terms of the other limiter. Every case either runs or is on a list of
+ * exclusions with the reason.
+ */
 interface PeerRules extends DrivenStores {
 
-  /** */
+  /**
+   * The cases of golang.org/x/time/rate that have another meaning in that package, or that have no
+   * counterpart in Sluice.
+   */
   Map<String, String> NOT_OURS =
       Map.ofEntries(
           Map.entry(
@@ -65,6 +72,7 @@ interface PeerRules extends DrivenStores {
           "TestReserveSetLimit", Map.of(3, 700_000_000L),
           "TestReserveSetLimitCancel", Map.of(4, 400_000_000L));
 
+  /** The cases of throttled that test its own store interface. */
   Set<String> THROTTLED_STORE =
       Set.of("TestRateLimitUpdateFailures", "TestRateLimitUpdateFailuresWithRetryLimitSetToTwo");
 
@@ -87,6 +95,8 @@ interface PeerRules extends DrivenStores {
     bench.time.set(ManualTime.START_NANOS + step.get("at_ns").asLong());
     JsonNode expect = step.get("expect");
     if (step.get("op").asText().equals("retain_recent")) {
+      // The peer keeps a key at least until the key's bucket is full, and possibly longer. So the
+      // peer must have the key of every bucket that is not full in Sluice.
       List<String> kept = new ArrayList<>();
       expect.get("keys").forEach(key -> kept.add(key.asText()));
       for (String key : keys) {
@@ -143,6 +153,7 @@ interface PeerRules extends DrivenStores {
     long cost = step.get("quantity").asLong();
     JsonNode expect = step.get("expect");
     if (cost > quota.burst()) {
+      // The peer denies, with the state of a full bucket in every case. Sluice throws an exception.
       assertThatThrownBy(() -> bench.limiter.spend(A, key(step), cost).orThrow())
           .as(what)
           .isInstanceOf(InvalidRequestException.class);
@@ -157,6 +168,8 @@ interface PeerRules extends DrivenStores {
       assertThat(decision.remaining()).as(what).isEqualTo(expect.get("remaining").asLong());
       assertThat(decision.resetInNanos()).as(what).isEqualTo(expect.get("reset_after_ns").asLong());
     }
+    // The peer's -1 means "not limited". In this case, Sluice reports the wait until the same cost
+    // can be spent again.
     if (expect.path("retry_after_ns").asLong(-1) >= 0) {
       assertThat(decision.retryInNanos()).as(what).isEqualTo(expect.get("retry_after_ns").asLong());
     }
@@ -185,9 +198,11 @@ interface PeerRules extends DrivenStores {
     assertThat(left).as("left out").containsExactlyInAnyOrderElementsOf(NOT_OURS.keySet());
   }
 
+  /** A case of golang.org/x/time/rate while it runs. */
   final class GoCase {
     private final Bench bench;
     private final Map<Integer, Long> otherwise;
+    // The time at which the caller of each step passes.
     private final Map<Integer, Long> expected = new TreeMap<>();
     private final Map<Integer, Long> passed = new ConcurrentSkipListMap<>();
     private final Map<String, CompletableFuture<Decision>> byId = new HashMap<>();

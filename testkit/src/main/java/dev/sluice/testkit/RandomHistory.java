@@ -9,7 +9,10 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
-/** */
+/**
+ * Chooses the random quotas, times and transactions of a history on a {@link Bench}. Edge cases are
+ * frequent.
+ */
 final class RandomHistory {
 
   private static final List<String> LIMITS = List.of(Bench.A, Bench.B, Bench.C, Bench.OFF);
@@ -23,11 +26,15 @@ final class RandomHistory {
   Quota quota() {
     long interval = oneOf(1, 2, 7, 1_000, 333_333_333, 100_000_000, 3_600_000_000_000L);
     long burst = oneOf(1, 2, 3, 10, 17, 1_000);
+    // These counts do not divide the period without a remainder.
     long count = oneOf(1, 3, 7, 1_000);
     return Quota.burst(burst)
         .refill(count, Duration.ofNanos(interval * count + random.nextLong(count)));
   }
 
+  /**
+   * Returns a step of the clock. Often the step is 0, or leads to exactly the instant of a change.
+   */
   long stepNanos(Quota quota) {
     long interval = quota.intervalNanos();
     return switch (random.nextInt(8)) {
@@ -41,6 +48,7 @@ final class RandomHistory {
     };
   }
 
+  /** Returns a step like {@link #stepNanos}, which is occasionally backwards. */
   long anyStepNanos(Quota quota) {
     long step = stepNanos(quota);
     return chance(5) ? -step : step;

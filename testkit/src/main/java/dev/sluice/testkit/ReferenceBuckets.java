@@ -13,7 +13,19 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Not thread-safe; never blocks. */
+/*
+ * The model. A bucket lacks some tokens, counted in nanoseconds. A token counts as one emission
+ * interval T. A full bucket lacks 0, and an empty bucket lacks T × burst. The lack shrinks by a
+ * nanosecond per nanosecond, and grows when the clock steps back. The model has no arrival times
+ * and cannot overflow. It shares no idea and no line with the arithmetic that it tests.
+ */
+
+/**
+ * Textbook token buckets with whole numbers of any size. They are a slow and exact reference for
+ * tests.
+ *
+ * <p>Not thread-safe; never blocks.
+ */
 final class ReferenceBuckets {
 
   private final TimeSource time;
@@ -29,13 +41,23 @@ final class ReferenceBuckets {
     this.time = time;
   }
 
-  /** */
+  /**
+   * Returns the correct result of a check.
+   *
+   * @param transactions the batch
+   * @return the result of each transaction
+   */
   List<Answer> check(List<Transaction> transactions) {
     boolean isAlone = transactions.size() == 1;
     return transactions.stream().map(one -> spendAnswer(one, isAlone)).toList();
   }
 
-  /** */
+  /**
+   * Spends a batch and returns the correct result.
+   *
+   * @param transactions the batch
+   * @return the result of each transaction
+   */
   @CanIgnoreReturnValue
   List<Answer> spend(List<Transaction> transactions) {
     if (transactions.size() == 1) {
@@ -65,7 +87,9 @@ final class ReferenceBuckets {
     return answers;
   }
 
-  /** */
+  /**
+   * Returns the results of a denied batch, in which the tokens of all other transactions remain.
+   */
   private List<Answer> answersOfDenied(List<Transaction> transactions, List<Answer> checks) {
     List<Answer> answers = new ArrayList<>();
     for (int i = 0; i < checks.size(); i++) {
@@ -81,7 +105,12 @@ final class ReferenceBuckets {
     return answers;
   }
 
-  /** */
+  /**
+   * Refunds a batch and returns the correct result.
+   *
+   * @param transactions the batch
+   * @return the result of each transaction
+   */
   @CanIgnoreReturnValue
   List<Answer> refund(List<Transaction> transactions) {
     List<Answer> answers = new ArrayList<>();
@@ -105,11 +134,19 @@ final class ReferenceBuckets {
     return answers;
   }
 
-  /** */
+  /**
+   * Fills the buckets of a batch.
+   *
+   * @param transactions the batch
+   */
   void reset(List<Transaction> transactions) {
     transactions.forEach(transaction -> buckets.remove(transaction.bucketKey()));
   }
 
+  /**
+   * Forgives the debt of a bucket, at most once per burst offset. To be called for a spend that is
+   * not part of a batch.
+   */
   private void forgive(Transaction transaction) {
     Quota quota = transaction.quota();
     if (quota == null || transaction.kind() != Kind.CHECK_AND_SPEND || transaction.cost() == 0) {
@@ -136,7 +173,10 @@ final class ReferenceBuckets {
     return kind == Kind.CHECK_AND_SPEND || kind == Kind.SPEND_ONLY;
   }
 
-  /** */
+  /**
+   * Returns the result of a spend. A spend outside of a batch finds the bucket after the bucket's
+   * debt was forgiven.
+   */
   private Answer spendAnswer(Transaction transaction, boolean isAlone) {
     Quota quota = transaction.quota();
     if (quota == null || transaction.kind() == Kind.ALLOW_ONLY) {
@@ -188,7 +228,14 @@ final class ReferenceBuckets {
 
   private record Bucket(BigInteger lackingNanos, BigInteger atNanos) {}
 
-  /** */
+  /**
+   * The correct result of one transaction.
+   *
+   * @param allowed the value of {@link Decision#allowed}
+   * @param remaining the value of {@link Decision#remaining}
+   * @param retryInNanos the value of {@link Decision#retryInNanos}
+   * @param resetInNanos the value of {@link Decision#resetInNanos}
+   */
   record Answer(boolean allowed, long remaining, long retryInNanos, long resetInNanos) {
 
     private static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0);

@@ -19,6 +19,9 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
+/**
+ * Rules of the refund of a cancelled reservation. Each rule tests a line of {@link Reservation}.
+ */
 interface ReservationRules extends DrivenStores {
 
   @Test
@@ -107,7 +110,10 @@ interface ReservationRules extends DrivenStores {
     }
   }
 
-  /** */
+  /**
+   * Tokens that have already refilled must not be refunded again, since later spends would then pay
+   * for the refund.
+   */
   @Test
   default void cancel_afterAPartCameBack_givesBackTheRest() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -158,6 +164,8 @@ interface ReservationRules extends DrivenStores {
       Reservation reservation = bench.limiter.reserve(A, ID, 4);
       bench.changeLimits(Quota.per(7, ofMillis(700)));
       reservation.cancel();
+      // The smaller bucket cannot hold three of the tokens, and these are lost. One of the four
+      // tokens is left.
       assertThat(bench.state()).hasRemaining(1).resetsIn(ofMillis(600));
     }
   }
@@ -235,6 +243,10 @@ interface ReservationRules extends DrivenStores {
     }
   }
 
+  /**
+   * If another cancellation has shifted a token, the token must not be refunded at its old
+   * position.
+   */
   @Test
   default void cancel_afterAnEarlierOneWasCancelled_givesNoTokenTwice() {
     try (Bench bench = Bench.tenPerSecond(this)) {

@@ -18,7 +18,10 @@ import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
-/** */
+/**
+ * A store for tests of asynchronous calls. It can wait until all calls have completed and the
+ * actions that depend on them are done. Thread-safe.
+ */
 final class SettlingStore implements BucketStore, DirectStore {
 
   private final BucketStore store;

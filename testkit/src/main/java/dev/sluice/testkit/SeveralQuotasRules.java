@@ -24,6 +24,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
+/**
+ * Rules of a limit with several quotas. Such a limit behaves like a batch of limits with one quota
+ * each.
+ */
 interface SeveralQuotasRules extends DrivenStores {
 
   LimitName SEVERAL =
@@ -33,6 +37,7 @@ interface SeveralQuotasRules extends DrivenStores {
     return Transaction.of(SEVERAL, quotas, ID).withCost(cost);
   }
 
+  /** Returns the same transactions on limits with one quota each. */
   private static List<Transaction> oneEach(List<Quota> quotas, long cost) {
     return IntStream.range(0, quotas.size())
         .mapToObj(
@@ -85,7 +90,11 @@ interface SeveralQuotasRules extends DrivenStores {
         });
   }
 
-  /** */
+  /**
+   * Returns the most tokens that {@code spendUpTo} can leave spent besides the tokens that it
+   * reports. On several servers, each try can overlap the refund of the previous try's tokens, and
+   * then refunds fewer tokens by at most that number (decision 004). There are at most eight tries.
+   */
   default long mostLost(long asked) {
     return 0;
   }

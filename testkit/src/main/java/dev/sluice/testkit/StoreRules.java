@@ -18,12 +18,14 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
+/** Rules of the store's own interface: readings, any kind of key, and closing. */
 interface StoreRules extends DrivenStores {
 
   private static Charge spend(String key, long incrementNanos) {
     return new Charge(key, Op.SPEND, incrementNanos, 1_000, Effect.NO_END);
   }
 
+  /** Charges the buckets and returns the readings. The caller can ignore the readings. */
   @CanIgnoreReturnValue
   private static List<Reading> charge(BucketStore store, Charge... charges) {
     return store.charge(List.of(charges));
@@ -123,6 +125,9 @@ interface StoreRules extends DrivenStores {
     }
   }
 
+  /**
+   * The numbers of a script in a server cannot represent an interval of a third of a day exactly.
+   */
   @Test
   default void charge_spendUpTo_takesTheWholeTokensThatFit() {
     for (long intervalNanos : new long[] {1, 7, 1_000_000_007, 28_800_000_000_001L, 1L << 55}) {
@@ -185,6 +190,7 @@ interface StoreRules extends DrivenStores {
     }
   }
 
+  /** With a clock before the epoch, every bucket would appear to be full. */
   @Test
   default void charge_clockBeforeTheEpoch_isAnErrorAndNoOpenGate() {
     AtomicLong nowNanos = new AtomicLong(ManualTime.START_NANOS);
@@ -203,6 +209,9 @@ interface StoreRules extends DrivenStores {
     }
   }
 
+  /**
+   * A full bucket keeps its TAT until a reset, so the TAT is still there when the clock steps back.
+   */
   @Test
   default void charge_fullBuckets_keepTheirTatsUntilAReset() {
     ManualTime time = new ManualTime();
@@ -224,6 +233,7 @@ interface StoreRules extends DrivenStores {
     }
   }
 
+  /** Keys are opaque. No separator can be forged, and no key is trimmed, folded or truncated. */
   @Test
   default void charge_keysOfAnyKind_areDifferentBuckets() {
     List<String> keys = new ArrayList<>();

@@ -34,9 +34,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** */
+/**
+ * Rules of quotas that the caller supplies, mixed with named limits. Tests every operation, alone
+ * and in batches.
+ */
 interface SuppliedQuotaRules extends DrivenStores {
 
+  /** A limit that is in no catalogue. */
   LimitName PLAN = LimitName.builder(77, "CallsPerPlan").build();
 
   Quota FIVE = Quota.per(5, ofSeconds(1));
@@ -126,6 +130,9 @@ interface SuppliedQuotaRules extends DrivenStores {
     }
   }
 
+  /**
+   * A larger quota leaves a debt for the smaller quota, which forgives the debt once within its τ.
+   */
   @Test
   default void spend_twoQuotasOnOneBucket_forgiveADebtOnce() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -226,6 +233,7 @@ interface SuppliedQuotaRules extends DrivenStores {
     }
   }
 
+  /** One limit whose clients supply the quota and a key of any bytes. */
   @Test
   default void spend_keysOfAnyBytes_haveABucketEach() {
     LimitName door = LimitName.builder(78, "Throttle").id(IdFormat.bytes()).build();

@@ -33,6 +33,10 @@ interface TimeRules extends DrivenStores {
     }
   }
 
+  /**
+   * The first spend forgives the debt and waits as long as on an empty bucket. A check predicts
+   * this.
+   */
   @Test
   default void clock_oneHourBack_locksNobodyOutForAnHour() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -60,6 +64,7 @@ interface TimeRules extends DrivenStores {
     }
   }
 
+  /** A step back of less than τ neither adds nor removes a token. */
   @Test
   default void clock_stepsBackALittle_keepsTheTat() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -87,7 +92,9 @@ interface TimeRules extends DrivenStores {
     }
   }
 
-  /** */
+  /**
+   * Two limits that alternate on one bucket must not create tokens. A debt is forgiven once per τ.
+   */
   @Test
   default void limitsInTurns_giveOutWhatTheLargerAllows_andOneForgivenDebt() {
     try (Bench bench = Bench.of(this, Quota.per(30, ofSeconds(30)))) {
@@ -179,6 +186,7 @@ interface TimeRules extends DrivenStores {
     }
   }
 
+  /** A TAT beyond 2^63 ns, in the year 2262, is an ordinary number. */
   @Test
   default void tat_pastTheSignedRange_isExact() {
     try (Bench bench = Bench.of(this, Quota.burst(10).refill(1, ofDays(365)))) {

@@ -22,6 +22,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
+/** Rules that repeat the recorded decisions, to the nanosecond. */
 interface VectorRules extends DrivenStores {
 
   @Test

@@ -16,7 +16,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
-/** */
+/**
+ * Rules of waiting callers. Random histories are compared with an exact reference. Callers pass in
+ * order, as soon as the bucket has their tokens. If a caller gives up before any later caller took
+ * tokens, its tokens are returned completely. Otherwise its tokens stay spent.
+ */
 interface WaitHistoryRules extends DrivenStores {
 
   long TOKEN_NANOS = 1_000;
@@ -35,6 +39,7 @@ interface WaitHistoryRules extends DrivenStores {
     Seeds.run(histories(), random -> run(this, random, 3));
   }
 
+  /** Runs one history, with a number of processes that use one bucket. */
   static void run(DrivenStores stores, Random random, int processes) {
     try (Bench bench = Bench.of(stores, QUOTA)) {
       History history = new History(bench, random, processes);
@@ -67,6 +72,7 @@ interface WaitHistoryRules extends DrivenStores {
     }
   }
 
+  /** A history while it runs. */
   final class History {
     private final Bench bench;
     private final Random random;
@@ -142,6 +148,10 @@ interface WaitHistoryRules extends DrivenStores {
           .isEqualTo(Math.max(tatNanos() - bench.time.nanos(), 0));
     }
 
+    /**
+     * Returns the exact TAT, from the callers whose tokens were not returned, one caller after the
+     * other.
+     */
     private long tatNanos() {
       long tat = 0;
       for (Caller caller : callers) {
@@ -178,6 +188,7 @@ interface WaitHistoryRules extends DrivenStores {
           .isSortedAccordingTo(comparingInt(callers::indexOf));
     }
 
+    /** Asserts that the bucket had the tokens at the moments at which the callers passed. */
     private void assertWithinTheLimit() {
       long tat = 0;
       for (Caller caller : passed) {

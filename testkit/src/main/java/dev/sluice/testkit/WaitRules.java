@@ -27,6 +27,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
+/**
+ * Rules of callers that wait for tokens. They wait in order and at most for the announced time, and
+ * can cancel.
+ */
 interface WaitRules extends DrivenStores {
 
   /** The emission interval: 10 tokens per second. */
@@ -34,6 +38,9 @@ interface WaitRules extends DrivenStores {
 
   Duration MINUTE = Duration.ofMinutes(1);
 
+  /**
+   * Creates a bench with 10 tokens per second, on which the bucket of {@link Bench#WAITS} is empty.
+   */
   private Bench empty() {
     Bench bench = Bench.tenPerSecond(this);
     assertThat(bench.limiter.spend(WAITS, ID, 10)).isAllowed();
@@ -45,6 +52,7 @@ interface WaitRules extends DrivenStores {
     return acquire(bench.limiter, bench, cost, maxWait);
   }
 
+  /** Starts to acquire tokens, and returns after the store has decided. */
   private static CompletableFuture<Decision> acquire(
       Limiter limiter, Bench bench, long cost, Duration maxWait) {
     CompletionStage<Decision> stage = limiter.async().acquire(WAITS, ID, cost, maxWait);
@@ -52,6 +60,7 @@ interface WaitRules extends DrivenStores {
     return stage.toCompletableFuture();
   }
 
+  /** Waits until the tokens of callers that gave up were returned. */
   private static void awaitTokensLacking(Bench bench, String limit, long tokens) {
     await()
         .pollDelay(Duration.ZERO)
@@ -125,6 +134,7 @@ interface WaitRules extends DrivenStores {
   default void spend_whileOthersWait_isDeniedBehindThem() {
     try (Bench bench = empty()) {
       CompletableFuture<Decision> waiting = acquire(bench, 5, MINUTE);
+      // The tokens of waiting callers are not a debt, so these spends must not forgive them.
       for (int i = 0; i < 3; i++) {
         assertThat(bench.limiter.spend(WAITS, ID))
             .isDenied()
@@ -212,6 +222,7 @@ interface WaitRules extends DrivenStores {
     }
   }
 
+  /** Later spends have raised the TAT to the value that the caller's spend had left. */
   @Test
   default void giveUp_afterAReset_takesNothingBackFromThoseWhoSpentSince() {
     try (Bench bench = empty()) {
@@ -226,6 +237,7 @@ interface WaitRules extends DrivenStores {
     }
   }
 
+  /** A part of the batch that needs no wait has no position among the waiting callers. */
   @Test
   default void giveUp_ofABatchAfterAReset_takesNothingBackFromThoseWhoSpentSince() {
     try (Bench bench = empty()) {

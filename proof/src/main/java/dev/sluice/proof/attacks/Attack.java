@@ -10,7 +10,10 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
-/** */
+/**
+ * Attacks of hostile clients on the server. Each attack lasts a few seconds and stays within every
+ * bound that the documentation names.
+ */
 enum Attack {
   UNREAD_HTTP2("HTTP/2 responses that nobody reads", 32, 500_000) {
     @Override
@@ -163,6 +166,7 @@ enum Attack {
 
   private static final int MOST_BODY = Integer.getInteger("attacks.body", 1 << 17);
 
+  /** The header of a chunked request whose only chunk is one byte larger than the body limit. */
   private static final byte[] CHUNKED =
       Connection.ascii(
           "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"
@@ -200,6 +204,7 @@ enum Attack {
    */
   abstract void run(HostileConnections peers) throws IOException;
 
+  /** Runs the attack. Returns why the attack did not take place; empty if it took place. */
   String attempt(HostileConnections peers) {
     String cause = "";
     try (peers) {
@@ -224,6 +229,9 @@ enum Attack {
             cause);
   }
 
+  /**
+   * Returns a condition that becomes true when the time of an attack, counted from now, is over.
+   */
   private static BooleanSupplier forSeconds() {
     long startNanos = System.nanoTime();
     return () -> System.nanoTime() - startNanos > TimeUnit.SECONDS.toNanos(SECONDS);
@@ -243,6 +251,7 @@ enum Attack {
             .formatted(path, mediaType, bodyBytes));
   }
 
+  /** Sends the same bytes on many connections as fast as the server reads them. */
   static void flood(HostileConnections peers, int connections, byte[]... bytes) throws IOException {
     for (HostileConnection peer : peers.connectAll(connections, 2, Endpoint.HTTP1)) {
       peer.send(bytes);

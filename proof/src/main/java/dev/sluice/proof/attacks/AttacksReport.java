@@ -15,7 +15,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** */
+/**
+ * Runs every attack, and prints the measured result beside each promise. Exits with 1 if a promise
+ * was broken. Started by {@code ./sluice prove attacks}.
+ */
 final class AttacksReport {
 
   static final int MOST_LOG_LINES = 50;
@@ -127,6 +130,7 @@ final class AttacksReport {
     }
   }
 
+  /** Sends requests first, since a server that has just started is slow. */
   private static void warmUp(Server server) throws IOException {
     for (int i = 0; i < WARM_UP_REQUESTS; i++) {
       try (Connection connection = server.endpoint(Door.HTTP).connect()) {
@@ -138,6 +142,7 @@ final class AttacksReport {
     }
   }
 
+  /** Attacks a protocol while well-behaved clients use every protocol. */
   private void attack(Target target) throws IOException, InterruptedException {
     List<WellBehaved> clients = new ArrayList<>();
     try (Server server = launch.start()) {
@@ -164,12 +169,14 @@ final class AttacksReport {
     }
   }
 
+  /** A server under attack with its well-behaved clients. */
   private final class Beside {
     private final Server server;
     private final List<WellBehaved> clients;
     private final double calmMillis;
     private int linesBefore;
 
+    /** Measures the response times of the clients for a while without an attack. */
     Beside(Server server, List<WellBehaved> clients, long calmForMillis)
         throws InterruptedException {
       this.server = server;
@@ -180,6 +187,7 @@ final class AttacksReport {
       linesBefore = server.logLines();
     }
 
+    /** Prints the figures since the previous call and whether the figures keep the promise. */
     void judge(boolean tried, String... cells) throws IOException {
       Figures seen = WellBehaved.take(clients);
       long peak = server.peakMib();

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
 
+/** Attacks of hostile clients on one protocol. Each attack lasts a few seconds. */
 enum DoorAttack {
   FUZZ("fuzzed bytes") {
     @Override
@@ -56,6 +57,10 @@ enum DoorAttack {
       }
     }
   },
+  /**
+   * Uses one thread, since many threads would take the processors from the server and its
+   * well-behaved clients.
+   */
   FLOOD("64 clients that send without reading") {
     @Override
     String run(Target target, Endpoint server)
@@ -101,6 +106,7 @@ enum DoorAttack {
           target.readAnswer(connection);
           answers++;
         } catch (IOException e) {
+          // The server also closes its side of a TLS connection (RFC 5246, 7.2.1).
           if (server.trust() == null || !isEnd(e)) {
             throw new BrokenPromise("the server sent no response: " + e);
           }
@@ -158,11 +164,16 @@ enum DoorAttack {
     return text;
   }
 
+  /** Returns the seed of the fuzzed bytes. {@code -Dattacks.seed} sets the seed to repeat a run. */
   static long seed() {
     return SEED;
   }
 
-  /** */
+  /**
+   * Attacks a protocol and checks the responses.
+   *
+   * @return a summary of the requests that the attack sent
+   */
   abstract String run(Target target, Endpoint server)
       throws IOException, InterruptedException, BrokenPromise;
 
@@ -184,12 +195,19 @@ enum DoorAttack {
     return String.join(", ", requests.keySet());
   }
 
+  /** Decides whether enough of a response was read. */
   @FunctionalInterface
   private interface Enough {
     boolean isRead(byte[] answer, int length);
   }
 
-  /** */
+  /**
+   * Sends bytes and reads the response.
+   *
+   * @param patienceMillis the time-out of each part of the response
+   * @param endsSide whether to close the sending side, as a client can do after its last request
+   * @param enough returns whether enough of the response was read
+   */
   private static byte[] exchange(
       Endpoint server, byte[] bytes, int patienceMillis, boolean endsSide, Enough enough)
       throws IOException {
@@ -203,6 +221,7 @@ enum DoorAttack {
           connection.endOutput();
         }
       } catch (IOException e) {
+        // The server closed the connection during the request; a response can have arrived earlier.
       }
       int more = connection.readSome(answer, 0);
       while (more > 0) {
@@ -213,6 +232,7 @@ enum DoorAttack {
                 : connection.readSome(answer, length);
       }
     } catch (SocketTimeoutException e) {
+      // The connection delivers no more bytes.
     } catch (IOException e) {
       if (length == 0 && !isEnd(e)) {
         throw e;
@@ -221,12 +241,17 @@ enum DoorAttack {
     return Arrays.copyOf(answer, length);
   }
 
+  /**
+   * Whether the server closed the connection first. A TLS socket then throws, and a plain socket
+   * reports the end.
+   */
   private static boolean isEnd(IOException failure) {
     String message = String.valueOf(failure.getMessage());
     return Stream.of("reset", "inbound has closed", "closed without a response")
         .anyMatch(message::contains);
   }
 
+  /** Returns mutated valid requests, or random bytes. */
   private static byte[] fuzzed(List<byte[]> samples, Random random) {
     byte[][] parts = new byte[1 + random.nextInt(4)][];
     for (int i = 0; i < parts.length; i++) {
@@ -264,6 +289,10 @@ enum DoorAttack {
     return sample;
   }
 
+  /**
+   * Opens connections from several addresses. If the server refuses many of them, the attack is not
+   * tried.
+   */
   private static List<HostileConnection> connected(
       HostileConnections peers, int count, int addresses, Endpoint server)
       throws IOException, BrokenPromise {

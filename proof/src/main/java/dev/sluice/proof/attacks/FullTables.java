@@ -11,12 +11,17 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
+/**
+ * Attacks with the Redis protocol that fill the table in memory. The attacking clients are never
+ * denied.
+ */
 final class FullTables {
 
   private static final int PIPELINED = 500;
   private static final int MOST_MARKS = 1_000_000;
   private static final int MOST_IDS = 2_000_000;
   private static final double ALERT = 0.75;
+  // A quarter of the table for the marks, plus some room for the limit's buckets.
   private static final double MOST_WITH_MARKS = 0.26;
   private static final long PATIENCE_MILLIS = 120_000;
   private static final String LIMITS =
@@ -28,6 +33,10 @@ final class FullTables {
 
   private FullTables() {}
 
+  /**
+   * Reserves and cancels repeatedly. Previously each pair left a mark for a day, and 422,569 marks
+   * filled the table.
+   */
   static String marks(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
         Server server = launch.start("--limits", folder.write("limits.yml", LIMITS));
@@ -77,6 +86,10 @@ final class FullTables {
     }
   }
 
+  /**
+   * Fills the table with buckets of one limit. Only buckets that become full free room in the
+   * table.
+   */
   static String ids(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
         Server server = launch.start("--limits", folder.write("limits.yml", LIMITS));
@@ -131,6 +144,7 @@ final class FullTables {
     return client;
   }
 
+  /** Returns the text of an error reply; empty for any other reply. */
   private static String refusal(Object reply) {
     return reply instanceof RespClient.Refusal refusal ? refusal.text() : "";
   }

@@ -9,11 +9,18 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersDecoder;
 import java.nio.ByteBuffer;
 
-/** */
+/**
+ * The part of the response to the first gRPC call that an HTTP/2 connection has received so far.
+ *
+ * @param ended whether the stream or the connection has ended
+ * @param status the call's {@code grpc-status}; empty if none was received
+ * @param reason the error code of a GOAWAY; 0 if none was received
+ */
 record GrpcAnswer(boolean ended, String status, int reason) {
 
   private static final int STREAM = 1;
 
+  /** Parses frames. Ignores the last frame if it is incomplete. */
   static GrpcAnswer of(byte[] answer, int length) {
     Http2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder();
     String status = "";
@@ -56,6 +63,10 @@ record GrpcAnswer(boolean ended, String status, int reason) {
     }
   }
 
+  /**
+   * Whether the server rejected the call: with an error status, or with a GOAWAY that has an error
+   * code.
+   */
   boolean isError() {
     return reason != 0 || (ended && !status.isEmpty() && !status.equals("0"));
   }

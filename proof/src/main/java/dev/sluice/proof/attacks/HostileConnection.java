@@ -11,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import org.jspecify.annotations.Nullable;
 
+/** A hostile connection that writes as much as the server accepts, and reads only on request. */
 final class HostileConnection implements AutoCloseable {
 
   private final SocketChannel channel;
@@ -68,6 +69,7 @@ final class HostileConnection implements AutoCloseable {
     unsent = all.put(unsent).put(more).flip();
   }
 
+  /** Writes as many bytes as the network accepts now. Returns true if bytes were written. */
   boolean pump() {
     if (isIdle()) {
       return false;
@@ -82,6 +84,7 @@ final class HostileConnection implements AutoCloseable {
     }
   }
 
+  /** Whether a read or a write has shown that the server has closed the connection. */
   boolean isBroken() {
     return broken;
   }
@@ -90,6 +93,7 @@ final class HostileConnection implements AutoCloseable {
     return broken || (!unsent.hasRemaining() && (tls == null || !tls.holds()));
   }
 
+  /** Returns the number of bytes written to the network; with TLS, of encrypted bytes. */
   long sentBytes() {
     return sentBytes;
   }
@@ -112,6 +116,7 @@ final class HostileConnection implements AutoCloseable {
       channel.setOption(StandardSocketOptions.SO_LINGER, 0);
       channel.close();
     } catch (IOException e) {
+      // The connection is already closed.
     }
   }
 }

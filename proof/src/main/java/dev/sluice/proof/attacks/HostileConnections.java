@@ -11,7 +11,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
-/** */
+/**
+ * The hostile connections of one attack. After they were opened, one thread serves them. All
+ * connections stay open until {@link #close}. Not thread-safe.
+ */
 final class HostileConnections implements AutoCloseable {
 
   private static final long OPENING_SECONDS = 60;
@@ -28,6 +31,7 @@ final class HostileConnections implements AutoCloseable {
     this.server = server;
   }
 
+  /** Opens a connection. Uses two addresses in alternation. */
   HostileConnection connect() throws IOException {
     return connect(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
   }
@@ -43,10 +47,12 @@ final class HostileConnections implements AutoCloseable {
     return connect(server.speaking(Endpoint.HTTP1), from);
   }
 
+  /** Opens an HTTP/2 connection. Uses two addresses in alternation. */
   HostileConnection connectHttp2() throws IOException {
     return connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
   }
 
+  /** Opens an HTTP/2 connection. With TLS, the handshake negotiates HTTP/2. */
   HostileConnection connectHttp2(int from) throws IOException {
     return connect(server.speaking(Endpoint.HTTP2), from);
   }
@@ -112,6 +118,7 @@ final class HostileConnections implements AutoCloseable {
     return peer;
   }
 
+  /** Sends as much as the server accepts, until a condition is true. */
   void pumpAll(BooleanSupplier over) {
     while (!over.getAsBoolean()) {
       if (!pump()) {
@@ -120,6 +127,7 @@ final class HostileConnections implements AutoCloseable {
     }
   }
 
+  /** Sends as much as the server accepts now. Returns true if bytes were sent. */
   boolean pump() {
     boolean some = false;
     for (HostileConnection peer : all) {
@@ -128,7 +136,10 @@ final class HostileConnections implements AutoCloseable {
     return some;
   }
 
-  /** */
+  /**
+   * Returns how many connections were opened, including connections that the server has closed
+   * since.
+   */
   int opened() {
     return all.size();
   }

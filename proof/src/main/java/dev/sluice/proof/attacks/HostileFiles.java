@@ -10,7 +10,10 @@ import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** */
+/**
+ * Attacks with malicious files that replace valid files of a server. Each method is an attack: it
+ * returns a summary of the result, or throws if a promise was broken.
+ */
 final class HostileFiles {
 
   private static final String LOGINS = "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n";
@@ -36,6 +39,7 @@ final class HostileFiles {
 
   private HostileFiles() {}
 
+  /** Writes a number with 8 Mi digits. Previously such a number took 22 seconds to read. */
   static String digits(Server.Launch launch) throws Exception {
     String digits = "9".repeat(8 << 20);
     try (Folder folder = Folder.make();
@@ -177,6 +181,10 @@ final class HostileFiles {
     return server.ask("POST", "/v1/admin/reload", "");
   }
 
+  /**
+   * Reloads, requires that the reload is rejected, and returns the text of the response and the
+   * list of limits.
+   */
   private static String refusedReload(Server server) throws Exception {
     HttpResponse<String> answer = reload(server);
     requireStatus(CONFLICT, answer, "a reload");
@@ -189,6 +197,7 @@ final class HostileFiles {
     return server.ask("POST", "/v1/spend?status=429", body);
   }
 
+  /** Sends the request that a proxy sends before it forwards a sign-up. */
   private static HttpResponse<String> proxied(Server server)
       throws IOException, InterruptedException {
     return server.ask(

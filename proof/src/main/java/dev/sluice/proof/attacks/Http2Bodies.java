@@ -7,7 +7,11 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** */
+/**
+ * One HTTP/2 connection with as many streams as the server allows. Each stream sends an endless
+ * body in pieces of a given size, within the flow-control windows. When a stream has received a
+ * response (or was reset, if no response is read), a new stream replaces it.
+ */
 final class Http2Bodies implements AutoCloseable {
 
   private static final int BODY = 1 << 20;
@@ -59,7 +63,11 @@ final class Http2Bodies implements AutoCloseable {
     peer.send(Http2Frames.greeting(reads ? Http2Frames.DEFAULT_WINDOW : 0));
   }
 
-  /** */
+  /**
+   * Sends the HTTP/2 preface. The connection never reads a response.
+   *
+   * @param piece the piece of a body that is sent repeatedly, until {@code bodyBytes} were sent
+   */
   static Http2Bodies unread(
       HostileConnection peer, String path, String mediaType, byte[] piece, int bodyBytes) {
     return new Http2Bodies(peer, path, mediaType, piece, bodyBytes, false);
@@ -70,6 +78,7 @@ final class Http2Bodies implements AutoCloseable {
     return peer.isBroken();
   }
 
+  /** Sends as much as the windows allow now. Returns true if bytes were sent. */
   boolean pump() {
     read();
     if (!peer.isIdle()) {

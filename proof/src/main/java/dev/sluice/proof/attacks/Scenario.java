@@ -18,6 +18,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
 
+/**
+ * Attacks whose promise does not concern load. Each attack returns a summary, or throws if the
+ * promise was broken.
+ */
 enum Scenario {
   SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
     @Override
@@ -138,6 +142,7 @@ enum Scenario {
   private static final int CLIENTS = 40;
   private static final long MUCH = 2_000_000; // more tokens than a client can spend
   private static final int FIFO_SECONDS = 3;
+  // One line is about the FIFO, the other lines are about the shutdown.
   private static final int MOST_FIFO_LINES = 5;
   private static final long MOST_STOP_MILLIS = 10_000;
   private static final int STOPPED = Server.STOPPED;
@@ -157,7 +162,9 @@ enum Scenario {
     return text;
   }
 
-  /** */
+  /**
+   * Runs the attack and returns a summary. Throws a {@link BrokenPromise} if a promise was broken.
+   */
   abstract String seen(Server.Launch launch) throws Exception;
 
   private static int stopUnderLoad(Server.Launch launch) throws Exception {
@@ -203,6 +210,7 @@ enum Scenario {
     }
   }
 
+  /** Returns a snapshot header that claims more buckets than the file contains. */
   private static ByteBuffer claims(long count) {
     return ByteBuffer.allocate(5 * Long.BYTES)
         .putLong(SNAPSHOT_VERSION_1)
@@ -211,7 +219,10 @@ enum Scenario {
         .putLong(count);
   }
 
-  /** them. */
+  /**
+   * Returns a snapshot whose buckets all hash to one line of each segment. A line cannot hold so
+   * many buckets. them.
+   */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);
     forged.putLong(SNAPSHOT_VERSION_1).putLong(1).putLong(2).putLong(FORGED_BUCKETS);

@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
+/** The protocols under attack, with valid and invalid requests for each protocol. */
 enum Target {
   HTTP("HTTP", Door.HTTP) {
     @Override
@@ -144,6 +145,7 @@ enum Target {
       if (!head.startsWith("*")) {
         throw new IOException("unexpected reply: " + head);
       }
+      // The number of names and values, which can grow.
       int parts = Integer.parseInt(head.substring(1));
       for (int i = 0; i < parts; i++) {
         String part = from.line();
@@ -153,6 +155,7 @@ enum Target {
       }
     }
 
+    /** Checks the reply types of RESP2 and RESP3. Skips the content of bulk strings. */
     @Override
     String foreign(byte[] answer) {
       int at = 0;
@@ -212,6 +215,7 @@ enum Target {
                   new byte[] {-1, -1, -1, Http2Frames.DATA, 0, 0, 0, 0, 1}));
     }
 
+    /** Skips the settings frame, which a server sends before its response. */
     @Override
     boolean isWhole(byte[] answer, int length) {
       return GrpcAnswer.of(answer, length).ended();
@@ -282,20 +286,30 @@ enum Target {
   /** Returns the requests that the fuzzer mutates. */
   abstract List<byte[]> samples();
 
+  /** Returns requests that nest too deeply, each with a description. */
   abstract Map<String, byte[]> tooDeep();
 
+  /** Returns requests that are too long or claim to be too long, each with a description. */
   abstract Map<String, byte[]> tooLong();
 
+  /** Whether enough was read of the response to a request that is too deep or too long. */
   boolean isWhole(byte[] answer, int length) {
     return length > 0;
   }
 
+  /**
+   * Whether the response to a request that is too deep or too long is an error of this protocol.
+   */
   abstract boolean isError(String answer);
 
+  /** Whether a client can send another request on its connection. */
   boolean keepsConnection() {
     return true;
   }
 
+  /**
+   * Reads the response to the valid request. Throws an {@link IOException} for any other response.
+   */
   void readAnswer(Connection from) throws IOException {
     HttpAnswer answer = HttpAnswer.read(from);
     if (answer.status() != 200) {
@@ -303,7 +317,10 @@ enum Target {
     }
   }
 
-  /** */
+  /**
+   * Returns the part of a response that belongs to another protocol or reports an internal fault;
+   * empty if there is no such part.
+   */
   String foreign(byte[] answer) {
     String start = new String(answer, 0, Math.min(answer.length, 16), StandardCharsets.US_ASCII);
     if (answer.length == 0 || start.startsWith("HTTP/1.1 ")) {

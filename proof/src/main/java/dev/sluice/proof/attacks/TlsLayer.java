@@ -11,7 +11,10 @@ import javax.net.ssl.SSLEngineResult;
 import javax.net.ssl.SSLEngineResult.HandshakeStatus;
 import javax.net.ssl.SSLException;
 
-/** */
+/**
+ * The TLS layer of one hostile connection. After the handshake, the layer reads only on request, so
+ * data from the server stays in the network. Not thread-safe.
+ */
 final class TlsLayer {
 
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
@@ -87,11 +90,16 @@ final class TlsLayer {
     return result;
   }
 
+  /** Whether a part of an encrypted record is not yet sent. */
   boolean holds() {
     return encrypted.hasRemaining();
   }
 
-  /** */
+  /**
+   * Encrypts a record and writes as much of the record as the network accepts now.
+   *
+   * @return the number of encrypted bytes written
+   */
   int write(SocketChannel channel, ByteBuffer plain) throws IOException {
     if (!encrypted.hasRemaining()) {
       SSLEngineResult unused = wrap(plain);

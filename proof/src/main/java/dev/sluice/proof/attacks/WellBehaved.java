@@ -8,7 +8,11 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** */
+/**
+ * A well-behaved client of one protocol. The client sends a request every few milliseconds. It
+ * sends ten requests on each connection if the protocol keeps connections open. The server must
+ * decide each request.
+ */
 final class WellBehaved implements AutoCloseable {
 
   private static final int PATIENCE_MILLIS = 5_000;
@@ -29,6 +33,7 @@ final class WellBehaved implements AutoCloseable {
     this.pauseMillis = pauseMillis;
   }
 
+  /** Starts a client of the HTTP port. */
   static WellBehaved start(Server server) {
     return start(Target.HTTP, server, 5);
   }
@@ -66,9 +71,14 @@ final class WellBehaved implements AutoCloseable {
     }
   }
 
-  /** */
+  /**
+   * The figures of several clients for a period.
+   *
+   * @param failures the failure of each request without the expected response
+   */
   record Figures(int requests, List<String> failures, double p99Millis) {}
 
+  /** Returns the figures of several clients since the previous call, and resets the figures. */
   static Figures take(List<WellBehaved> clients) {
     List<Long> waits = new ArrayList<>();
     List<String> failed = new ArrayList<>();

@@ -12,7 +12,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** */
+/**
+ * A process that makes its first decisions directly after its start. Prints how many decisions
+ * failed, and the duration of the longest decision in milliseconds.
+ */
 public final class ColdStart {
 
   private ColdStart() {}

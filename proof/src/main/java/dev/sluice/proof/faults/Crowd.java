@@ -6,10 +6,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
+/** Callers that spend at once, without a separate thread for each caller. */
 final class Crowd {
 
   private Crowd() {}
 
+  /** Returns the duration of the slowest call, which can have succeeded or failed. */
   static long longestCallMillis(Limiter limiter, int callers) throws InterruptedException {
     AtomicLong longest = new AtomicLong();
     CountDownLatch ended = new CountDownLatch(callers);

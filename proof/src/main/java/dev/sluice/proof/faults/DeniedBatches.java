@@ -27,10 +27,20 @@ record DeniedBatches(int everyMillis, boolean dies) {
   private static final int CHECK_EVERY_MILLIS = 2;
   private static final int UNTIL_DEATH_MILLIS = 1_000;
 
-  /** The results of both stores. */
+  /**
+   * The results of both stores.
+   *
+   * @param granted the number of batches that were wrongly allowed
+   * @param nanos the total duration of all batches
+   * @param missed the number of checks of the full bucket that were denied
+   */
   record Seen(long sent, long granted, long nanos, long asked, long missed) {
 
-    /** */
+    /**
+     * A batch takes its tokens when its request arrives and returns them when its refund arrives.
+     * Request and refund take about the same time, so the tokens are missing for about as long as
+     * the batch takes.
+     */
     boolean missedAtMostTwiceWhatBatchesTook() {
       return (double) missed / asked <= 2.0 * nanos / TimeUnit.SECONDS.toNanos(SECONDS);
     }
@@ -115,6 +125,7 @@ record DeniedBatches(int everyMillis, boolean dies) {
     }
   }
 
+  /** Returns an id whose bucket is on the given server: a spend with the id creates a key there. */
   private static String idOn(LocalRedis server, String limit, String prefix, Limiter limiter) {
     for (int i = 0; ; i++) {
       String id = prefix + i;

@@ -5,7 +5,10 @@ import dev.sluice.proof.Report;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** */
+/**
+ * Runs every trial and prints the results. Exits with 1 if a promise was broken. Started by {@code
+ * ./sluice prove faults}.
+ */
 final class FaultsReport {
 
   private FaultsReport() {}

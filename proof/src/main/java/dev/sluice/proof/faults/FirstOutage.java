@@ -10,7 +10,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** */
+/**
+ * The latencies of new processes whose server stops responding for the first time. Each process has
+ * another number of callers.
+ */
 public record FirstOutage(List<Seen> all) {
 
   private static final List<Integer> CALLERS = List.of(1, 200, 15_000);
@@ -39,6 +42,7 @@ public record FirstOutage(List<Seen> all) {
     return new FirstOutage(List.copyOf(all));
   }
 
+  /** Whether each call ended within the given time plus the longest stall of its process. */
   boolean areInTime(long mostMillis) {
     return all.stream().allMatch(seen -> seen.longestMillis() <= mostMillis + seen.stallMillis());
   }

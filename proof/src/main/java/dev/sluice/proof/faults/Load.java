@@ -21,17 +21,25 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 
-/** */
+/**
+ * A process under load. Four threads spend, alone and in batches, and print each grant and each
+ * call.
+ */
 public final class Load {
 
   static final String NAME = "Calls";
   static final int KEYS = 12;
   static final Duration TIMEOUT = Duration.ofMillis(500);
 
+  /** A burst of 20 tokens, then a token every 25 ms. */
   static final Quota QUOTA = Quota.burst(20).refill(40, Duration.ofSeconds(1));
 
   static final String HOURLY = "CallsAnHour";
 
+  /**
+   * A burst of 20 tokens, then a token every three minutes. An empty bucket denies for a whole
+   * trial.
+   */
   static final Quota HOURLY_QUOTA = Quota.per(20, Duration.ofHours(1));
 
   static final Limits LIMITS =

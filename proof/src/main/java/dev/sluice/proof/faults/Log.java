@@ -17,6 +17,14 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
+/*
+ * The reference is a leaky bucket, which is independent of the product. Each grant adds its cost at
+ * the time at which the server decided. One token leaks out per emission interval. The level must
+ * never exceed the burst. The reference uses neither TAT nor tolerance, and counts in whole
+ * nanoseconds.
+ */
+
+/** The decisions that the processes of a load received. They are checked against the limit. */
 final class Log {
 
   private static final long NANOS_PER_MILLI = 1_000_000;
@@ -31,6 +39,7 @@ final class Log {
 
   private record Grant(String id, long cost, long atNanos) {}
 
+  /** Runs several processes in parallel, each a {@link Load}, together with a fault. */
   static Log of(int processes, String address, int seconds, Beside beside) throws Exception {
     Log log = new Log();
     ExecutorService readers = Executors.newCachedThreadPool();
@@ -69,6 +78,7 @@ final class Log {
     return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
   }
 
+  /** Runs a class in a separate process and returns the output of the process. */
   static List<String> run(Class<?> main, String... args) throws IOException, InterruptedException {
     Process process = start(main, args);
     try (BufferedReader out =
@@ -98,7 +108,11 @@ final class Log {
     }
   }
 
-  /** */
+  /**
+   * Requires that no bucket granted more tokens than its limit allows.
+   *
+   * @param more the number of tokens beyond its limit that a bucket is documented to grant at most
+   */
   void requireWithinLimit(long more) throws BrokenPromise {
     long excess = excess();
     if (excess > more) {
@@ -108,7 +122,10 @@ final class Log {
     }
   }
 
-  /** */
+  /**
+   * Adds every grant to a leaky bucket. Returns the most tokens that a bucket granted beyond its
+   * limit at any time.
+   */
   long excess() {
     long interval = Load.QUOTA.intervalNanos();
     long size = interval * Load.QUOTA.burst();
@@ -126,7 +143,10 @@ final class Log {
     return (most + interval - 1) / interval;
   }
 
-  /** */
+  /**
+   * Requires that every call ended within its time-out plus 10 %, plus the longest stall of the
+   * machine.
+   */
   void requireInTime() throws BrokenPromise {
     long most = Load.TIMEOUT.toMillis() * 11 / 10 + longestStallNanos / NANOS_PER_MILLI;
     if (longestMillis() > most) {

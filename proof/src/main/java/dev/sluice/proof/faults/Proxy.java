@@ -11,7 +11,10 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
-/** */
+/**
+ * Forwards bytes between clients and one server and injects faults: delays, broken connections, and
+ * connections that stop forwarding. Thread-safe.
+ */
 final class Proxy implements AutoCloseable {
 
   private static final int BACKLOG = 50;
@@ -38,14 +41,17 @@ final class Proxy implements AutoCloseable {
     return "127.0.0.1:" + door.getLocalPort();
   }
 
+  /** Delays all bytes that arrive from now on. */
   void delay(long millis) {
     delayMillis = millis;
   }
 
+  /** Drops all bytes on the open connections without closing the connections. */
   void silence() {
     pairs.forEach(pair -> pair.silent = true);
   }
 
+  /** Closes the open connections. Requests and responses in flight are lost. */
   void cut() {
     pairs.forEach(Pair::close);
     pairs.clear();
@@ -82,6 +88,7 @@ final class Proxy implements AutoCloseable {
         }
       }
     } catch (IOException e) {
+      // One side closed its connection.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
@@ -101,6 +108,7 @@ final class Proxy implements AutoCloseable {
     cut();
   }
 
+  /** The two sockets of a forwarded connection. */
   private static final class Pair {
     private final Socket client;
     private final Socket server;
@@ -116,6 +124,7 @@ final class Proxy implements AutoCloseable {
         client.close();
         server.close();
       } catch (IOException e) {
+        // The connection is already closed.
       }
     }
   }

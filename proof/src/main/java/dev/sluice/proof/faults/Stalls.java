@@ -3,7 +3,10 @@ package dev.sluice.proof.faults;
 
 import java.util.concurrent.TimeUnit;
 
-/** */
+/**
+ * Measures by how much a sleeping thread oversleeps. This is the delay that the machine adds to
+ * every call. Runs a thread until this object is closed. Thread-safe.
+ */
 final class Stalls implements AutoCloseable {
 
   private static final int SLEEP_MILLIS = 5;
@@ -25,6 +28,7 @@ final class Stalls implements AutoCloseable {
         longestNanos = Math.max(longestNanos, stallNanos);
       }
     } catch (InterruptedException e) {
+      // This object was closed.
     }
   }
 

@@ -17,7 +17,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** */
+/**
+ * Trials of one fault on one topology. Each trial returns a summary, or throws if a promise was
+ * broken.
+ */
 enum Trial {
   SINGLE("8 processes on one server: delays, cuts, silence, a freeze") {
     @Override
@@ -119,6 +122,8 @@ enum Trial {
                   + " the promotion); a bucket granted at most %s tokens beyond its limit")
               .formatted(named, promoted, excess);
       BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
+      // For a moment, both masters grant tokens. Grants that had not reached the replica are then
+      // granted a second time.
       BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
       return seen;
     }
@@ -226,7 +231,9 @@ enum Trial {
     return text;
   }
 
-  /** */
+  /**
+   * Runs the trial and returns a summary. Throws a {@link BrokenPromise} if a promise was broken.
+   */
   abstract String seen() throws Exception;
 
   private static String judged(Log log, long more) throws BrokenPromise {
@@ -236,6 +243,9 @@ enum Trial {
     return log.toString();
   }
 
+  /**
+   * Injects a random fault about once a second. Leaves time at the end for the last faults to heal.
+   */
   private static void disturb(List<Proxy> proxies, List<LocalRedis> servers) throws Exception {
     Random random = new Random();
     long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS - 2);
@@ -343,6 +353,9 @@ enum Trial {
     }
   }
 
+  /**
+   * Makes the machine busy with a spinning thread for each processor, until this object is closed.
+   */
   private static final class Spinning implements AutoCloseable {
 
     private final CountDownLatch over = new CountDownLatch(1);

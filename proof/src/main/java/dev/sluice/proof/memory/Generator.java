@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
+/** Generates random histories. Only one thread can use a generator. */
 final class Generator {
 
   private static final List<Verb> ACTS =
@@ -33,10 +34,15 @@ final class Generator {
     this.random = random;
   }
 
-  /** */
+  /**
+   * Returns a history without turns, which the scheduler adds. Half of the histories use only two
+   * or three kinds of operations, since combinations of a few kinds are rare when all kinds are
+   * mixed. Each history has its own pace.
+   */
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();
     boolean back = random.nextInt(8) == 0;
+    // The table's lines are full, so the store must move buckets.
     boolean crowded = random.nextInt(4) == 0;
     brimful = random.nextInt(3) == 0 && !back;
     int keys = crowded ? 18 + random.nextInt(7) : (brimful ? 2 : 1) + random.nextInt(5);
@@ -50,6 +56,7 @@ final class Generator {
     Setup setup = new Setup(bound, keys, burst, back ? 1_000 * MILLI : 0);
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
+    // 0: the table becomes crowded before the threads start. 1: it becomes crowded while they run.
     int crowding = random.nextInt(2);
     List<Op> filling = brimful ? filled(setup) : List.of();
     List<List<Op>> all = new ArrayList<>();
@@ -107,6 +114,7 @@ final class Generator {
     return Op.charge(parts);
   }
 
+  /** Returns a batch that ends a bucket and in most cases can create another bucket. */
   private Op exchange(Setup setup) {
     int dying = random.nextInt(setup.keys());
     int born = (dying + 1 + random.nextInt(setup.keys() - 1)) % setup.keys();
@@ -137,7 +145,10 @@ final class Generator {
     return batches.stream().filter(parts -> !parts.isEmpty()).map(Op::charge).toList();
   }
 
-  /** */
+  /**
+   * Returns calls that create as many buckets as the bound allows, or one bucket less. Some of
+   * these buckets soon become full. A call that needs another bucket must then reuse a full bucket.
+   */
   private List<Op> filled(Setup setup) {
     List<Integer> keys = new ArrayList<>();
     for (int key = 0; key < setup.keys(); key++) {
@@ -165,6 +176,9 @@ final class Generator {
     return ops;
   }
 
+  /**
+   * Returns a step of the clock after which the upkeep is due and some buckets have become full.
+   */
   private long tickOfUpkeep() {
     return MILLI + random.nextInt((int) MILLI);
   }

@@ -11,12 +11,17 @@ import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
+/**
+ * Runs histories and judges them. Only one runner can exist in a JVM at a time, and only one thread
+ * can use it.
+ */
 final class HistoryRunner {
 
   private final InstrumentedStores worlds = new InstrumentedStores();
   private final Scheduler scheduler = new Scheduler(worlds.sites());
   private long steps;
 
+  /** Returns the total number of steps of all runs. */
   long steps() {
     return steps;
   }
@@ -26,6 +31,7 @@ final class HistoryRunner {
     return run(history, null, Odds.NONE, told);
   }
 
+  /** Runs a history with random turns and with the policy of its schedule. */
   Run byChance(History history, Random chance, Odds odds) {
     return run(history, chance, odds, false);
   }
@@ -36,6 +42,8 @@ final class HistoryRunner {
     List<Call> calls = new ArrayList<>();
     List<String> story = new ArrayList<>();
     List<Op> first = history.threads().get(0);
+    // The first calls run without other threads. They are simulated too, since a call might never
+    // end.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
     scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, Odds.NONE, null);
     String violation = scheduler.violation();
@@ -71,6 +79,10 @@ final class HistoryRunner {
     return new Run(repeatable, offset, violation, calls, story);
   }
 
+  /**
+   * Returns the work of each thread. Calls are recorded with the number of steps since the start of
+   * the history.
+   */
   private List<Runnable> works(
       InstrumentedStore world, Clock clock, List<List<Op>> threads, List<Call> calls, long offset) {
     List<Runnable> works = new ArrayList<>();
@@ -125,6 +137,7 @@ final class HistoryRunner {
     return world.leftovers();
   }
 
+  /** Whether a TAT is further ahead than a full burst, as after a clock that stepped back. */
   private static boolean isFar(Setup setup, Call call) {
     for (int i = 0; i < call.answer().nowNanos().size(); i++) {
       if (call.answer().tatNanos().get(i) > call.answer().nowNanos().get(i) + setup.offsetNanos()) {
@@ -134,6 +147,7 @@ final class HistoryRunner {
     return false;
   }
 
+  /** Describes a failed run, for a person. */
   String report(Run run) {
     Run again = repeat(run.history(), true);
     StringBuilder text = new StringBuilder();
@@ -145,13 +159,25 @@ final class HistoryRunner {
     return text.toString();
   }
 
-  /** */
+  /**
+   * The result of running a history.
+   *
+   * @param history the history as it ran, including its turns
+   * @param steps the number of steps
+   * @param violation the violated invariant; empty if all invariants hold
+   * @param calls the calls that returned
+   * @param story the order in which the threads ran; empty unless it was requested
+   */
   record Run(History history, long steps, String violation, List<Call> calls, List<String> story) {
 
     boolean failed() {
       return !violation.isEmpty();
     }
 
+    /**
+     * Returns the violation without numbers and names. Two violations of the same kind count as one
+     * fault.
+     */
     String kind() {
       return violation
           .replaceFirst("^thread .*?: ", "")

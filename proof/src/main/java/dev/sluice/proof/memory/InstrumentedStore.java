@@ -3,9 +3,15 @@ package dev.sluice.proof.memory;
 
 import java.util.List;
 
+/** A store in a simulation. A class loader has instrumented the store's classes. */
 public interface InstrumentedStore {
 
-  /** */
+  /**
+   * Runs a call on the calling thread of the simulation.
+   *
+   * @param op a charge or a snapshot
+   * @return the result of the call
+   */
   Answer run(Op op);
 
   /**
@@ -15,6 +21,10 @@ public interface InstrumentedStore {
    */
   String leftovers();
 
+  /**
+   * The clock of a run. It needs no synchronization, since only one thread of a simulation runs at
+   * a time.
+   */
   public static final class Clock {
 
     private long nowNanos = Setup.START_NANOS;
@@ -45,12 +55,18 @@ public interface InstrumentedStore {
    */
   public record Answer(String failure, List<Long> nowNanos, List<Long> tatNanos) {
 
+    /** The failure of a call that the store rejected because it has reached its bound. */
     public static final String FULL = "full";
 
     /** The failure of a batch that names a bucket twice. */
     public static final String TWICE = "twice";
 
-    /** */
+    /**
+     * Returns the result of a call that threw an exception.
+     *
+     * @param what {@link #FULL}, {@link #TWICE}, or the exception
+     * @return the result
+     */
     public static Answer failed(String what) {
       return new Answer(what, List.of(), List.of());
     }

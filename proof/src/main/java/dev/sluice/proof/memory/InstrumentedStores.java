@@ -5,6 +5,10 @@ import dev.sluice.proof.memory.InstrumentedStore.Clock;
 import dev.sluice.proof.memory.Instrumenter.Sites;
 import java.lang.reflect.Constructor;
 
+/**
+ * Creates stores from one instrumented copy of the store's classes. Only one thread can use this
+ * object.
+ */
 final class InstrumentedStores {
 
   static final String NAME = "dev.sluice.store.InstrumentedTable";

@@ -32,6 +32,10 @@ import org.objectweb.asm.Type;
  * the memory model allows (a plain read that is hoisted, a release store that is late).
  */
 
+/**
+ * Inserts a call of {@link Steps} before each shared access of a class. Only one thread can use an
+ * instrumenter.
+ */
 final class Instrumenter {
 
   private static final String STEPS = Type.getInternalName(Steps.class);
@@ -42,7 +46,10 @@ final class Instrumenter {
           "unlock()V", "(L" + LOCK + ";I)V",
           "tryLock()Z", "(L" + LOCK + ";I)Z");
 
-  /** arrays. */
+  /**
+   * Classes whose objects belong to one thread, so that no other thread uses their fields and
+   * arrays. arrays.
+   */
   private static final Set<String> CONFINED =
       Set.of(
           "TableBatch",
@@ -217,6 +224,10 @@ final class Instrumenter {
     }
   }
 
+  /**
+   * The numbered places in the code where the scheduler can stop a thread. Only one thread can use
+   * this object.
+   */
   static final class Sites {
 
     private final List<String> names = new ArrayList<>();
@@ -230,10 +241,14 @@ final class Instrumenter {
       return site;
     }
 
+    /**
+     * Returns a hash of a place. The hash does not depend on the order in which classes are loaded.
+     */
     int hash(int site) {
       return site < 0 ? 0 : hashes[site];
     }
 
+    /** Describes a place by class, method, line and kind of access. */
     String name(int site) {
       return site < 0 ? "its start" : names.get(site);
     }

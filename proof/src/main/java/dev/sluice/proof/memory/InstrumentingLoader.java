@@ -6,7 +6,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 
-/** Thread-safe. */
+/**
+ * Loads an instrumented copy of the store's package. The parent loader loads all other classes.
+ * Thread-safe. Thread-safe.
+ */
 final class InstrumentingLoader extends ClassLoader {
 
   private static final String PACKAGE = "dev.sluice.store.";

@@ -14,7 +14,10 @@ import java.util.Set;
  * cache of states that were already tried keeps the search short.
  */
 
-/** */
+/**
+ * Judges linearizability: a sequential order of the calls gives the same results and keeps the
+ * order of calls that did not overlap. Each search uses a new judge and one thread.
+ */
 final class LinearizationJudge {
 
   private final List<Event> events = new ArrayList<>();
@@ -25,6 +28,7 @@ final class LinearizationJudge {
       if (call.op().kind() == Kind.CHARGE) {
         events.add(new Event(call, -1));
       } else if (call.op().kind() == Kind.SNAPSHOT && call.answer().failure().isEmpty()) {
+        // Each key has the value in the snapshot at some moment of the call.
         for (int key = 0; key < setup.keys(); key++) {
           events.add(new Event(call, key));
         }
@@ -75,6 +79,7 @@ final class LinearizationJudge {
     return false;
   }
 
+  /** A charge, or the value of one key in a snapshot. */
   private record Event(Call call, int key) {}
 
   private record Tried(long done, SequentialStore state) {}

@@ -41,6 +41,7 @@ public final class MemorySimulation {
     System.exit(run(args, System.out));
   }
 
+  /** Runs the simulation and returns the exit code. */
   static int run(String[] args, PrintStream out) {
     Double minutes = null;
     Long seed = null;
@@ -101,6 +102,10 @@ public final class MemorySimulation {
     return 0;
   }
 
+  /**
+   * Returns the processor time of this process. With this clock, a busy machine does not shorten a
+   * run.
+   */
   private static long nanoTime() {
     return ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos();
   }
@@ -115,6 +120,7 @@ public final class MemorySimulation {
     return 0;
   }
 
+  /** Runs the history of a seed. The calls and the turns follow from the seed. */
   static Run run(HistoryRunner simulation, long seed) {
     Random random = new Random(seed);
     Generator generator = new Generator(random);

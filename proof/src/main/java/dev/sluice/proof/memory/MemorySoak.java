@@ -31,7 +31,10 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * restored.
  */
 
-/** */
+/**
+ * Loads the store in memory for many minutes and checks every decision. Exits with 1 if a decision
+ * was wrong.
+ */
 final class MemorySoak {
 
   private static final int HOT_KEYS = 64;
@@ -85,6 +88,7 @@ final class MemorySoak {
         return minutes;
       }
     } catch (NumberFormatException e) {
+      // The usage is printed after this block.
     }
     System.err.printf(
         "sluice prove soak: found \"%s\", expected minutes, above 0 and at most %d%n",
@@ -201,7 +205,10 @@ final class MemorySoak {
     }
   }
 
-  /** */
+  /**
+   * Checks the hot keys. No hot bucket became full again, since this would take 10 s without a
+   * spend. So each key granted all tokens that it had.
+   */
   private void checkHotKeys(long startNanos, long endNanos) {
     long intervalNanos = HOT.incrementNanos(1);
     for (int i = 0; i < HOT_KEYS; i++) {

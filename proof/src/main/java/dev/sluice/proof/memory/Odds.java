@@ -10,12 +10,18 @@ import java.util.Random;
  * run, and threads run for a long time between the turns.
  */
 
-/** */
+/**
+ * The probability, at each step, that another thread takes over.
+ *
+ * @param oneIn the mean number of steps between turns, at any place
+ * @param places selects, by hash, the places where turns are likely; 0 for no such places
+ */
 record Odds(int oneIn, int places) {
 
   private static final int SPREAD = 0x9E3779B9;
   private static final int ONE_PLACE_IN = 32;
 
+  /** The odds for a run whose turns are given. */
   static final Odds NONE = new Odds(1, 0);
 
   static Odds random(Random random) {

@@ -17,6 +17,7 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
 
   /** The kinds of calls. */
   public enum Kind {
+    /** A charge of one or more buckets. */
     CHARGE,
     /** A snapshot of all live buckets. */
     SNAPSHOT,
@@ -24,11 +25,20 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     TICK
   }
 
+  /** The operations of a charge, with the names that the store uses. */
   public enum Verb {
+    /** Reads the bucket. Denies the batch if the tokens are missing. */
     CHECK,
+    /** Spends tokens. Denies the batch if the tokens are missing. */
     SPEND,
+    /** Spends tokens if the bucket has them. Never denies the batch. */
     SPEND_ONLY,
+    /**
+     * Spends as many tokens as the bucket has, at most the cost. Always the only operation of its
+     * charge.
+     */
     SPEND_UP_TO,
+    /** Refunds tokens. */
     REFUND,
     /** Removes the bucket. */
     RESET;

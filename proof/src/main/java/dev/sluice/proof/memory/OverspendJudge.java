@@ -6,11 +6,15 @@ import dev.sluice.proof.memory.Op.Kind;
 import dev.sluice.proof.memory.Op.Part;
 import java.util.List;
 
-/** */
+/**
+ * Judges the invariant that no bucket grants more tokens than its burst, its refill, its refunds
+ * and its resets allow. The order of the calls does not matter.
+ */
 final class OverspendJudge {
 
   private OverspendJudge() {}
 
+  /** Returns the violation; empty if there is no violation. */
   static String violation(Setup setup, List<Call> calls) {
     for (int key = 0; key < setup.keys(); key++) {
       String over = over(setup, calls, key);
@@ -47,7 +51,9 @@ final class OverspendJudge {
               given += fits(law, call, i) ? tokens(law, call, i) : 0;
           case REFUND -> given -= part.cost();
           case RESET -> given -= setup.burst();
-          case CHECK -> {}
+          case CHECK -> {
+            // This operation returns no tokens to the bucket.
+          }
         }
       }
     }

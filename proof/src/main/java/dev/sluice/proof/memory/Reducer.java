@@ -8,7 +8,10 @@ import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
-/** */
+/**
+ * Reduces a failing history while the history still fails in the same way. Removes threads, calls,
+ * charges of batches, and turns. Only one thread can use a reducer.
+ */
 final class Reducer {
 
   private static final int TRIES = 150; // the number of schedules to try for each shorter history

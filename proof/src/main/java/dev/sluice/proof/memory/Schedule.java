@@ -22,6 +22,8 @@ record Schedule(boolean starving, List<Turn> turns) {
   }
 
   /**
+   * A change of threads that only the scheduler caused.
+   *
    * @param step the number of steps of all threads before the change
    * @param thread the thread that runs next
    */

@@ -19,7 +19,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class Scheduler {
 
-  /** */
+  /**
+   * The bound that detects endless calls. The longest calls (a batch over all segments, a search
+   * for room, a snapshot) take about ten thousand steps.
+   */
   private static final long MOST_STEPS_OF_A_CALL = 150_000;
 
   private final Sites sites;
@@ -27,6 +30,7 @@ final class Scheduler {
   private final Semaphore done = new Semaphore(0);
   private final IdentityHashMap<ReentrantLock, Strand> owners = new IdentityHashMap<>();
 
+  // The state of the current run.
   private int inUse;
   private @Nullable Strand current;
   private Schedule schedule = new Schedule(false, List.of());
@@ -49,15 +53,25 @@ final class Scheduler {
     return steps;
   }
 
+  /** Returns the violation; empty if there is no violation. */
   String violation() {
     return violation;
   }
 
+  /** Returns the turns of the last run, with which the run can be repeated. */
   List<Turn> made() {
     return List.copyOf(made);
   }
 
-  /** */
+  /**
+   * Runs the work of all strands to the end.
+   *
+   * @param works the work of each strand
+   * @param plan the policy, and the turns if {@code chance} is null
+   * @param chance selects random turns; null to use the turns of the plan
+   * @param given the probability of a random turn at each step
+   * @param told receives a line for each change of strands; null for no lines
+   */
   void run(
       List<Runnable> works,
       Schedule plan,
@@ -97,6 +111,7 @@ final class Scheduler {
     try {
       work.run();
     } catch (Unwound e) {
+      // The run is over.
     } catch (Throwable e) { // any exception counts as a violation
       violate("the call threw " + e);
     }
@@ -125,6 +140,8 @@ final class Scheduler {
     }
     unwinding = true;
   }
+
+  // The following methods are called by strands.
 
   void step(int site) {
     Strand me = current();
@@ -219,6 +236,7 @@ final class Scheduler {
     change(me, another(me));
   }
 
+  /** Selects the strand that runs next when this strand cannot run or gives way. */
   private Strand another(Strand me) {
     Strand best = null;
     for (int i = 1; i <= inUse; i++) {
@@ -303,6 +321,7 @@ final class Scheduler {
     }
   }
 
+  /** Ends a strand. Another strand continues, or the run ends. */
   private void finished() {
     Strand me = current();
     tell(me, "its end");
@@ -333,6 +352,7 @@ final class Scheduler {
     }
   }
 
+  /** Unwinds the stack of a strand after the run has ended. */
   private static final class Unwound extends Error {
     private static final long serialVersionUID = 1;
 

@@ -48,12 +48,16 @@ final class SequentialStore {
     return new SequentialStore(this);
   }
 
+  /** Whether a key could have the value of a snapshot at some moment of the call. */
   boolean holds(int key, long saidNanos, Call call) {
     long latestNanos = Math.max(call.begunNanos(), call.endedNanos());
     return saidNanos == tatNanos[key] || (saidNanos == 0 && tatNanos[key] <= latestNanos);
   }
 
-  /** */
+  /**
+   * Applies a call. Returns whether the result of the call is correct. If the result is wrong, this
+   * model must not be used further.
+   */
   boolean apply(Call call) {
     List<Part> parts = call.op().parts();
     Answer answer = call.answer();
@@ -103,6 +107,7 @@ final class SequentialStore {
         <= setup.offsetNanos();
   }
 
+  /** Returns how many tokens a call needs. A spend takes this number of tokens. */
   long tokens(Part part, long nowNanos, long tat) {
     long free = (setup.offsetNanos() - aheadNanos(nowNanos, tat)) / Setup.TOKEN_NANOS;
     return part.act() == Verb.SPEND_UP_TO ? Math.max(Math.min(part.cost(), free), 1) : part.cost();
@@ -113,6 +118,9 @@ final class SequentialStore {
     long costNanos = tokens(part, nowNanos, tat) * Setup.TOKEN_NANOS;
     long aheadNanos = aheadNanos(nowNanos, tat);
     boolean fits = fits(part, nowNanos, tat);
+    // A denial and a refund use a clock reading from after the read of the bucket's TAT. If the
+    // bucket returned to the same TAT in between, the result was also correct at the time of the
+    // clock reading.
     boolean late = part.act() == Verb.REFUND || (!fits && part.act().votes());
     long earliestNanos = metBy.get(key).getOrDefault(tatNanos[key], 0L);
     if (late && setup.keptNanos() == 0 && nowNanos < earliestNanos && tat != 0) {
@@ -159,7 +167,11 @@ final class SequentialStore {
     metBy.set(key, more);
   }
 
-  /** */
+  /**
+   * Whether the store could be full at some moment of the call, without room for the buckets that
+   * the call can create. If another thread creates one of these buckets meanwhile, the store can
+   * still report that it is full.
+   */
   private boolean mayBeFull(Call call) {
     long live = Arrays.stream(tatNanos).filter(tat -> tat > call.begunNanos()).count();
     long made =

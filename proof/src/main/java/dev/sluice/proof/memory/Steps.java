@@ -4,9 +4,19 @@ package dev.sluice.proof.memory;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** Only one simulation runs in a JVM at a time. */
+/**
+ * The static methods that instrumented code calls before each shared access, and instead of
+ * waiting. Without a running simulation, a method does nothing, or does what the replaced call
+ * would do.
+ *
+ * <p>Only one simulation runs in a JVM at a time.
+ */
 public final class Steps {
 
+  /**
+   * The scheduler, which is passed from thread to thread with the baton. Null if no simulation
+   * runs.
+   */
   private static @Nullable Scheduler scheduler;
 
   private Steps() {}
@@ -19,7 +29,11 @@ public final class Steps {
     scheduler = null;
   }
 
-  /** */
+  /**
+   * Lets another thread run first if the scheduler decides so.
+   *
+   * @param site the number of the place in the code, see {@link Instrumenter.Sites}
+   */
   public static void step(int site) {
     Scheduler running = scheduler;
     if (running != null) {

@@ -4,7 +4,11 @@ package dev.sluice.proof.memory;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** A reusable thread that runs only while it has the baton. */
+/**
+ * A reusable thread that runs only while it has the baton.
+ *
+ * <p>Only the thread with the baton can access the state of a strand.
+ */
 final class Strand {
 
   final int number;

@@ -19,7 +19,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** */
+/**
+ * A drill in which a certificate expires under load. Promised: Open connections continue. New
+ * connections fail at the client, which reports the reason. The server's log and metric report the
+ * expiry before and after it happens. New files take effect while the server runs, and no
+ * connection is dropped.
+ */
 final class CertificateEnds implements ProductionReport.Drill {
 
   private static final int LIFE_SECONDS = Integer.getInteger("production.certificate", 90);
@@ -123,7 +128,10 @@ final class CertificateEnds implements ProductionReport.Drill {
     }
   }
 
-  /** */
+  /**
+   * Whether a client that trusts the certificate in the file can connect. Only the verification of
+   * the certificate is allowed to fail.
+   */
   private static boolean connects(Server server, Folder folder) throws Exception {
     Process client =
         new ProcessBuilder(

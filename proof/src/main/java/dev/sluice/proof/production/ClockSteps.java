@@ -33,6 +33,7 @@ final class ClockSteps implements ProductionReport.Drill {
   private static final List<Long> STEPS = List.of(HOUR, 0L, -HOUR, 0L);
   private static final int SECONDS_AFTER_STEP = 6;
   private static final int PAUSE_MILLIS = 50;
+  // A token refills within a second; a busy machine can delay the response.
   private static final long LONGEST_WAIT_MILLIS = 2_500;
   private static final int LEAST_IDLE_SECONDS = 25;
   private static final int MOST_IDLE_SECONDS = 50;
@@ -149,6 +150,7 @@ final class ClockSteps implements ProductionReport.Drill {
         answer.status() == 200, "unexpected response to a slow request: %s", answer);
   }
 
+  /** Requires that new TLS connections with three protocols and a reload succeed. */
   private static void requireAll(Server server) throws Exception {
     for (Door door : List.of(Door.HTTP, Door.GRPC, Door.RESP)) {
       try (Client client = door.open(server)) {

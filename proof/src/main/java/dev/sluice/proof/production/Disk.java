@@ -23,6 +23,7 @@ interface Disk extends AutoCloseable {
   @Override
   void close() throws Exception;
 
+  /** Returns a disk that {@code ulimit -f} bounds. Requires no privileges. */
   static Disk limited() throws IOException {
     Folder folder = Folder.make();
     return new Disk() {
@@ -53,6 +54,7 @@ interface Disk extends AutoCloseable {
     };
   }
 
+  /** Returns a file system of 1 MB in memory. Requires the privilege to mount. */
   static Disk mounted() throws Exception {
     Folder folder = Folder.make();
     String path = folder.path().toString();

@@ -15,7 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** */
+/**
+ * A drill with a low limit of file descriptors. Promised: With 64 descriptors the server either
+ * decides, or exits with a message that names the remedy. If the server starts, 300 connections
+ * neither end the server nor flood its log, and one log line names the remedy. Clients are served
+ * again after those connections were closed.
+ */
 final class FewDescriptors implements ProductionReport.Drill {
 
   private static final int FEW = 64;
@@ -68,6 +73,7 @@ final class FewDescriptors implements ProductionReport.Drill {
       }
       TimeUnit.SECONDS.sleep(CROWDED_SECONDS);
     } catch (IOException e) {
+      // The connection was refused because the listen queue is full.
     } finally {
       for (Connection one : crowd) {
         one.close();

@@ -15,7 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** */
+/**
+ * A drill with a full disk for the snapshot, the audit log and the overrides file. Promised:
+ * Decisions continue. A metric and one log line report each of the three failures. A change that
+ * cannot be saved is rejected with 503 and not half applied. Saving works again when the disk has
+ * room, and no temporary files remain.
+ */
 final class FullDisk implements ProductionReport.Drill {
 
   private static final long BURST = 100_000;
@@ -140,7 +145,11 @@ final class FullDisk implements ProductionReport.Drill {
         bucket.contains("\"burst\":" + BURST), "the rejected change is in force: %s", bucket);
   }
 
-  /** */
+  /**
+   * Returns a failure that the server has not yet reported; empty if it has reported all of them.
+   * On a full tmpfs, the audit log still has room in its last page. So the first lost line comes
+   * after a number of changes, not after a time.
+   */
   private static String uncounted(Server server) throws Exception {
     if (server.metric("sluice_snapshot_failures_total") == 0) {
       return "a failed snapshot, in the metric";

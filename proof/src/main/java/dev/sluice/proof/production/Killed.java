@@ -72,6 +72,7 @@ final class Killed implements ProductionReport.Drill {
       try (Server server = Server.start(options)) {
         TimeUnit.SECONDS.sleep(CLEANED_AFTER_SECONDS);
         long leftOver = folder.named("buckets.").size();
+        // A save in progress can have one temporary file.
         BrokenPromise.unless(leftOver <= 1, "%s temporary files remain", leftOver);
         BrokenPromise.unless(server.isAlive(), "the last server has ended");
       }
@@ -95,6 +96,10 @@ final class Killed implements ProductionReport.Drill {
     }
   }
 
+  /**
+   * Spends tokens of a started server, kills the server, and computes which spends the next start
+   * must find.
+   */
   private void live(Server server, Folder folder, Path snapshot, boolean whileSaving)
       throws Exception {
     long restored = server.spent(ID, BURST);

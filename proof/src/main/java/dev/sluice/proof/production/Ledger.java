@@ -37,10 +37,18 @@ final class Ledger {
 
   Ledger(Door door) {
     this.door = door;
+    // The random numbers only select operations, so they need not be secret.
     this.random = new Random(door.name().hashCode());
   }
 
-  /** */
+  /**
+   * Requests one operation and compares the response with the expected count.
+   *
+   * @param now the number of the epoch; the store loses no bucket within an epoch
+   * @param follows false while the store can be unreachable; the response is then not compared
+   * @return whether the operation was allowed
+   * @throws IOException if the response is lost or differs from the expected count
+   */
   boolean act(Client client, int now, boolean follows) throws IOException {
     if (now != epoch) {
       lacking.clear();
@@ -97,6 +105,7 @@ final class Ledger {
     compared++;
   }
 
+  /** Returns how many responses contained the expected count. */
   long compared() {
     return compared;
   }

@@ -15,6 +15,7 @@ final class ProductionReport {
 
   private ProductionReport() {}
 
+  /** An event in the life of a production server, with a promise about it. */
   interface Drill extends Report.Attempt {
 
     /** Describes the drill for the report. */

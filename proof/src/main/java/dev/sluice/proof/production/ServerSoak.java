@@ -54,7 +54,11 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final int MOST_UNDECIDED =
       1_000; // outside outages, at most one of this many requests
 
-  /** */
+  /**
+   * The share of the allowed tokens that the fullest window of each protocol must grant at least.
+   * At 20 tokens per second, a window needs a third of the requests that a client sends on a quiet
+   * machine. Outages affect some of the windows, not all.
+   */
   private static final double LEAST_FULL = 0.9;
 
   private static final double MOST_GROWTH = 1.15;
@@ -86,6 +90,7 @@ final class ServerSoak implements ProductionReport.Drill {
     this.minutes = minutes;
   }
 
+  /** The resources that the process uses at a moment. */
   private record Sample(long rssMib, double heapMib, long threads, long descriptors) {}
 
   @Override
@@ -171,6 +176,7 @@ final class ServerSoak implements ProductionReport.Drill {
     window = new Window(perSecond);
   }
 
+  /** Starts or ends an outage if this is due in the given second of the cycle. */
   private void outage(LocalRedis redis, int second) {
     boolean kills = outages % 2 == 0;
     switch (second) {
@@ -213,6 +219,7 @@ final class ServerSoak implements ProductionReport.Drill {
     }
   }
 
+  /** Sends several requests on one connection. */
   private void ask(Door door, Server server, String id, Ledger ledger)
       throws IOException, InterruptedException {
     try (Client client = door.open(server)) {
@@ -241,6 +248,9 @@ final class ServerSoak implements ProductionReport.Drill {
     }
   }
 
+  /**
+   * Requests one operation on buckets of the second limit. After an outage, new buckets are used.
+   */
   private void act(Client client, Ledger ledger) throws IOException {
     boolean wasAway = away;
     int epoch = outages; // read first, since an outage sets mayBeAway before outages

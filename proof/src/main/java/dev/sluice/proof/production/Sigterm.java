@@ -90,6 +90,7 @@ final class Sigterm implements ProductionReport.Drill {
     }
   }
 
+  /** Compares the buckets with the responses of the previous run. */
   private void compare(Server server) throws Exception {
     for (Map.Entry<String, Integer> one : answered.entrySet()) {
       long spent = server.spent(one.getKey(), BURST);

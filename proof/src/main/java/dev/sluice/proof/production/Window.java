@@ -5,7 +5,10 @@ import dev.sluice.proof.BrokenPromise;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** */
+/**
+ * The time in which one limit is in force, with the tokens that each bucket granted in this time.
+ * Only tokens that were requested and granted within the window count. Thread-safe.
+ */
 final class Window {
 
   private static final double NANOS_PER_SECOND = 1e9;
@@ -31,6 +34,7 @@ final class Window {
     }
   }
 
+  /** Records that the store lost its buckets, so that each bucket is full again. */
   synchronized void bucketsLost() {
     lostBuckets++;
   }

@@ -51,6 +51,10 @@ public final class LocalBrowser implements AutoCloseable {
   private static final int LOWEST = 100; // in pixels; every page is higher
   private static final int WIDEST_PHONE = 500;
 
+  /**
+   * The muted logger of Selenium, which warns about an unknown protocol version. The field prevents
+   * its collection as garbage.
+   */
   private static final Logger SELENIUM = Logger.getLogger("org.openqa.selenium");
 
   private final Path profile;

@@ -6,7 +6,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** */
+/**
+ * A Redis Cluster of three masters for tests, optionally with a replica of each master. Not
+ * thread-safe. Methods block like the methods of {@link LocalRedis}.
+ */
 public final class LocalCluster implements AutoCloseable {
 
   private static final int MASTERS = 3;

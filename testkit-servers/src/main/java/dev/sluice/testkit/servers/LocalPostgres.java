@@ -43,7 +43,10 @@ public final class LocalPostgres {
 
   private LocalPostgres() {}
 
-  /** */
+  /**
+   * Makes the server write to the disk before a commit ends, as in production. By default the
+   * server does not, which is faster. Call this method before the first database is created.
+   */
   public static synchronized void useDisk() {
     if (port != 0) {
       throw new IllegalStateException("the server has started already");
@@ -151,6 +154,7 @@ public final class LocalPostgres {
         }
       }
     }
+    // Maven has no program for this processor, or cannot run as root without user namespaces.
     throw new IOException("found no usable PostgreSQL; install Debian's package postgresql");
   }
 
@@ -179,6 +183,7 @@ public final class LocalPostgres {
   private static void run(List<String> command) throws IOException {
     Process process =
         new ProcessBuilder(command)
+            // The user "nobody" cannot read the working directory.
             .directory(Path.of("/").toFile())
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
@@ -199,7 +204,10 @@ public final class LocalPostgres {
     }
   }
 
-  /** */
+  /**
+   * Deletes a folder in a separate process, after the server has deleted its own file. A hundred
+   * databases have about 30,000 files, and a JVM that takes too long to end is killed.
+   */
   private static void deleteLater(Path folder, Path ofServer) throws IOException {
     String script =
         "n=0; while [ -e \"$2\" ] && [ $n -lt 60 ]; do sleep 1; n=$((n+1)); done; rm -rf \"$1\"";
@@ -223,6 +231,7 @@ public final class LocalPostgres {
                 "stop-postgresql"));
   }
 
+  /** Runs when the JVM ends. */
   private interface Closing {
     void close() throws IOException;
   }

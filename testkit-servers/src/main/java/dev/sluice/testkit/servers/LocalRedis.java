@@ -74,6 +74,9 @@ public final class LocalRedis implements AutoCloseable {
   /**
    * Starts a Sentinel.
    *
+   * @param binary the path of the server program, see {@link RedisBinary}
+   * @param password the password of the Sentinel; null for no password
+   * @param settings the lines of the Sentinel's configuration file
    * @return the Sentinel, ready for commands
    */
   static LocalRedis startSentinel(Path binary, @Nullable String password, List<String> settings) {
@@ -105,12 +108,15 @@ public final class LocalRedis implements AutoCloseable {
           }
         }
       } catch (IOException e) {
+        // The bus port is taken. The next attempt tries another port.
       }
     }
     throw new IllegalStateException("no free port after " + ATTEMPTS + " attempts");
   }
 
-  /** */
+  /**
+   * Restarts the server on its old port after it was {@link #kill killed}. Its files are unchanged.
+   */
   public void startAgain() {
     List<String> command = new ArrayList<>(List.of(binary.toString()));
     if (arguments.contains("--sentinel")) {
@@ -141,6 +147,9 @@ public final class LocalRedis implements AutoCloseable {
     await("answers", () -> "PONG".equals(tryPing()));
   }
 
+  /**
+   * Removes a setting of Redis 7 if the program is Redis 6.2, which would refuse to start with it.
+   */
   private List<String> withoutWhatItDoesNotKnow(List<String> command) {
     int at = command.indexOf("--enable-debug-command");
     if (at < 0 || RedisBinary.hasEnableDebugCommand(binary)) {
@@ -228,6 +237,7 @@ public final class LocalRedis implements AutoCloseable {
     return URI.create("redis://" + address() + "/0");
   }
 
+  /** Kills the server without warning, like a power failure. */
   public void kill() {
     Process running = process;
     if (running != null) {
@@ -236,6 +246,7 @@ public final class LocalRedis implements AutoCloseable {
     }
   }
 
+  /** Freezes the server. Its connections stay open, but the server sends nothing. */
   public void freeze() {
     signal("STOP");
   }

@@ -8,7 +8,10 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** */
+/**
+ * A master, its replica and a Sentinel that watches both servers, for tests. Not thread-safe.
+ * Methods block like the methods of {@link LocalRedis}.
+ */
 public final class LocalSentinel implements AutoCloseable {
 
   private final LocalRedis first;

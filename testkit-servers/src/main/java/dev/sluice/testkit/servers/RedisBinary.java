@@ -16,7 +16,11 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import redis.embedded.core.ExecutableProvider;
 
-/** Finds the server program for a {@link LocalRedis}. */
+/**
+ * Finds the server program for a {@link LocalRedis}.
+ *
+ * <p>Requires {@code com.github.codemonstur:embedded-redis} on the class path of the tests.
+ */
 public final class RedisBinary {
 
   private static final Map<Path, Integer> MAJOR_VERSIONS = new ConcurrentHashMap<>();
@@ -24,6 +28,9 @@ public final class RedisBinary {
   private RedisBinary() {}
 
   /**
+   * Returns the bundled Redis 6.2, the oldest supported version, from a jar. To run all tests on
+   * another server, set the environment variable {@code SLUICE_TEST_REDIS=/path/to/valkey-server}.
+   *
    * @return the path of the program
    */
   public static Path bundled() {
@@ -32,6 +39,8 @@ public final class RedisBinary {
   }
 
   /**
+   * Returns the installed Valkey, otherwise the installed Redis, otherwise the bundled Redis.
+   *
    * @return the path of the program
    */
   public static Path newest() {
@@ -47,6 +56,10 @@ public final class RedisBinary {
     return bundled();
   }
 
+  /**
+   * Whether the program knows a setting of Redis 7. Older versions refuse to start with this
+   * setting.
+   */
   static boolean hasEnableDebugCommand(Path program) {
     return MAJOR_VERSIONS.computeIfAbsent(program, RedisBinary::majorVersion) >= 7;
   }
@@ -66,6 +79,7 @@ public final class RedisBinary {
     }
   }
 
+  /** The bundled program, which is unpacked once per process and deleted when the process ends. */
   private static final class Bundled {
     private static final Path PATH = unpack();
 

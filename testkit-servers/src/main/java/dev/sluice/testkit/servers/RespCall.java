@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
+/** Sends one command to a RESP2 server without a client library. Blocks. */
 final class RespCall {
 
   private static final int TIMEOUT_MILLIS = 10_000;
@@ -23,6 +24,7 @@ final class RespCall {
     return ask(port, null, words);
   }
 
+  /** Sends a command and returns the reply. Authenticates first if there is a password. */
   static @Nullable Object ask(int port, @Nullable String password, String... words) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(TIMEOUT_MILLIS);

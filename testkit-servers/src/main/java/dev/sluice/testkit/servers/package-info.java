@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** */
+/**
+ * Real servers for tests, on free ports of the loopback interface: Redis with its topologies,
+ * PostgreSQL and MariaDB. Also a real browser.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.testkit.servers;

@@ -12,7 +12,9 @@ import org.springframework.test.context.BootstrapWith;
 import org.springframework.test.context.junit.jupiter.SpringExtension;
 
 /**
- *
+ * Starts a slice of a Spring Boot application: the application's limits, and the beans whose
+ * {@code @RateLimited} methods a test calls. The slice contains no other component and no other
+ * auto-configuration, so no server, no database and no Redis.
  *
  * <pre>{@code
  * @SluiceTest(Orders.class)
@@ -25,6 +27,10 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
  *   void order_overTheLimit_isRefusedForAnHour() { … }
  * }
  * }</pre>
+ *
+ * <p>{@link AutoConfigureSluice} describes the limits, the buckets and the clock. Add the
+ * dependencies of a component as in any test: with {@code @Import}, {@code @TestConfiguration} or a
+ * mock bean.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -42,6 +48,10 @@ public @interface SluiceTest {
    */
   Class<?>[] value() default {};
 
-  /** */
+  /**
+   * Returns additional properties, which override the properties of the application.
+   *
+   * @return entries of the form {@code name=value}
+   */
   String[] properties() default {};
 }

@@ -35,6 +35,7 @@ record SluiceTestCustomizer(List<Class<?>> components) implements ContextCustomi
         .register(components.toArray(Class<?>[]::new));
   }
 
+  /** The factory of the customizer, registered in Spring's factories file. */
   static final class Factory implements ContextCustomizerFactory {
 
     @Override

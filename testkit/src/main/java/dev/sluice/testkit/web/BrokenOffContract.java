@@ -40,12 +40,19 @@ public abstract class BrokenOffContract {
   private final HeldRequests held = new HeldRequests();
   private final FilterRun run = new FilterRun(setup -> start(setup, held));
 
-  /** */
+  /**
+   * Creates the contract, for subclasses that test a filter.
+   *
+   * @param protocol the protocol of the clients
+   */
   protected BrokenOffContract(FilterProtocol protocol) {
     this.protocol = protocol;
   }
 
   /**
+   * Starts a server whose application is behind a filter. A test calls this method at most once,
+   * and the contract closes the server.
+   *
    * @param setup the parts of the filter
    * @param requests receives the held requests
    * @return the running server
@@ -71,6 +78,7 @@ public abstract class BrokenOffContract {
     return run.remaining("PerKey", "good");
   }
 
+  /** Sends another request, so that the server has time to process the earlier requests. */
   private void anotherRequest() {
     assertThat(run.get("/other").statusCode()).isEqualTo(200);
   }
@@ -168,6 +176,7 @@ public abstract class BrokenOffContract {
     }
   }
 
+  /** The attack: 300 attempts, each aborted while the application checks its password. */
   @Test
   final void attempts_thatAreBrokenOff_areLimitedLikeOthers() throws Exception {
     startWithCheck().close();

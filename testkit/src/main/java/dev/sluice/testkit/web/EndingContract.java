@@ -35,12 +35,19 @@ public abstract class EndingContract {
   private final FilterProtocol protocol;
   private final FilterRun run = new FilterRun(this::start);
 
-  /** */
+  /**
+   * Creates the contract, for subclasses that test a filter.
+   *
+   * @param protocol the protocol of the clients
+   */
   protected EndingContract(FilterProtocol protocol) {
     this.protocol = protocol;
   }
 
   /**
+   * Starts a server whose application is behind a filter. A test calls this method at most once,
+   * and the contract closes the server.
+   *
    * @param setup the parts of the filter
    * @return the running server
    * @throws Exception if the server does not start
@@ -70,6 +77,7 @@ public abstract class EndingContract {
         Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).build());
     try (AbortingClient client = protocol.client(run.site())) {
       assertThat(client.get(path).status()).isEqualTo(status);
+      // Asserted before the client closes, since closing could be another way of ending.
       await()
           .atMost(Duration.ofMinutes(1))
           .untilAsserted(
@@ -96,6 +104,7 @@ public abstract class EndingContract {
     "/end?how=redirect                   , 302, false, false, true",
     "/end?how=events                     , 200, false, false, false",
     "/end?how=throw                      , 500, false, true,  true",
+    // The result of the processing is unknown, so all tokens stay spent.
     "/end?how=time-out                   , 500, true,  true,  true",
     "/end?how=time-out-answered&status=503, 503, true,  true,  true",
     "/end?how=sent-then-time-out         , 401, true,  false, true",

@@ -29,9 +29,13 @@ public abstract class FilterContract
 
   private final FilterRun run = new FilterRun(this::start);
 
+  /** For subclasses that test a filter. */
   protected FilterContract() {}
 
   /**
+   * Starts a server whose application is behind a filter. A test calls this method at most once,
+   * and the contract closes the server.
+   *
    * @param setup the parts of the filter
    * @return the running server
    * @throws Exception if the server does not start

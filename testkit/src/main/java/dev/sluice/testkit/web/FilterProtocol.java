@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
+/**
+ * The protocols with which a filter is tested. Each protocol has a client that can abort requests.
+ */
 public enum FilterProtocol {
+  /** HTTP/1.1, with a separate connection for each request. */
   HTTP_1_1 {
     @Override
     AbortingClient client(FilteredSite site) {
       return new Http1Client(site);
     }
   },
-  /** */
+  /**
+   * HTTP/2 in cleartext, with one connection. The client requires {@code
+   * org.eclipse.jetty.http2:jetty-http2-client} on the class path.
+   */
   HTTP_2 {
     @Override
     AbortingClient client(FilteredSite site) throws Exception {

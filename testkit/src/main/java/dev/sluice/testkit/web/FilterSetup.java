@@ -8,6 +8,8 @@ import dev.sluice.web.Rule;
 import java.util.List;
 
 /**
+ * The parts of the filter that a test sets.
+ *
  * @param limiter the limiter that decides
  * @param rules the rules, in their order
  * @param clientAddress how the client's address is found

@@ -7,6 +7,9 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
+/**
+ * Receives an application's reports about requests, for a {@link BrokenOffContract}. Thread-safe.
+ */
 public final class HeldRequests {
 
   private static final long PATIENCE_SECONDS = 10;
@@ -25,7 +28,11 @@ public final class HeldRequests {
     arrived.add(request);
   }
 
-  /** */
+  /**
+   * Reports that the original thread of a held request has left the filter and, if the application
+   * can detect this, the server. To be called once for each held request. If the processing blocks
+   * that thread, the application calls this method when the request ends.
+   */
   public void left() {
     left.release();
   }

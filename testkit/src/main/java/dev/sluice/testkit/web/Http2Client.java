@@ -19,6 +19,7 @@ import org.eclipse.jetty.http2.frames.PingFrame;
 import org.eclipse.jetty.http2.frames.ResetFrame;
 import org.eclipse.jetty.util.Callback;
 
+/** An HTTP/2 connection in cleartext. Each of its streams can be reset. */
 final class Http2Client implements AbortingClient {
 
   private static final long PATIENCE_SECONDS = 60;
@@ -44,7 +45,10 @@ final class Http2Client implements AbortingClient {
             .get(PATIENCE_SECONDS, TimeUnit.SECONDS);
   }
 
-  /** */
+  /**
+   * Waits, with a ping, until the server has read everything that was sent. Tomcat does not respond
+   * if it considers the resets an attack.
+   */
   private void awaitRead() throws InterruptedException {
     session.ping(new PingFrame(0, false), Callback.NOOP);
     pongs.tryAcquire(1, TimeUnit.SECONDS);

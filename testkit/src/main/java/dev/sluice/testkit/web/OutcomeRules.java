@@ -14,6 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** Rules that count only some outcomes: 30 failed logins per hour, unlimited successful logins. */
 interface OutcomeRules extends FilterRules {
 
   private static Rule failedLogins() {

@@ -3,7 +3,10 @@ package dev.sluice.testkit.web;
 
 import java.util.List;
 
-/** */
+/**
+ * Equivalent spellings of requests, to be sent byte by byte. Either some application interprets a
+ * spelling as the plain request, or every server rejects it.
+ */
 public final class Spellings {
 
   private static final List<String> PATHS =
@@ -161,12 +164,20 @@ public final class Spellings {
 
   private Spellings() {}
 
-  /** */
+  /**
+   * Returns targets that some applications interpret as {@code /login}.
+   *
+   * @return at least 60 targets, some of them with a query
+   */
   public static List<String> ofPath() {
     return PATHS;
   }
 
-  /** */
+  /**
+   * Returns requests that some applications interpret as {@code DELETE /login}.
+   *
+   * @return at least 20 request lines, some of them followed by header lines
+   */
   public static List<String> ofMethod() {
     return METHODS;
   }
@@ -190,6 +201,9 @@ public final class Spellings {
   }
 
   /**
+   * Returns values of {@code X-Forwarded-For} that a trusted proxy can write for the clients of one
+   * subscriber.
+   *
    * @return values whose last address is in {@code 2001:db8:7:7::/64}
    */
   public static List<String> ofAddress() {
