@@ -46,7 +46,6 @@ final class MariaDbDialect implements SqlDialect {
     this.waitMillis = (int) Math.max(context.timeoutNanos() / WAITS / 1_000_000, 1);
   }
 
-  /** Creates the table and the procedures. */
   static void create(Connection connection, @Nullable String user) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       for (String sql : statements(user)) {

@@ -32,7 +32,6 @@ abstract class JsonClient implements Client {
     return "{\"limit\":\"%s\",\"id\":\"%s\"}".formatted(Door.LIMIT, id);
   }
 
-  /** Counts the response to a spend. */
   static Answers answers(HttpAnswer answer) throws IOException {
     boolean allowed = answer.body().contains(ALLOWED);
     if (answer.status() != 200 || (!allowed && !answer.body().contains(DENIED))) {

@@ -34,7 +34,6 @@ public final class Programs {
     return printed;
   }
 
-  /** Describes the machine. */
   static String machine() {
     long bytes =
         ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();

@@ -20,7 +20,6 @@ interface ClusterConnection extends Connection {
   /** Returns a node by its id; null if the node has left the Cluster. */
   @Nullable Node node(String id);
 
-  /** Returns the masters that have slots. */
   List<Node> masters();
 
   /**

@@ -24,7 +24,6 @@ interface Connection {
    */
   Exchange exchange(boolean whole, byte[][] keys, byte[] argument);
 
-  /** Pings the server. */
   CompletionStage<String> ping();
 
   /** Runs the script of {@link Roll}. The simulator does not implement this method. */

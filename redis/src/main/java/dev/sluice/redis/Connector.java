@@ -7,7 +7,6 @@ import java.util.concurrent.CompletionStage;
 /** Makes the connections of one store. Thread-safe; only {@link #close} blocks. */
 interface Connector {
 
-  /** Connects to a server. */
   CompletionStage<? extends Connection> connect(Host server);
 
   /**
@@ -19,7 +18,6 @@ interface Connector {
   /** Connects to the Cluster and loads the Cluster's map. */
   CompletionStage<? extends ClusterConnection> connectToCluster();
 
-  /** Refreshes the Cluster's map. */
   CompletionStage<?> refreshCluster();
 
   /** Closes all connections, in bounded time. */

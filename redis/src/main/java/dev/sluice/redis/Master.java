@@ -42,7 +42,6 @@ final class Master {
     onChange = leave;
   }
 
-  /** Connects to the current master. */
   CompletionStage<? extends Connection> connect() {
     if (started.compareAndSet(false, true)) {
       start();

@@ -30,7 +30,6 @@ final class MessagePackArray {
     out.put(ARRAY_32).putInt(0);
   }
 
-  /** Adds a number that is not negative. */
   void add(long number) {
     if (number < 0x80) {
       out.put((byte) number);

@@ -239,7 +239,6 @@ final class RedisOptions {
     return asked == null ? uri.kind() == Kind.SINGLE_TLS : asked;
   }
 
-  /** Returns how bucket keys are written. */
   Keys keys() {
     String prefix = find(PREFIX);
     return new Keys(prefix == null ? "" : prefix, get(TAG));

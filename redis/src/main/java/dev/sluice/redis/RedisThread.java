@@ -21,7 +21,6 @@ final class RedisThread extends FastThreadLocalThread implements StoreThread {
         new RedisThread(target, "sluice-redis-" + role + "-" + number.incrementAndGet());
   }
 
-  /** Returns the system's timing for one store. */
   static SystemTiming timing() {
     return new SystemTiming("redis", factory("timer"));
   }

@@ -26,7 +26,6 @@ final class Rendezvous {
             .toArray();
   }
 
-  /** Returns the index of the server of a key. */
   int serverOf(byte[] key) {
     long keyHash = XxHash64.hash(Keys.tagOf(key));
     int best = 0;

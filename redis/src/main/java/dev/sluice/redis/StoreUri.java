@@ -265,12 +265,10 @@ record StoreUri(
         : text.substring(0, start < 0 ? 0 : start + 3) + "…" + text.substring(at);
   }
 
-  /** Returns this address with another login. */
   StoreUri withLogin(String otherUser, String otherPassword) {
     return new StoreUri(kind, hosts, otherUser, otherPassword, database, master, options);
   }
 
-  /** Whether one batch can need several servers. */
   boolean isSeveralServers() {
     return kind == Kind.CLUSTER || (kind == Kind.RING && hosts.size() > 1);
   }

@@ -23,8 +23,7 @@ import org.jspecify.annotations.Nullable;
  * server is marked down again at once. Each change is logged in one line.
  *
  * <p>A server is marked down only while a probe is scheduled or in flight. If no probe can be
- * scheduled, for lack of memory, the server is marked up. Thread-safe; no method blocks. scheduled,
- * for lack of memory, the server is marked up. Thread-safe; no method blocks.
+ * scheduled, for lack of memory, the server is marked up. Thread-safe; no method blocks.
  */
 public final class Breaker {
 

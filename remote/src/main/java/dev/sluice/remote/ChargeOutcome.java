@@ -39,7 +39,6 @@ public enum ChargeOutcome {
     return false;
   }
 
-  /** Whether a failure reports that nothing was charged. */
   static boolean isNothing(Throwable failure) {
     return failure instanceof ChargedException its && its.charged() == NOTHING;
   }
@@ -54,7 +53,6 @@ public enum ChargeOutcome {
         : failure;
   }
 
-  /** Appends this outcome to a message. */
   String after(String message) {
     return message + "; " + words;
   }

@@ -21,7 +21,6 @@ final class Deadlines {
   /** The requests of a queue that have not ended. */
   interface Requests {
 
-    /** Ends the requests that are overdue. */
     void end(long nanoTime);
 
     /** Returns the request with the earliest deadline; null if there are no requests. */
@@ -30,7 +29,6 @@ final class Deadlines {
     /** Called after a sweep, which can have freed slots of calls. */
     void swept();
 
-    /** Runs a task after a delay. */
     void after(long nanos, Runnable task);
   }
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * limit lowers the TAT. Until then the denial can be repeated from memory.
  *
  * This does not need the store's current time. The store's clock showed `now` at some instant
- * between sending the request and receiving the response. So at the local time t the store's time is
+ * between sending the request and receiving the response. So at the local time t:
  *
  *        now + (t − received)   ≤   the store's time at t   ≤   now + (t − sent)
  *
@@ -46,7 +46,7 @@ final class DenialMemory {
   private final AtomicIntegerArray stamps;
 
   /**
-   * /** Creates an empty memory.
+   * Creates an empty memory.
    *
    * @param entries the number of places; 0 disables the memory
    * @param clock the client's clock if the store uses it; null for the server's clock

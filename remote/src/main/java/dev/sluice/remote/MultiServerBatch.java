@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * A batch over several servers is charged all or nothing without a lock.
  *
  * Each server decides on its part atomically, and takes the tokens that it grants. If all servers
- * grant their parts, the batch is done after one parallel round trip. If one server denies or fails,
- * the tokens of the other parts are refunded, except tokens that have refilled since
+ * grant their parts, the batch is done after one parallel round trip. If one server denies or
+ * fails, the tokens of the other parts are refunded, except tokens that have refilled since
  * (Charge.untilNanos), so a bucket never receives more than was taken. Other refunds on that bucket
  * count too: the caller of the store follows each part and computes the refund (Tentative). Until
  * the refund arrives, concurrent callers can miss tokens that are returned a moment later, and can

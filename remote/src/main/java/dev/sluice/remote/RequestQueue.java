@@ -28,16 +28,16 @@ import org.jspecify.annotations.Nullable;
  *
  * Order. Requests are sent in order of arrival: there is one queue, and one thread at a time drains
  * the queue (`wip` counts requests that arrive meanwhile). But two calls can overtake each other:
- * if
- * a connection's own thread hands a call to the connection, the connection writes that call first.
- * Calls on two connections have no order at all. With the server's clock, order matters only for
- * charges that refund tokens. A refund that arrives after a reset (or after a forgiven debt) would
- * refund tokens that were spent later. A withdrawal checks only the TAT: after a refund or a reset
- * it can find the expected TAT by chance, and refund tokens that other callers spent. So a request
- * is not sent while a call is in flight that the request must not overtake. With a client's clock,
- * the call that arrives second could carry an earlier time than the first call. The server would
- * take a TAT beyond now + τ for the sign of a clock that stepped back, and forgive it. So with a
- * client's clock only one call is in flight (requests sent apart are sent by one thread, in order).
+ * if a connection's own thread hands a call to the connection, the connection writes that call
+ * first. Calls on two connections have no order at all. With the server's clock, order matters only
+ * for charges that refund tokens. A refund that arrives after a reset (or after a forgiven debt)
+ * would refund tokens that were spent later. A withdrawal checks only the TAT: after a refund or a
+ * reset it can find the expected TAT by chance, and refund tokens that other callers spent. So a
+ * request is not sent while a call is in flight that the request must not overtake. With a client's
+ * clock, the call that arrives second could carry an earlier time than the first call. The server
+ * would take a TAT beyond now + τ for the sign of a clock that stepped back, and forgive it. So
+ * with a client's clock only one call is in flight (requests sent apart are sent by one thread, in
+ * order).
  *
  * Errors. A missing class or a full heap can throw anywhere. The draining thread must finish the
  * drain, and a sweep must schedule the next sweep, since no other code would. So an exception of a
@@ -112,7 +112,6 @@ public final class RequestQueue {
    */
   public record Options(int maxWaiting, int maxCalls, int maxChargesPerCall, long timeoutNanos) {}
 
-  /** Throws if the server is marked down. */
   void requireOpen() {
     server.breaker().requireUp();
   }
@@ -332,7 +331,6 @@ public final class RequestQueue {
     return observer;
   }
 
-  /** Frees the slot of a call that has ended. */
   void free(int slot, SharedCall call) {
     calls.compareAndSet(slot, call, null);
   }

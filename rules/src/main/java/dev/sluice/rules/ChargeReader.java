@@ -98,7 +98,6 @@ final class ChargeReader<C> {
    */
   record Reserving(String limit, boolean shadow, boolean settles, Node at) {}
 
-  /** Returns the limits that were read with the field {@code by}. */
   List<Reserving> reserving() {
     return reserving;
   }
@@ -108,7 +107,6 @@ final class ChargeReader<C> {
     return named;
   }
 
-  /** Reads an item of the list of limits. */
   void read(Node item, List<Charged<C>> target) {
     if (item instanceof Node.Mapping map) {
       read(Fields.of(map, item, FIELDS, problems), target);
@@ -117,7 +115,6 @@ final class ChargeReader<C> {
     }
   }
 
-  /** Reads the fields of one limit. */
   void read(Fields fields, List<Charged<C>> target) {
     Node settles = fields.find("settles");
     Node nameNode = settles == null ? fields.require("limit") : settles;

@@ -28,7 +28,6 @@ final class RuleFinder {
       new HashMap<>();
   private final InOrder<String, RequestRule> requests = new InOrder<>();
 
-  /** Adds a rule at the end. */
   void add(AnyRule rule) {
     if (rule instanceof DescriptorRule descriptor) {
       descriptors
@@ -121,7 +120,6 @@ final class RuleFinder {
   /** A rule for descriptors or for requests. */
   sealed interface AnyRule permits DescriptorRule, RequestRule {
 
-    /** Returns the rule's charges. */
     RuleCharging<?> charging();
 
     /** Returns whether this rule certainly matches everything that the other rule matches. */
@@ -134,9 +132,9 @@ final class RuleFinder {
   }
 
   /*
-   * A book can have tens of thousands of rules. For a request, only two kinds of rules are tried: the
-   * rules under the request's own keys and the rules for any key. Each of these lists is in the order
-   * of the file, and the lists are merged in that order.
+   * A book can have tens of thousands of rules. For a request, only two kinds of rules are tried:
+   * the rules under the request's own keys and the rules for any key. Each of these lists is in the
+   * order of the file, and the lists are merged in that order.
    */
   /**
    * An index of rules that keeps the order of the file. Thread-safe after the last rule was added.
@@ -167,7 +165,6 @@ final class RuleFinder {
       }
     }
 
-    /** Whether at least one rule has a key. */
     boolean hasKeys() {
       return !byKey.isEmpty();
     }

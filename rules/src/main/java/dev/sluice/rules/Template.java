@@ -209,7 +209,6 @@ final class Template<C> {
     return texts;
   }
 
-  /** Whether the template consists of a single placeholder. */
   private boolean isOneValue() {
     return parts.size() == 1 && parts.get(0).size() == 1 && parts.get(0).get(0).source() != null;
   }

@@ -79,7 +79,6 @@ public record ValuePattern(List<String> pieces) {
     return pieces.size() > 1;
   }
 
-  /** Returns the literal value of a pattern without stars. */
   String value() {
     return pieces.get(0);
   }

@@ -58,7 +58,6 @@ final class RandomHistory {
     return oneOf(0, 1, 1, 1, quota.burst(), quota.burst() - 1, random.nextLong(quota.burst() + 1));
   }
 
-  /** Returns one to four transactions on different buckets. */
   List<Transaction> batch(Bench bench, Quota quota) {
     List<String> limits = new ArrayList<>(LIMITS);
     Collections.shuffle(limits, random);

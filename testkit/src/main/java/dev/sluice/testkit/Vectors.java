@@ -82,12 +82,10 @@ public final class Vectors {
     return text(name).lines().toList();
   }
 
-  /** Returns a resource that is one JSON document. */
   static JsonNode json(String name) {
     return parse(text(name));
   }
 
-  /** Returns a resource with one JSON document per line. */
   static List<JsonNode> jsonLines(String name) {
     return lines(name).stream().map(Vectors::parse).toList();
   }

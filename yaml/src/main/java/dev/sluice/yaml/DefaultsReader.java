@@ -101,14 +101,12 @@ final class DefaultsReader {
     return new LapsingReservations(lapsing);
   }
 
-  /** Returns the file and line of each default. */
   LimitPlaces places() {
     Map<String, String> places = new HashMap<>();
     keys.forEach((name, key) -> places.put(name.name(), problems.place(key)));
     return new LimitPlaces(places);
   }
 
-  /** Returns the names that the file declares as unlimited. */
   Set<LimitName> unlimited() {
     return unlimited;
   }

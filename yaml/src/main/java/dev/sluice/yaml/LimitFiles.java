@@ -315,6 +315,7 @@ public final class LimitFiles {
      * @param file the file
      * @param reader reads the file. Only one file is allowed for each type of companion, unless
      *     {@link CompanionFile#joined} merges the contents of several files
+     * @return this
      */
     @CanIgnoreReturnValue
     public Builder companion(Path file, CompanionFile<?> reader) {

@@ -352,9 +352,6 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return true;
   }
 
-  /**
-   * Replaces the limits, unless the watcher is closed. Returns whether the limits were replaced.
-   */
   @CanIgnoreReturnValue
   private boolean replace(Limits limits) {
     synchronized (applying) {

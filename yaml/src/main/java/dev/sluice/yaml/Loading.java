@@ -42,7 +42,6 @@ final class Loading {
       UnaryOperator<Limits> reduced,
       boolean lacksOverrides) {
 
-    /** Returns a copy with a text appended to each mistake. */
     Loaded adding(String words) {
       List<Problem> told =
           problems.stream()

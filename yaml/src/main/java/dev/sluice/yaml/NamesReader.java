@@ -123,7 +123,6 @@ final class NamesReader {
     }
   }
 
-  /** Reads the list of names. */
   void section(Node node, Problems problems) {
     Node.Sequence list =
         Values.list(node, "a list of names, each {name, id, message, help}", problems);

@@ -31,7 +31,6 @@ final class OverrideOrder {
         .toList();
   }
 
-  /** Returns the lines in the order of their overrides. */
   static <T> List<T> sorted(List<T> lines, Function<T, LimitOverride> override) {
     return lines.stream().sorted(Comparator.comparing(override, ORDER)).toList();
   }

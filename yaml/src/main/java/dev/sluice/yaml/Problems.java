@@ -81,7 +81,6 @@ public final class Problems {
     return (message == this ? "line " : file + ":") + node.line();
   }
 
-  /** Returns the file and line of a node of this file. */
   String place(Node node) {
     return file + ":" + node.line();
   }

@@ -33,7 +33,6 @@ record Snapshot(
         .orElse("");
   }
 
-  /** Returns a copy of this snapshot with another overrides file. */
   Snapshot withOverrides(@Nullable FileContent others) {
     return new Snapshot(names, defaults, others, companions, attached);
   }

@@ -62,7 +62,6 @@ final class HostileConnection implements AutoCloseable {
     }
   }
 
-  /** Appends bytes to the output. */
   void send(byte[]... parts) {
     byte[] more = Http2Frames.joined(parts);
     ByteBuffer all = ByteBuffer.allocate(unsent.remaining() + more.length);

@@ -136,10 +136,6 @@ final class HostileConnections implements AutoCloseable {
     return some;
   }
 
-  /**
-   * Returns how many connections were opened, including connections that the server has closed
-   * since.
-   */
   int opened() {
     return all.size();
   }
@@ -149,7 +145,6 @@ final class HostileConnections implements AutoCloseable {
     return refused;
   }
 
-  /** Returns how many bytes all connections have written to the network. */
   long sentBytes() {
     return all.stream().mapToLong(HostileConnection::sentBytes).sum();
   }

@@ -73,7 +73,6 @@ final class Http2Bodies implements AutoCloseable {
     return new Http2Bodies(peer, path, mediaType, piece, bodyBytes, false);
   }
 
-  /** Whether the server closed the connection. */
   boolean isBroken() {
     return peer.isBroken();
   }

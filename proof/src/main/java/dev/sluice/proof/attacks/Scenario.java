@@ -221,7 +221,7 @@ enum Scenario {
 
   /**
    * Returns a snapshot whose buckets all hash to one line of each segment. A line cannot hold so
-   * many buckets. them.
+   * many buckets.
    */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);

@@ -33,7 +33,6 @@ final class WellBehaved implements AutoCloseable {
     this.pauseMillis = pauseMillis;
   }
 
-  /** Starts a client of the HTTP port. */
   static WellBehaved start(Server server) {
     return start(Target.HTTP, server, 5);
   }

@@ -32,10 +32,6 @@ record Failover(long afterPromotionMillis, long afterNameMillis) {
   private static final long WATCHED_NANOS = TimeUnit.SECONDS.toNanos(4);
   private static final int LOOK_EVERY_MILLIS = 5;
 
-  /**
-   * Starts a failover as soon as the master is under load, and observes the failover for several
-   * seconds.
-   */
   static Failover of(LocalSentinel group) throws InterruptedException, BrokenPromise {
     awaitOrBreak(() -> scriptCalls(group.first()) > LOADED_CALLS, "the load did not begin");
     group.sentinel().command("SENTINEL", "FAILOVER", "mymaster");

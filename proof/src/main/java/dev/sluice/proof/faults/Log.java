@@ -66,7 +66,6 @@ final class Log {
     void run() throws Exception;
   }
 
-  /** Starts a class in a separate process. */
   static Process start(Class<?> main, String... args) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -78,7 +77,6 @@ final class Log {
     return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
   }
 
-  /** Runs a class in a separate process and returns the output of the process. */
   static List<String> run(Class<?> main, String... args) throws IOException, InterruptedException {
     Process process = start(main, args);
     try (BufferedReader out =

@@ -41,7 +41,6 @@ final class Proxy implements AutoCloseable {
     return "127.0.0.1:" + door.getLocalPort();
   }
 
-  /** Delays all bytes that arrive from now on. */
   void delay(long millis) {
     delayMillis = millis;
   }

@@ -231,9 +231,6 @@ enum Trial {
     return text;
   }
 
-  /**
-   * Runs the trial and returns a summary. Throws a {@link BrokenPromise} if a promise was broken.
-   */
   abstract String seen() throws Exception;
 
   private static String judged(Log log, long more) throws BrokenPromise {

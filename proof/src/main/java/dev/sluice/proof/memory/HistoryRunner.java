@@ -21,7 +21,6 @@ final class HistoryRunner {
   private final Scheduler scheduler = new Scheduler(worlds.sites());
   private long steps;
 
-  /** Returns the total number of steps of all runs. */
   long steps() {
     return steps;
   }

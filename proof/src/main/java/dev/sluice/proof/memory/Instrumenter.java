@@ -48,7 +48,7 @@ final class Instrumenter {
 
   /**
    * Classes whose objects belong to one thread, so that no other thread uses their fields and
-   * arrays. arrays.
+   * arrays.
    */
   private static final Set<String> CONFINED =
       Set.of(

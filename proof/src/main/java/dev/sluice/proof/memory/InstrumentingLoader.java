@@ -8,7 +8,7 @@ import java.io.UncheckedIOException;
 
 /**
  * Loads an instrumented copy of the store's package. The parent loader loads all other classes.
- * Thread-safe. Thread-safe.
+ * Thread-safe.
  */
 final class InstrumentingLoader extends ClassLoader {
 

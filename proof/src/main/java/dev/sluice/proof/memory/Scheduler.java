@@ -117,7 +117,6 @@ final class Scheduler {
     }
   }
 
-  /** Records that the current strand begins a call. */
   void begins(String call) {
     Strand me = current();
     me.stepsOfCall = 0;

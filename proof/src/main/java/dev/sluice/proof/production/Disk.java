@@ -13,7 +13,6 @@ import java.nio.file.Path;
 /** A disk that can be filled and freed. */
 interface Disk extends AutoCloseable {
 
-  /** Returns the folder to which the server writes. */
   Folder folder();
 
   void fill(Server server) throws Exception;

@@ -105,7 +105,6 @@ final class Ledger {
     compared++;
   }
 
-  /** Returns how many responses contained the expected count. */
   long compared() {
     return compared;
   }

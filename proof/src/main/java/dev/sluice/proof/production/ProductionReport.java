@@ -18,7 +18,6 @@ final class ProductionReport {
   /** An event in the life of a production server, with a promise about it. */
   interface Drill extends Report.Attempt {
 
-    /** Describes the drill for the report. */
     String text();
   }
 

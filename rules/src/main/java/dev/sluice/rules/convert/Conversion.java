@@ -175,7 +175,6 @@ public record Conversion(
       return steps;
     }
 
-    /** Returns the number of rules. */
     int rules() {
       return rules.size();
     }

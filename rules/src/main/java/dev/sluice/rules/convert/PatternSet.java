@@ -83,7 +83,6 @@ final class PatternSet {
     return new ValuePattern(pieces);
   }
 
-  /** Whether one of the patterns matches a value. */
   boolean matches(String value) {
     Set<Node> active = new LinkedHashSet<>();
     reach(begins, active);

@@ -19,7 +19,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Rules of the sources of ids and of requests without an id. */
 interface IdRules extends FilterRules {
 
-  /** The period of the plans' quotas. */
   Duration HOUR = Duration.ofHours(1);
 
   @Test
