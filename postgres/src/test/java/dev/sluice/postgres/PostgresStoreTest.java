@@ -426,7 +426,7 @@ final class PostgresStoreTest {
       }
       assertThatThrownBy(() -> PostgresStore.builder(as).clock(() -> 1).timeout(PATIENT).open())
           .isInstanceOf(StoreException.class)
-          .hasMessageContaining("only the owner of the functions may use another clock");
+          .hasMessageContaining("only the owner of the functions can use another clock");
     } finally {
       execute("DROP OWNED BY " + role);
       execute("DROP ROLE " + role);
