@@ -17,10 +17,10 @@ import org.jspecify.annotations.Nullable;
 /** One call of a procedure of {@code buckets.sql}. Thread-safe. */
 final class MariaDbCall extends SqlCall {
 
-  private static final int NUMBERS = 6; // parameters of one charge
+  private static final int NUMBERS = 6; // the number of parameters of a charge
   private static final int LONGEST_KEY = 3_072; // the length of the table's key column
   private static final int TOO_LONG = 1406; // MariaDB's error number for a too long value
-  private static final double MILLIS = 1_000; // per second
+  private static final double MILLIS = 1_000; // milliseconds per second
   // The SQLSTATE of a statement that a time-out or a cancellation has ended.
   private static final String CUT = "70100";
 

@@ -134,7 +134,7 @@ public final class OverridesRefresher implements AutoCloseable {
   public void refreshNow() {
     try {
       refreshed();
-    } catch (Throwable e) { // handled like a failure of a periodic refresh
+    } catch (Throwable e) { // reported like the failure of a periodic refresh
       broke(e);
     }
   }
@@ -185,7 +185,7 @@ public final class OverridesRefresher implements AutoCloseable {
       long number = reads.incrementAndGet();
       Duration next = loaded(number, table.enabledRows()).tell();
       if (!thread.isShutdown()) {
-        ready.set(true); // after the listener was notified
+        ready.set(true); // set only after the listener was notified
       }
       return next;
     } catch (SQLException e) {

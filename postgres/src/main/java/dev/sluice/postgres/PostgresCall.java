@@ -21,7 +21,7 @@ final class PostgresCall extends SqlCall {
   private static final String SPEND = "SELECT sluice_spend_v1(?, ?, ?, ?, ?)";
   private static final String READ = "SELECT sluice_read_v1(?)";
 
-  private static final int NUMBERS = 5; // parameters of one charge
+  private static final int NUMBERS = 5; // the number of parameters of a charge
 
   private final boolean lazy;
   private final int waitMillis;

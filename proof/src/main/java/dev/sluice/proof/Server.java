@@ -50,7 +50,7 @@ public final class Server implements AutoCloseable {
   private final Launch launch;
   private final List<Integer> ports;
   private final HttpClient http;
-  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // keeps only the first lines
+  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // the first lines of the log
   private final AtomicInteger logLines =
       new AtomicInteger(); // counts lines since the server began to listen
   private final Thread reader;

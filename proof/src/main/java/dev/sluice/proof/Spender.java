@@ -56,7 +56,7 @@ public final class Spender {
 
   public static Spender start(Door door, String id, Server server) throws IOException {
     Spender spender = new Spender(door, id, door.open(server));
-    spender.thread.setDaemon(true); // so that a campaign that fails still exits
+    spender.thread.setDaemon(true); // a failed campaign exits although this thread runs
     spender.thread.start();
     return spender;
   }

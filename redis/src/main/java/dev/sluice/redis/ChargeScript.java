@@ -38,7 +38,7 @@ final class ChargeScript {
   private static final int SHORT = 1;
   private static final int LONG = 2;
 
-  private static final int HEAD = 3; // the numbers before the first group
+  private static final int HEAD = 3; // the count of numbers before the first group
   private static final int GROUP_HEAD = 2;
   private static final int LONGEST_CHARGE = 7;
   private static final long SHORT_BELOW_NANOS = 1L << 52;

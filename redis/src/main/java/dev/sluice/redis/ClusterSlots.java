@@ -36,7 +36,8 @@ final class ClusterSlots implements Roll.Servers {
   private final StoreContext context;
   private final AtomicReferenceArray<@Nullable RequestQueue> queues =
       new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
-  private final AtomicInteger waiting = new AtomicInteger(); // one bound for all slots
+  private final AtomicInteger waiting =
+      new AtomicInteger(); // counts the waiting requests of all slots
   private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
   private final AtomicBoolean looking = new AtomicBoolean();
   private final Breaker beforeItIsKnown;

@@ -89,7 +89,7 @@ final class Master {
             asking.set(false);
             told(host);
           });
-    } catch (Throwable e) { // such as a missing class: allow the next request
+    } catch (Throwable e) { // after an error, such as a missing class, the next request is allowed
       asking.set(false);
     }
   }

@@ -15,7 +15,7 @@ import java.util.List;
  */
 final class Rendezvous {
 
-  private static final long MULTIPLIER = 2685821657736338717L; // of xorshift64*
+  private static final long MULTIPLIER = 2685821657736338717L; // the multiplier of xorshift64*
 
   private final long[] serverHashes;
 

@@ -90,7 +90,7 @@ record ServerFault(Throwable cause, String code) implements Fault {
   @Override
   public boolean isOutage() {
     if (neverLeft()) {
-      return true; // for any reason: "max number of clients", "DENIED", an unknown database
+      return true; // every reason counts: "max number of clients", "DENIED", an unknown database
     }
     return switch (code) {
       case "", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "NOAUTH", "WRONGPASS" -> true;

@@ -117,7 +117,7 @@ final class BlockingWaiter {
         return MethodHandles.publicLookup()
             .findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));
       } catch (ReflectiveOperationException e) {
-        return null; // an older Java
+        return null; // this Java has no virtual threads
       }
     }
 

@@ -139,7 +139,7 @@ public final class Breaker {
     try {
       return probe.get();
     } catch (Throwable e) {
-      return CompletableFuture.failedFuture(e); // schedules the next probe
+      return CompletableFuture.failedFuture(e); // the failed future schedules the next probe
     }
   }
 

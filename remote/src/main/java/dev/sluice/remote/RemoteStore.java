@@ -349,8 +349,7 @@ public final class RemoteStore implements BucketStore {
 
     @Override
     public boolean cancel(boolean interrupt) {
-      boolean cancelled =
-          super.cancel(interrupt); // before the cancelled request can complete this future
+      boolean cancelled = super.cancel(interrupt); // completes this future before the request can
       answer.cancel(false);
       return cancelled;
     }

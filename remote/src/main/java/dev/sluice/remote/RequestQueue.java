@@ -81,7 +81,7 @@ public final class RequestQueue {
   private final AtomicReferenceArray<@Nullable SharedCall> calls;
   private final AtomicInteger wip = new AtomicInteger();
   private final Deadlines deadlines;
-  private volatile long roundTripNanos; // of the last call with a response; 0 if reset
+  private volatile long roundTripNanos; // duration of the last call with a response; 0 if reset
   private volatile boolean closed;
 
   /**
@@ -192,7 +192,7 @@ public final class RequestQueue {
 
   void drain() {
     if (wip.getAndIncrement() != 0) {
-      return; // the draining thread continues for this request
+      return; // the draining thread also handles this request
     }
     int missed = 1;
     do {
@@ -300,7 +300,7 @@ public final class RequestQueue {
       requests.remove(requests.size() - 1);
     }
     if (refusedByEstimate && requests.isEmpty()) {
-      roundTripNanos = 0; // racy, benign because later answers correct it
+      roundTripNanos = 0; // racy, benign since a later response sets the value again
     }
     return charges;
   }

@@ -149,7 +149,7 @@ final class SharedCall {
     asked.keepIfLeft();
     try {
       call.send();
-    } catch (Throwable e) { // such as a missing class
+    } catch (Throwable e) { // an error such as a missing class
       call.notSent(e);
     }
     return call;

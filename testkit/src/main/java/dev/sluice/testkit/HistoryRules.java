@@ -75,7 +75,7 @@ interface HistoryRules extends DrivenStores {
     assertThat(decision.parts().stream().map(Answer::of)).isEqualTo(expected);
     for (Decision part : decision.parts()) {
       assertThat(part.resetInNanos()).isNotNegative();
-      if (part.resetInNanos() > quota.offsetNanos()) { // a debt
+      if (part.resetInNanos() > quota.offsetNanos()) { // the bucket is in debt
         assertThat(part.remaining()).isZero();
       }
       boolean limited = part.remaining() != Long.MAX_VALUE;

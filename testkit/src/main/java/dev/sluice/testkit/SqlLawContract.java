@@ -105,7 +105,7 @@ public abstract class SqlLawContract {
           case 2 ->
               base > 1L << 61
                   ? offset
-                  : offset + 1 + random.nextLong(base); // larger than the burst
+                  : offset + 1 + random.nextLong(base); // an increment larger than the burst
           default -> 1 + random.nextLong(offset);
         };
     if (op == Op.WITHDRAW && random.nextBoolean()) {

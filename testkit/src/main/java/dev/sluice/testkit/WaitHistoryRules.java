@@ -78,7 +78,8 @@ interface WaitHistoryRules extends DrivenStores {
     private final Random random;
     private final List<Limiter> limiters = new ArrayList<>();
     private final List<Caller> callers = new ArrayList<>();
-    private final List<Caller> passed = new CopyOnWriteArrayList<>(); // in order
+    private final List<Caller> passed =
+        new CopyOnWriteArrayList<>(); // in the order in which the callers passed
 
     History(Bench bench, Random random, int processes) {
       this.bench = bench;

@@ -239,7 +239,8 @@ public final class DecisionWriter {
     /** Formats nanoseconds as an exact number of seconds, such as {@code 28800} or {@code 0.05}. */
     static String format(long nanos) {
       if (nanos % NANOS_PER_SECOND == 0) {
-        return Long.toString(nanos / NANOS_PER_SECOND); // the common case
+        return Long.toString(
+            nanos / NANOS_PER_SECOND); // a whole number of seconds is the common case
       }
       return BigDecimal.valueOf(nanos, DIGITS_OF_NANOS).stripTrailingZeros().toPlainString();
     }

@@ -503,7 +503,7 @@ public final class WireReader {
         }
       }
       if (seen >= 0) {
-        return; // ASCII
+        return; // ASCII text is valid UTF-8
       }
       ByteBuffer in = ByteBuffer.wrap(text, offset, length);
       CoderResult result =

@@ -62,7 +62,8 @@ final class FileAccess {
       if (e.getCause() instanceof Error error) {
         throw error;
       }
-      throw new IllegalStateException(e.getCause()); // the call returns file system faults
+      throw new IllegalStateException(
+          e.getCause()); // the call returns file system faults, it never throws them
     }
   }
 }

@@ -74,7 +74,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private String pending = "";
   private int looks;
   private boolean isPutBack; // whether a rollback put earlier limits in force
-  private int changes; // consecutive polls that found new content
+  private int changes; // the number of consecutive polls with new content
   private volatile boolean closed;
 
   private LimitFilesWatcher(

@@ -117,7 +117,7 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         folder.link(RULES, secret);
         told.append(refusedReload(server));
-        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2); // so that the server also polls the link
+        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2); // meanwhile the server also polls the link
         folder.write(RULES, rule("LoginsPerIPAddress"));
       }
       told.append(String.join("\n", server.log()));

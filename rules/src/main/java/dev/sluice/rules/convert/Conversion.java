@@ -102,7 +102,7 @@ public record Conversion(
     private final StringBuilder limits = new StringBuilder();
     private final StringBuilder overrides = new StringBuilder();
     private final List<Supplier<String>> rules =
-        new ArrayList<>(); // the text of a rule is made when all limits have names
+        new ArrayList<>(); // the text of a rule is made after all limits have names
     private final Set<String> taken = new HashSet<>();
     private final Map<String, Integer> times = new HashMap<>();
     private final List<Renaming> renamed = new ArrayList<>();

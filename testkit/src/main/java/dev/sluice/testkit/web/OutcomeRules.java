@@ -120,7 +120,8 @@ interface OutcomeRules extends FilterRules {
 
     await()
         .atMost(Duration.ofMinutes(1))
-        .until(() -> run().remaining("PerAddress", LOCAL) == 3); // until the charges are settled
+        .until(
+            () -> run().remaining("PerAddress", LOCAL) == 3); // waits until the charges are settled
     assertThat(run().remaining("FailedPerAddress", LOCAL)).isEqualTo(success ? 30 : 29);
     assertThat(run().remaining("PerKey", "a")).isEqualTo(only200 ? 2 : 1);
   }
