@@ -94,7 +94,7 @@ final class HttpErrorsTest {
         "'x' | 400 | - | found the string \"x\", expected a JSON object",
         "{'limit':'A' | 400 | - | not valid JSON",
         "{'limit':'A'} x | 400 | - | not valid JSON",
-        "{'limit':'A','id':'1'}{} | 400 | - | more text after the JSON object",
+        "{'limit':'A','id':'1'}{} | 400 | - | text after the JSON object",
         "{limit:'A'} | 400 | - | not valid JSON",
         "{'transactions':[[[[[[[[]]]]]]]]} | 400 | transactions[0] | expected a JSON object",
         "`` | 400 | - | the body is empty, expected a JSON object",
