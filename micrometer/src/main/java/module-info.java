@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The work of a limiter as Micrometer meters. */
+/** Metrics of a limiter as Micrometer meters. */
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 module dev.sluice.micrometer {
   requires transitive dev.sluice;

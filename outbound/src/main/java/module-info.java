@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Keeps outgoing requests within a limit, and pauses them when the remote server asks for that.
- * OkHttp, Spring and Reactor are needed only by the classes for their clients, and have no module
- * descriptors. They are not required transitively, because then every module that requires this one
- * would need them.
+ * Keeps outgoing requests within a limit, and pauses requests if the remote server demands it. Only
+ * the classes for OkHttp, Spring and Reactor need these libraries, which have no module
+ * descriptors. The libraries are not required transitively, since every module that requires this
+ * module would then need them.
  */
 @SuppressWarnings("requires-automatic")
 module dev.sluice.outbound {

@@ -2,8 +2,8 @@
 /**
  * Buckets in Redis or Valkey.
  *
- * <p>Names Netty's modules, which Lettuce cannot: it has no descriptor, and a module without one
- * brings no module that has one.
+ * <p>This module requires Netty's modules by name, since Lettuce has no module descriptor and a
+ * module without a descriptor does not resolve modules that have one.
  */
 @SuppressWarnings("requires-automatic")
 module dev.sluice.redis {

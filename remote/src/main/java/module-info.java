@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What every store on a server needs; for Sluice's own modules only. */
-@SuppressWarnings("module") // the modules that see the package are built later
+@SuppressWarnings("module") // the modules that can see this package are built later
 module dev.sluice.remote {
   requires transitive dev.sluice;
-  requires static java.sql; // for the stores in databases only
+  requires static java.sql; // only the stores in databases need java.sql
 
   exports dev.sluice.remote to
       dev.sluice.mariadb,

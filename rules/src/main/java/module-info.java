@@ -3,7 +3,7 @@
 module dev.sluice.rules {
   requires transitive dev.sluice.web;
   requires transitive dev.sluice.yaml;
-  requires static dev.sluice.acme; // for the conversion of files
+  requires static dev.sluice.acme; // only the conversion of files needs this module
 
   exports dev.sluice.rules;
   exports dev.sluice.rules.convert;

@@ -118,8 +118,8 @@ final class ExplainRuleCommandTest {
     assertThat(run.out().replace(rules, "rules.yml"))
         .isEqualTo(
             """
-            rules.yml:2: not this rule: it is for descriptors, not requests
-            rules.yml:3: not this rule: it is for descriptors, not requests
+            rules.yml:2: not this rule: the rule is for descriptors, not requests
+            rules.yml:3: not this rule: the rule is for descriptors, not requests
             rules.yml:4: this rule
               LoginsPerIPAddress 192.0.2.7 (bucket 101:192.0.2.7), cost 1: burst 3, then 3 per 1h
               ApiCallsPerKey logins (bucket shadow-104:logins), cost 2, in shadow: burst 10, then 5 per 1m
@@ -139,7 +139,7 @@ final class ExplainRuleCommandTest {
             rules.yml:2: this rule
               ApiCallsPerKey group%2Fname (bucket 104:group%2Fname), cost 1: burst 10, then 5 per 1m
             read as /projects/group/name:
-            rules.yml:2: not this rule: it is for the path /projects/{name}, not "/projects/group/name"
+            rules.yml:2: not this rule: the rule is for the path /projects/{name}, not "/projects/group/name"
             rules.yml:3: this rule
               LoginsPerIPAddress 192.0.2.7 (bucket 101:192.0.2.7), cost 1: burst 3, then 3 per 1h
             """);
@@ -179,7 +179,7 @@ final class ExplainRuleCommandTest {
     assertThat(run.out().replace(rules, "rules.yml"))
         .isEqualTo(
             """
-            rules.yml:2: not this rule: it wants user = "svc-*" as entry 1, not "alice"
+            rules.yml:2: not this rule: the rule needs user = "svc-*" in entry 1, not "alice"
             rules.yml:3: this rule
               ApiCallsPerKey alice (bucket 104:alice), cost 20: burst 10, then 5 per 1m; the cost is above the burst: debt
             """);
@@ -201,7 +201,7 @@ final class ExplainRuleCommandTest {
   void requestOfNoRule_isANo() {
     Cli run = explain("GET", "/login");
     assertThat(run.out())
-        .contains(":4: not this rule: it is for the method POST, not \"GET\"\n")
+        .contains(":4: not this rule: the rule is for the method POST, not \"GET\"\n")
         .endsWith("no rule matches: nothing is charged\n");
     assertThat(run.code()).isEqualTo(Exit.NO);
   }
@@ -210,7 +210,7 @@ final class ExplainRuleCommandTest {
   void requestThatLacksAValue_isANo() {
     Cli run = explain("GET", "/api/x");
     assertThat(run.out().replace(rules, "rules.yml"))
-        .contains("rules.yml:4: not this rule: it is for the method POST, not \"GET\"\n")
+        .contains("rules.yml:4: not this rule: the rule is for the method POST, not \"GET\"\n")
         .endsWith(
             "rules.yml:9: cannot be charged: the request lacks the header X-Api-Key, by which it is limited\n");
     assertThat(run.code()).isEqualTo(Exit.NO);

@@ -325,7 +325,7 @@ class ReloadCommandTest {
         """);
     Cli why = Cli.run("why", "PerIp", "192.0.2.7", "--server", url, "--request", "GET /cart");
     assertThat(why.out())
-        .contains("limits.yml:5: not this rule: it is for the path /health")
+        .contains("limits.yml:5: not this rule: the rule is for the path /health")
         .contains("limits.yml:6: this rule\n  PerIp of 192.0.2.7, cost 1");
   }
 }

@@ -83,7 +83,7 @@ final class ServeLogTest {
       JsonNode loaded = until(err, "limits loaded: 0 defaults, 1 override");
       assertThat(loaded.get("level").asText()).isEqualTo("warn");
       assertThat(loaded.get("message").asText())
-          .contains("ApiCallsPerKey, which has no default: requests for other ids are refused");
+          .contains("ApiCallsPerKey, which has no default: requests for other ids are rejected");
     }
   }
 

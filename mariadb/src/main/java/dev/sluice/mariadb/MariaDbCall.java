@@ -17,11 +17,11 @@ import org.jspecify.annotations.Nullable;
 /** One call of a procedure of {@code buckets.sql}. Thread-safe. */
 final class MariaDbCall extends SqlCall {
 
-  private static final int NUMBERS = 6; // parameters of one charge
+  private static final int NUMBERS = 6; // the number of parameters of a charge
   private static final int LONGEST_KEY = 3_072; // the length of the table's key column
-  private static final int TOO_LONG = 1406; // MariaDB's error number for a value that is too long
-  private static final double MILLIS = 1_000; // per second
-  // SQLSTATE of a statement that its time-out or a cancellation ended.
+  private static final int TOO_LONG = 1406; // MariaDB's error number for a too long value
+  private static final double MILLIS = 1_000; // milliseconds per second
+  // The SQLSTATE of a statement that a time-out or a cancellation has ended.
   private static final String CUT = "70100";
 
   private final String sql;
@@ -31,8 +31,8 @@ final class MariaDbCall extends SqlCall {
   /**
    * Creates a call that has not been sent yet.
    *
-   * @param waitMillis how long it may take in the database, most of which is a wait for locks
-   * @param nowNanos the caller's time, null for the database's
+   * @param waitMillis the longest time in the database, most of which is a wait for locks
+   * @param nowNanos the caller's current time; null if the database's clock decides
    */
   MariaDbCall(
       Consumer<SqlCall> link,
@@ -53,15 +53,13 @@ final class MariaDbCall extends SqlCall {
                     waitMillis / MILLIS, changes ? "sluice_charge_v1(?, ?)" : "sluice_read_v1(?)");
   }
 
-  /** The call was cut before it was committed, so it has changed nothing. */
+  /** Thrown if the call was cancelled before it was committed, so that nothing has changed. */
   static final class NotCommittedException extends SQLException {
     private static final long serialVersionUID = 1;
 
     NotCommittedException(SQLException cut) {
       super(
-          "another transaction keeps a bucket of the call locked, or the database is slow",
-          CUT,
-          cut);
+          "another transaction has locked a bucket of the call, or the database is slow", CUT, cut);
     }
   }
 
@@ -96,7 +94,7 @@ final class MariaDbCall extends SqlCall {
     }
   }
 
-  /** Ends the transaction of a call that was cut. */
+  /** Rolls a cancelled call back. Returns whether the call may already have been committed. */
   private static boolean mayBeCommitted(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("ROLLBACK");

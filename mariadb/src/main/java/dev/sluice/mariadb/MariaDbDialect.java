@@ -22,10 +22,12 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The procedures of {@code buckets.sql}, and what they need of a database. Thread-safe. */
+/**
+ * The procedures of {@code buckets.sql}, and the checks of a database that has them. Thread-safe.
+ */
 final class MariaDbDialect implements SqlDialect {
 
-  // A lock wait takes at most 1/3 of the time-out, since a call may wait twice.
+  // A lock wait takes at most a third of the time-out, since a call can wait twice.
   private static final int WAITS = 3;
   private static final String CLEAN = "CALL sluice_clean_v2(?, ?)";
   static final String ANNOUNCE = "CALL sluice_announce_v1(?, ?, ?)";
@@ -46,7 +48,6 @@ final class MariaDbDialect implements SqlDialect {
     this.waitMillis = (int) Math.max(context.timeoutNanos() / WAITS / 1_000_000, 1);
   }
 
-  /** Creates the table and the procedures. */
   static void create(Connection connection, @Nullable String user) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       for (String sql : statements(user)) {
@@ -66,7 +67,7 @@ final class MariaDbDialect implements SqlDialect {
     return all;
   }
 
-  /** Quotes a user name, which may have a host after its last at sign. */
+  /** Quotes a user name, which can have a host after its last at sign. */
   private static String quoted(String user) {
     int at = user.lastIndexOf('@');
     return at < 0
@@ -81,7 +82,8 @@ final class MariaDbDialect implements SqlDialect {
   private static String source() {
     try (InputStream in = MariaDbDialect.class.getResourceAsStream("buckets.sql")) {
       if (in == null) {
-        throw new IllegalStateException("buckets.sql is missing beside " + MariaDbDialect.class);
+        throw new IllegalStateException(
+            "the resource buckets.sql is missing beside " + MariaDbDialect.class);
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {
@@ -111,14 +113,14 @@ final class MariaDbDialect implements SqlDialect {
     try (Statement statement = connection.createStatement();
         ResultSet rows = statement.executeQuery(LOOK.formatted(String.join("', '", needed)))) {
       if (!rows.next() || rows.getBoolean(1)) {
-        return "the address names no database";
+        return "the address does not contain the name of a database";
       }
       if (rows.getBoolean(2)) {
-        return "it is read-only, as a replica is, and cannot decide; give the address of the primary";
+        return "the database is read-only, like a replica, and cannot decide; give the address of the primary";
       }
       return rows.getInt(4) == needed.size()
           ? null
-          : "found no procedures of this version that %s may call; run `sluice store create`, or MariaDbStore.create"
+          : "found no procedures of this version that %s has the right to call; run `sluice store create`, or MariaDbStore.create"
               .formatted(rows.getString(3));
     }
   }

@@ -11,12 +11,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The meaning of a failed call. Immutable.
+ * Describes a failed call. Immutable.
  *
- * @param cause what the driver threw
- * @param code the error number of MariaDB, 0 if it has none
- * @param state its SQLSTATE, empty if it has none
- * @param isRefusal whether the procedure rolled the call back, so that it has charged nothing
+ * @param cause the exception of the driver
+ * @param code the error number of MariaDB; 0 if there is none
+ * @param state the SQLSTATE of the exception; empty if there is none
+ * @param isRefusal whether the procedure rolled the call back, so that nothing was charged
  */
 record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
     implements SqlFault {
@@ -26,10 +26,16 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
   private static final int NO_RIGHT = 1370;
   private static final int COMMIT_FAILED = 1180;
 
-  /** Only reads are possible: the server is a replica, or an operator has set {@code read_only}. */
+  /**
+   * The error numbers of a read-only server: a replica, or a server with {@code read_only} set by
+   * an operator.
+   */
   private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
 
-  /** The disk or the table is full, or there are too many connections of all or of this user. */
+  /**
+   * The error numbers of a full disk, a full table, or too many connections of all users or one
+   * user.
+   */
   private static final Set<Integer> OUTAGES = Set.of(1021, 1030, 1040, 1114, 1203, 1226);
 
   static MariaDbFault of(@Nullable Throwable failure) {
@@ -60,7 +66,7 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
   }
 
   /**
-   * Whether the fault may be that of one batch: a deadlock, a locked row, a key that is too long.
+   * Whether the fault can belong to one batch: a deadlock, a locked row, or a key that is too long.
    */
   @Override
   public boolean wasNotBegun() {

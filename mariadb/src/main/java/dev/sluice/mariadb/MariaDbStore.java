@@ -17,28 +17,28 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A store for several processes that keeps buckets in MariaDB. Procedures decide inside the
- * database, by its clock, in one round trip.
+ * database, with the database's clock, in one round trip.
  *
  * <pre>{@code
- * MariaDbStore.create(dataSource, null); // once, as `sluice store create`
+ * MariaDbStore.create(dataSource, null); // once, like `sluice store create`
  * try (BucketStore store = MariaDbStore.builder(dataSource).prefix("shop:").open()) {
  *   Limiter limiter = Limiter.of(limits, store);
  *   …
  * }
  * }</pre>
  *
- * <p>What a crash of the database may undo depends on its {@code innodb_flush_log_at_trx_commit}:
- * nothing with 1, the spends of the last second with 0 and 2.
+ * <p>What a crash of the database can undo depends on its {@code innodb_flush_log_at_trx_commit}:
+ * nothing with 1, and the spends of the last second with 0 and 2.
  *
  * <p>A batch is atomic. Concurrent callers share calls to the database, on a few connections that
- * the store takes from the data source and keeps. A charge is sent at most once: if its answer is
- * lost, it fails although it may have been made.
+ * the store takes from the data source and keeps. A charge is sent at most once: if the response is
+ * lost, the charge fails although the database may have made it.
  *
- * <p>Every charge ends by the time-out. A caller that no longer wants the answer cancels the future
- * of {@link #chargeAsync}; a batch that was not sent yet is then not charged. Actions chained to
- * that future run on threads that may block. Thread-safe; {@link #charge} and {@link #ping} block
- * for a round trip (and throw on the store's own threads, where they would deadlock), {@link
- * #chargeAsync} never.
+ * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
+ * cancels the future of {@link #chargeAsync}; a batch that was not sent yet is then not charged.
+ * Actions chained to that future run on threads that are allowed to block. Thread-safe. {@link
+ * #charge} and {@link #ping} block for a round trip; on the store's own threads, where they would
+ * deadlock, they throw. {@link #chargeAsync} never blocks.
  */
 public final class MariaDbStore implements BucketStore {
 
@@ -56,8 +56,8 @@ public final class MariaDbStore implements BucketStore {
   /**
    * Returns a builder of a store.
    *
-   * @param source opens connections, or lends them from a pool, which the store keeps while it is
-   *     open. Their time-out for connecting should be a few seconds
+   * @param source opens connections, or lends connections of a pool; the store keeps its
+   *     connections while it is open. The source should time out after a few seconds
    * @return a builder
    */
   public static MariaDbStoreBuilder builder(DataSource source) {
@@ -65,16 +65,16 @@ public final class MariaDbStore implements BucketStore {
   }
 
   /**
-   * Returns a builder of a store whose address comes from a configuration. Needs MariaDB's driver,
-   * {@code org.mariadb.jdbc:mariadb-java-client}.
+   * Returns a builder of a store whose address comes from a configuration. Requires MariaDB's
+   * driver, {@code org.mariadb.jdbc:mariadb-java-client}.
    *
-   * @param url {@code mariadb://user:password@host/database}, or a URL {@code jdbc:mariadb:…} of
-   *     the driver, with the options of {@link MariaDbStoreBuilder} and those of the driver as
-   *     parameters
-   * @param password null for that in the URL, if any
+   * @param url {@code mariadb://user:password@host/database}, or the driver's URL {@code
+   *     jdbc:mariadb:…}, with the options of {@link MariaDbStoreBuilder} and the options of the
+   *     driver as parameters
+   * @param password the password; null for the password in the URL
    * @return a builder with the settings of the URL
-   * @throws IllegalArgumentException for an invalid address, saying what is wrong without showing
-   *     its password; or if there are two passwords
+   * @throws IllegalArgumentException if the address is invalid or there are two passwords; the
+   *     message says why and does not contain a password
    */
   public static MariaDbStoreBuilder builder(String url, @Nullable String password) {
     return MariaDbStoreBuilder.of(url, password);
@@ -83,8 +83,8 @@ public final class MariaDbStore implements BucketStore {
   /**
    * Returns the statements that {@link #create} runs, for MariaDB's command-line client.
    *
-   * @param user as there
-   * @return SQL
+   * @param user a user that receives only the rights to use the store; null for the owner only
+   * @return the SQL statements
    */
   public static String statements(@Nullable String user) {
     return "DELIMITER //\n"
@@ -93,13 +93,14 @@ public final class MariaDbStore implements BucketStore {
   }
 
   /**
-   * Creates the table and the procedures, or brings them to this version. Needs a user that may
-   * create tables and routines. A table that exists keeps its buckets.
+   * Creates the table and the procedures, or migrates them to this version. Needs a user with the
+   * right to create tables and routines. An existing table keeps its buckets.
    *
-   * @param source the database
-   * @param user a user that may use the store, and nothing else of it, such as {@code app@%}; null
+   * @param source opens connections to the database
+   * @param user a user that receives only the rights to use the store, such as {@code app@%}; null
    *     for the owner only
-   * @throws SQLException if the database refuses; a second call continues where the first has ended
+   * @throws SQLException if the database fails; a second call continues at the statement that
+   *     failed
    */
   public static void create(DataSource source, @Nullable String user) throws SQLException {
     try (Connection connection = source.getConnection()) {
@@ -132,7 +133,7 @@ public final class MariaDbStore implements BucketStore {
     remote.ping();
   }
 
-  /** Reads the keys in their order, on a connection of its own. */
+  /** Reads the keys in their order, on a separate connection. */
   @Override
   public Optional<List<String>> someKeys(int most, Duration longest) {
     return Optional.of(scan.keys(most, longest));
@@ -146,7 +147,7 @@ public final class MariaDbStore implements BucketStore {
 
   /**
    * Waits up to the time-out for refunds in flight, then closes the connections, which returns them
-   * to their pool; requests still outstanding fail.
+   * to their pool. Requests that are still in flight fail.
    */
   @Override
   public void close() {

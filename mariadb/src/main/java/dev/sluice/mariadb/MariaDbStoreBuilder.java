@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * #observer}, {@link #create} and {@link #open} sets an option that the database URL can also set,
  * under the method's name: {@code mariadb://host/db?connections=4&prefix=shop:}.
  *
- * <p>Each method that sets an option throws an {@link IllegalArgumentException} for a value out of
- * its range. Not thread-safe.
+ * <p>Each method that sets an option throws an {@link IllegalArgumentException} if the value is out
+ * of its range. Not thread-safe.
  */
 public final class MariaDbStoreBuilder {
 
@@ -35,7 +35,9 @@ public final class MariaDbStoreBuilder {
     this.options = new SqlOptions(name);
   }
 
-  /** Returns the builder of a URL, whose parameters are the store's options and the driver's. */
+  /**
+   * Returns the builder of a URL. The URL's parameters are options of the store and of the driver.
+   */
   static MariaDbStoreBuilder of(String url, @Nullable String password) {
     MariaDbUrl.require(url);
     SqlUrl.Split split = SqlUrl.split(url, SqlOptions.NAMES, MariaDbUrl.DRIVER, "MariaDB");
@@ -46,10 +48,10 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Sets the name of the database in messages; without it, the URL without user and options, or
-   * "MariaDB".
+   * Sets the name of the database in messages; by default the URL without user and options, or
+   * "MariaDB" without a URL.
    *
-   * @param text without a password
+   * @param text the name, without a password
    * @return this
    */
   @CanIgnoreReturnValue
@@ -59,8 +61,8 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Sets how many connections the store uses; 2 if not called. Two serve hundreds of callers, since
-   * callers share calls; more help where each call waits for the disk.
+   * Sets the number of connections; by default 2. Two connections serve hundreds of callers, since
+   * callers share calls. More connections help if each call waits for the disk.
    *
    * @param number from 1 to 16
    * @return this
@@ -75,7 +77,7 @@ public final class MariaDbStoreBuilder {
    * Sets the prefix of every bucket key. Applications that share a database need different
    * prefixes: otherwise limits with the same name share their buckets.
    *
-   * @param text empty if not called
+   * @param text the prefix; by default empty
    * @return this
    */
   @CanIgnoreReturnValue
@@ -85,7 +87,7 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Sets how long a call may take in all; 500 ms if not called.
+   * Sets the time-out of a call; by default 500 ms.
    *
    * @param limit from 1 ms to an hour
    * @return this
@@ -97,10 +99,10 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Sets for how long a denial may be answered from memory before the database is asked again; 1 s
-   * if not called. A refund or reset by another process is seen after this time at the latest.
+   * Sets how long a denial is repeated from memory before the database is called again; by default
+   * 1 s. A refund or reset by another process takes effect at the latest after this time.
    *
-   * @param most up to an hour; zero to always ask
+   * @param most up to an hour; zero to call the database every time
    * @return this
    */
   @CanIgnoreReturnValue
@@ -110,7 +112,7 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Sets how many requests may wait for the database; 16384 if not called. More are refused.
+   * Sets the most requests that wait for the database; by default 16384. Others are rejected.
    *
    * @param requests at least 1
    * @return this
@@ -122,7 +124,7 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Sets how many calls in a row fail before the database is marked down; 5 if not called.
+   * Sets how many calls in a row fail before the database is marked down; by default 5.
    *
    * @param calls at least 1
    * @return this
@@ -134,7 +136,7 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Sets how often a database that is marked down is probed; every 500 ms if not called.
+   * Sets the interval of probes to a database that is marked down; by default 500 ms.
    *
    * @param interval from 1 ms to an hour
    * @return this
@@ -146,9 +148,9 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Makes the store decide by a clock of this process instead of the database's, for replays and
-   * tests. No other clock may be used on the same buckets. Only the owner of the procedures may do
-   * so; full buckets are not deleted.
+   * Makes the store decide with a clock of this process instead of the database's clock, for
+   * replays and tests. Do not use another clock for the same buckets. Only the owner of the
+   * procedures can use this option. Full buckets are not deleted.
    *
    * @param time the clock
    * @return this
@@ -162,7 +164,7 @@ public final class MariaDbStoreBuilder {
   /**
    * Sets the observer.
    *
-   * @param newObserver counts and times what the store does
+   * @param newObserver counts and times the calls of the store
    * @return this
    */
   @CanIgnoreReturnValue
@@ -172,22 +174,22 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Creates the table and the procedures, as {@link MariaDbStore#create}.
+   * Creates the table and the procedures, as {@link MariaDbStore#create} does.
    *
-   * @param user as there
-   * @throws SQLException as there
+   * @param user a user that receives only the rights to use the store; null for the owner only
+   * @throws SQLException if the database fails
    */
   public void create(@Nullable String user) throws SQLException {
     MariaDbStore.create(source, user);
   }
 
   /**
-   * Opens the store: connects, up to 5 s. If the database is unreachable, opening still succeeds,
-   * and charges fail.
+   * Opens the store and connects, within 5 s. If the database is unreachable, opening still
+   * succeeds, and charges fail.
    *
    * @return the store, to be closed by the caller
-   * @throws StoreException if the database answers, but is read-only, or has no procedures of this
-   *     version that the user may call
+   * @throws StoreException if the database is read-only, or has no procedures of this version that
+   *     the user has the right to call
    */
   public MariaDbStore open() {
     return new MariaDbStore(

@@ -14,14 +14,14 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A database as somebody names it on a command line: {@code mariadb://user:password@host/db}, also
- * with several hosts, or a JDBC URL. Opens a connection for each use, and waits up to 5 s for a
- * connection and 30 s for an answer, unless the URL says otherwise. {@link #toString} shows neither
+ * Parses the address of a database: {@code mariadb://user:password@host/db} with one host or
+ * several hosts, or a JDBC URL. Opens a connection for each use. A connection times out after 5 s
+ * and a response after 30 s, unless the URL sets other time-outs. {@link #toString} shows neither
  * user nor options. Immutable.
  */
 final class MariaDbUrl implements DataSource {
 
-  /** A URL that finds the driver. */
+  /** A URL with which the driver is found. */
   static final String DRIVER = "jdbc:mariadb://localhost/";
 
   private static final String JDBC = "jdbc:mariadb:";
@@ -40,16 +40,16 @@ final class MariaDbUrl implements DataSource {
   /**
    * Returns the database at a URL, without connecting.
    *
-   * @param password null for that in the URL
-   * @throws IllegalArgumentException if the URL is none, if there are two passwords, or if there is
-   *     no driver
+   * @param password the password; null for the password in the URL
+   * @throws IllegalArgumentException if the address is invalid, if there are two passwords, or if
+   *     there is no driver
    */
   static MariaDbUrl of(String url, @Nullable String password) {
     SqlUrl parts = parts(url);
     String found = parts.password();
     if (password != null && (found != null || SqlUrl.says(url, "password"))) {
       throw new IllegalArgumentException(
-          "found a password in the database URL and another outside the URL; give only one");
+          "found a password in the database URL and another password outside the URL; give only one");
     }
     Properties properties = new Properties();
     put(properties, "user", parts.user());
@@ -65,7 +65,10 @@ final class MariaDbUrl implements DataSource {
     }
   }
 
-  /** Throws if a URL is none, or may have a part of a password where it has none. */
+  /**
+   * Throws if an address is invalid, or if a part that should not contain a password can contain
+   * one.
+   */
   static void require(String url) {
     var unused = parts(url);
   }
@@ -85,15 +88,15 @@ final class MariaDbUrl implements DataSource {
               ? new SqlUrl(url.substring(JDBC.length()), null, null)
               : SqlUrl.of(url, List.of(SCHEME));
       if (parts.rest().replaceFirst("\\?.*", "").matches(".*[@#].*")) {
-        throw new IllegalArgumentException("a login, or a password that is cut");
+        throw new IllegalArgumentException("the address contains a login or a part of a password");
       }
       var unused =
           DriverManager.getDriver(DRIVER).getPropertyInfo(JDBC + parts.rest(), new Properties());
       return parts;
     } catch (IllegalArgumentException | SQLException e) {
-      // The message omits the address, which may contain a password.
+      // The message omits the address, which can contain a password.
       throw new IllegalArgumentException(
-          "not the URL of a MariaDB database, expected mariadb://user@host:port/database or"
+          "the address is not the URL of a MariaDB database, expected  mariadb://user@host:port/database or"
               + " jdbc:mariadb://host/database?user=…; in a password or an option, write @ as"
               + " %40, / as %2F, ? as %3F and # as %23");
     }
@@ -146,7 +149,7 @@ final class MariaDbUrl implements DataSource {
 
   @Override
   public <T> T unwrap(Class<T> type) throws SQLException {
-    throw new SQLException("wraps nothing");
+    throw new SQLException("this source wraps no other source");
   }
 
   @Override

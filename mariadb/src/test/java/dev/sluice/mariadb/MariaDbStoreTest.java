@@ -138,7 +138,7 @@ final class MariaDbStoreTest {
       assertThat(cold.join()).hasSize(1);
       assertThatThrownBy(hot::join)
           .hasCauseInstanceOf(StoreException.class)
-          .hasMessageContaining("another transaction keeps a bucket of the call locked")
+          .hasMessageContaining("another transaction has locked a bucket of the call")
           .hasMessageContaining("nothing was charged");
       other.rollback();
       assertThat(IntStream.range(0, 9).filter(i -> granted(store, spend("1:hot", 9))).count())

@@ -4,9 +4,9 @@ package dev.sluice.micrometer;
 import io.micrometer.core.instrument.DistributionSummary;
 
 /**
- * A summary that can record a value several times in one call. If a registry makes such summaries,
- * recording many spends that were decided together costs no more than recording one. Thread-safe;
- * never blocks.
+ * A summary that can record a value several times in one call. With such summaries, recording many
+ * spends that were decided together costs no more than recording one spend. Thread-safe; never
+ * blocks.
  */
 public interface BulkSummary extends DistributionSummary {
 

@@ -4,22 +4,25 @@ package dev.sluice.micrometer;
 import io.micrometer.core.instrument.DistributionSummary;
 
 /*
- * These are summaries, not timers: Micrometer's naming convention for Prometheus appends "_seconds"
- * to a timer, but Boulder's dashboards need names without that. We record seconds, the usual unit
- * in Prometheus.
+ * These meters are summaries, not timers. Micrometer's naming convention for Prometheus appends
+ * "_seconds" to the name of a timer, but Boulder's dashboards need names without this suffix. The
+ * values are in seconds, the usual unit in Prometheus.
  */
 
 /** Makes histograms of seconds, and records values in them. */
 final class Latency {
 
-  /** The histogram's buckets, from a decision in memory (about 10 µs) to a time-out (seconds). */
+  /**
+   * The upper bounds of the histogram's buckets, from a decision in memory (about 10 µs) to a
+   * time-out (seconds).
+   */
   private static final double[] BUCKETS_SECONDS = {
     0.00001, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
   };
 
   private Latency() {}
 
-  /** Records a value several times; in one call if the summary is a {@link BulkSummary}. */
+  /** Records a value several times. Uses one call if the summary is a {@link BulkSummary}. */
   static void record(DistributionSummary summary, double seconds, int times) {
     if (summary instanceof BulkSummary bulk) {
       bulk.record(seconds, times);

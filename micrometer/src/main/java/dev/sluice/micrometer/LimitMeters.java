@@ -13,12 +13,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A file may have thousands of limits, and a limit has up to 42 series. So each meter is bound when
- * it is first needed, and limits beyond MOST_TIMED share one histogram. The counters for allowed
- * and denied are bound together, because a rate includes the first denial only if the series was 0
- * before.
+ * A file can have thousands of limits, and a limit has up to 42 series. So each meter is bound when
+ * it is first needed, and all limits beyond MOST_TIMED share one histogram. The counters for
+ * allowed and denied decisions are bound together: a rate includes the first denial only if the
+ * series had the value 0 before.
  *
- * Two threads may bind the same meter at once. The registry returns the same meter to both.
+ * Two threads can bind the same meter at once. The registry returns the same meter to both threads.
  */
 
 /** The meters of one limit's spends. Thread-safe. */
@@ -36,13 +36,14 @@ final class LimitMeters {
   private volatile @Nullable Counter degraded;
   private volatile @Nullable Counter newBuckets;
 
-  /** The two counters of one kind of decision, such as decisions in shadow. */
+  /** The two counters of one kind of decision, for example of decisions in shadow. */
   private record Decisions(Counter allowed, Counter denied) {}
 
   /**
-   * Makes the meters. Each is bound to the registry when it is first needed.
+   * Makes the meters. Each meter is bound to the registry when it is first needed.
    *
-   * @param timedAs the label of the histograms: the limit's name, or one that several limits share
+   * @param timedAs the label of the histograms: the limit's name, or a label that several limits
+   *     share
    */
   LimitMeters(MeterRegistry registry, LimitName name, String timedAs) {
     this.registry = registry;
@@ -86,7 +87,7 @@ final class LimitMeters {
 
   private Counter counter(String decision) {
     return Counter.builder("ratelimits.decisions")
-        .description("Decisions on spends; those of shadow rules refuse nobody")
+        .description("Decisions on spends; decisions in shadow do not deny requests")
         .tag("limit", name.name())
         .tag("decision", decision)
         .register(registry);
@@ -98,7 +99,7 @@ final class LimitMeters {
     (isAllowed ? counters.allowed() : counters.denied()).increment();
   }
 
-  /** Counts several spends that were decided together; none of them is in shadow. */
+  /** Counts several spends that were decided together. None of these spends is in shadow. */
   void spent(int allowed, int denied, long elapsedNanos) {
     double seconds = elapsedNanos / NANOS_PER_SECOND;
     Decisions counters = decisions(/* isShadow= */ false);
@@ -120,7 +121,7 @@ final class LimitMeters {
     if (known == null) {
       known =
           Counter.builder("ratelimits.new.buckets")
-              .description("Spends from a full bucket, for which the store had to make room")
+              .description("Spends from a full bucket, for which the store created an entry")
               .tag("limit", name.name())
               .register(registry);
       newBuckets = known;
@@ -133,7 +134,7 @@ final class LimitMeters {
     if (known == null) {
       known =
           Counter.builder("ratelimits.degraded")
-              .description("Decisions on spends that a failure rule took in the store's place")
+              .description("Decisions on spends that a failure rule made instead of the store")
               .tag("limit", name.name())
               .register(registry);
       degraded = known;

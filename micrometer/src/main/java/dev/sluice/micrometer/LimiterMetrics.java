@@ -29,45 +29,47 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts and times a limiter's calls. Prometheus gets these metrics, with Boulder's names:
+ * Counts and times a limiter's calls. Prometheus receives these metrics with Boulder's names:
  *
  * <ul>
  *   <li>{@code ratelimits_spend_latency{limit,decision}}, a histogram in seconds. The first 1,000
- *       limits that are used have their own; all further ones share the label {@code (others)}
+ *       used limits have separate histograms; all further limits share the label {@code (others)}
  *   <li>{@code ratelimits_latency{call,result}}, a histogram of store calls in seconds
  *   <li>{@code ratelimits_overrides_timestamp_seconds}, {@code ratelimits_overrides_errors}, {@code
- *       ratelimits_overrides_active{limit}}; these concern the overrides alone
+ *       ratelimits_overrides_active{limit}}, three metrics of the overrides
  * </ul>
  *
- * <p>It also gets {@code ratelimits_decisions_total{limit,decision}}, with other decisions for
- * shadow rules, {@code ratelimits_not_limited_total{limit,reason}}, {@code
+ * <p>Prometheus also receives {@code ratelimits_decisions_total{limit,decision}}, with separate
+ * decisions for shadow rules, {@code ratelimits_not_limited_total{limit,reason}}, {@code
  * ratelimits_new_buckets_total{limit}}, {@code ratelimits_missing_defaults}, {@code
  * ratelimits_overrides_age_seconds} and {@code ratelimits_live_buckets}. The limit files have
  * {@code ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code …_errors} and
  * {@code ratelimits_limit_files_broken_total}. {@code ratelimits_reservations_settled_early_total}
- * counts reservations that stay spent because too many are open. {@code
+ * counts reservations that stay spent because too many reservations are open. {@code
  * ratelimits_quota_failures_total{limit}} counts requests whose quota the application could not
- * supply. Limits that callers may wait for have {@code ratelimits_waiting{limit}}, {@code
+ * supply. Limits for which callers can wait have {@code ratelimits_waiting{limit}}, {@code
  * ratelimits_wait_duration{limit,ending}}, a histogram in seconds, and {@code
  * ratelimits_waits_refused_total{limit}}. Limits whose reservations are settled have {@code
  * ratelimits_settlements_total{limit}}, {@code ratelimits_settlement_tokens_total{limit,kind}} and
  * the summary {@code ratelimits_settlement_debt{limit}}.
  *
  * <p>A label is a limit's name or a word of a closed set, never an id or a quota. The series of a
- * limit appear with its first use, and the series for its overrides and penalties when there are
- * some. So the number of series is bounded by the number of used names.
+ * limit appear with the first use of the limit, and the series of its overrides and penalties with
+ * the first override or penalty. So the number of used names bounds the number of series.
  *
  * <p>Thread-safe; no method blocks.
  */
 public final class LimiterMetrics implements LimiterObserver {
 
   /**
-   * The most limits with their own histograms. Each of them takes 2 KB of heap and 36 lines of a
-   * scrape.
+   * The most limits with separate histograms. Each of these limits takes 2 KB of heap and 36 lines
+   * of a scrape.
    */
   static final int MOST_TIMED = 1_000;
 
-  /** The label of all further limits; no limit has this name, since names have no parentheses. */
+  /**
+   * The label of all further limits. No limit has this name, since names contain no parentheses.
+   */
   static final String OTHERS = "(others)";
 
   private final MeterRegistry registry;
@@ -103,11 +105,11 @@ public final class LimiterMetrics implements LimiterObserver {
     this.overrides = new LoadMeters(registry, "ratelimits.overrides", "overrides");
     this.filesBroken =
         Counter.builder("ratelimits.limit.files.broken")
-            .description("Looks at the limit files that failed in a way no file should cause")
+            .description("Polls of the limit files that failed for a reason other than the files")
             .register(registry);
     this.settledEarly =
         Counter.builder("ratelimits.reservations.settled.early")
-            .description("Reservations that stay spent, since too many are open")
+            .description("Reservations that stay spent, since too many reservations are open")
             .register(registry);
     this.settlementsLost =
         Counter.builder("ratelimits.reservations.settlements.lost")
@@ -119,16 +121,17 @@ public final class LimiterMetrics implements LimiterObserver {
 
   private void bindGauges(BucketStore store) {
     Gauge.builder("ratelimits.missing.defaults", limits, now -> now.unmet(now.get()).size())
-        .description("Limits that something asks for and that are not configured; should be 0")
+        .description("Required limits that are not configured; should be 0")
         .register(registry);
     if (store.liveBuckets().isPresent()) {
       Gauge.builder("ratelimits.live.buckets", store, s -> s.liveBuckets().orElse(0))
-          .description("Buckets that are not full, as far as the store knows")
+          .description("Buckets in the store that are not full")
           .register(registry);
     }
     if (store.maxLiveBuckets().isPresent()) {
       Gauge.builder("ratelimits.live.buckets.max", store, s -> s.maxLiveBuckets().orElse(0))
-          .description("The most live buckets that the store may keep; above, new ids are refused")
+          .description(
+              "The most live buckets in the store; beyond this number, new ids are rejected")
           .register(registry);
     }
   }
@@ -164,7 +167,7 @@ public final class LimiterMetrics implements LimiterObserver {
         : OTHERS;
   }
 
-  /** Counts penalties in force, by this process's clock, which is precise enough for a metric. */
+  /** Counts penalties in force. Uses this process's clock, which is precise enough for a metric. */
   private static long penalties(Limits limits, LimitName name) {
     long nowNanos = TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
     return limits.penaltiesOf(name).stream().filter(one -> one.holdsAt(nowNanos)).count();
@@ -173,7 +176,7 @@ public final class LimiterMetrics implements LimiterObserver {
   /** Binds the gauges of a limit once. */
   private void bindGauges(LimitName name) {
     if (!gauged.add(name.name())) {
-      return; // the registry would warn of a gauge that is bound twice
+      return; // the registry would warn about a gauge that is bound twice
     }
     Gauge.builder("ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
         .description("Overrides in force")
@@ -187,7 +190,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   @Override
   public void decided(Act act, Decision decision, long elapsedNanos) {
-    if (!limits.isStill(bound)) { // the limits were replaced, perhaps with new overrides
+    if (!limits.isStill(bound)) { // the limits were replaced, possibly with new overrides
       bindOverrides();
     }
     Transaction transaction = decision.transaction();
@@ -220,7 +223,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   /** Whether the bucket was full before the spend, so that the store had to add a bucket. */
   private static boolean startedBucket(Decision decision, Transaction transaction) {
-    // Of a limit's several buckets, the one with the longest period is the last to become full.
+    // Of the several buckets of a limit, the bucket with the longest period becomes full last.
     Decision longest = decision.quotas().isEmpty() ? decision : decision.quotas().get(0);
     Transaction described = longest.transaction();
     Quota quota = described == null ? null : described.quota();
@@ -231,11 +234,12 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Counts a decision for which no limit applies. The counter is looked up, since these are rare.
+   * Counts a decision to which no limit applies. The counter is looked up, since such decisions are
+   * rare.
    */
   private void notLimited(LimitName name, Coverage coverage) {
     Counter.builder("ratelimits.not.limited")
-        .description("Checks and spends that were allowed because nothing limits the id")
+        .description("Checks and spends that were allowed because no limit applies to the id")
         .tag("limit", name.name())
         .tag("reason", coverage.name().toLowerCase(Locale.ROOT))
         .register(registry)
@@ -244,7 +248,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   @Override
   public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
-    // The map contains every act.
+    // The map contains every operation.
     Objects.requireNonNull((failure == null ? successes : errors).get(act))
         .record(elapsedNanos / (double) TimeUnit.SECONDS.toNanos(1));
   }
@@ -269,7 +273,7 @@ public final class LimiterMetrics implements LimiterObserver {
   @Override
   public void quotaFailed(LimitName limit, Throwable failure) {
     Counter.builder("ratelimits.quota.failures")
-        .description("Requests that were refused because the application could not supply a quota")
+        .description("Requests that were rejected because the application could not supply a quota")
         .tag("limit", limit.name())
         .register(registry)
         .increment();
@@ -285,14 +289,14 @@ public final class LimiterMetrics implements LimiterObserver {
     waitMeters(limit).ended(ending, waitedNanos);
   }
 
-  /** Binds a series for every act at the start, so that a rate includes the first error. */
+  /** Binds a series for every operation at the start, so that a rate includes the first error. */
   private static Map<Act, DistributionSummary> calls(MeterRegistry registry, String result) {
     Map<Act, DistributionSummary> calls = new EnumMap<>(Act.class);
     for (Act act : Act.values()) {
       calls.put(
           act,
           Latency.builder("ratelimits.latency")
-              .description("How long calls of the store took, in seconds")
+              .description("Duration of calls to the store, in seconds")
               .tag("call", act.name().toLowerCase(Locale.ROOT))
               .tag("result", result)
               .register(registry));
@@ -301,8 +305,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that the limit files were loaded and are in force; to be called after each load,
-   * including the first.
+   * Records that the limit files were loaded and are in force. To be called after each load, also
+   * the first load.
    *
    * @param at when the files were loaded
    */
@@ -312,16 +316,16 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that the limit files were not loaded; the limits of the last load stay in force.
+   * Records that the limit files were not loaded and the limits of the last load stay in force.
    *
-   * @param mistakes how many mistakes were found
+   * @param mistakes the number of mistakes
    */
   public void filesFailed(int mistakes) {
     files.failed(mistakes);
   }
 
   /**
-   * Records that a poll of the limit files failed in a way that no file should cause; the limits of
+   * Records that a poll of the limit files failed for a reason other than the files. The limits of
    * the last load stay in force.
    */
   public void filesBroke() {
@@ -330,7 +334,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   /**
    * Records that the overrides were loaded from their source, a table or the file of overrides, and
-   * are in force. To be called after each load, including the first.
+   * are in force. To be called after each load, also the first load.
    *
    * @param at when the overrides were loaded
    */
@@ -340,9 +344,9 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that the overrides, or some of them, could not be loaded; the others stay in force.
+   * Records that some or all overrides could not be loaded. The other overrides stay in force.
    *
-   * @param mistakes how many mistakes were found; 0 if the source had no overrides
+   * @param mistakes the number of mistakes; 0 if the source had no overrides
    */
   public void overridesFailed(int mistakes) {
     overrides.failed(mistakes);

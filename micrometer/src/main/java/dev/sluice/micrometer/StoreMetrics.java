@@ -15,22 +15,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * Counts and times a store in Redis or PostgreSQL. In Redis, Prometheus sees:
+ * Counts and times a store in Redis or PostgreSQL. For Redis, Prometheus receives:
  *
  * <ul>
  *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of calls in seconds;
  *       result is {@code answered}, {@code failed} or {@code timed_out}
- *   <li>{@code ratelimits_redis_call_batches{server}}, how many callers shared a call
- *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that were refused before
+ *   <li>{@code ratelimits_redis_call_batches{server}}, the number of callers that shared a call
+ *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that were rejected before
  *       they were sent; reason is {@code queue_full}, {@code waited_too_long} or {@code down}
- *   <li>{@code ratelimits_redis_up{server}}, 1, or 0 while the server is marked down
+ *   <li>{@code ratelimits_redis_up{server}}, 0 while the server is marked down, otherwise 1
  *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often the server was marked
- *       {@code down}, or {@code up} again
+ *       {@code down} or {@code up}
  *   <li>{@code ratelimits_redis_denied_from_memory_total}, denials repeated without a call
  * </ul>
  *
- * <p>In PostgreSQL, {@code postgres} stands in place of {@code redis}. A label is a server of the
- * store or a word of a closed set. Thread-safe; no method blocks.
+ * <p>For PostgreSQL, the names contain {@code postgres} instead of {@code redis}. A label is a
+ * server of the store or a word of a closed set. Thread-safe; no method blocks.
  */
 public final class StoreMetrics implements BucketStore.Observer {
 
@@ -44,15 +44,15 @@ public final class StoreMetrics implements BucketStore.Observer {
   /**
    * Binds the meters. The meters of a server appear when the server is first called.
    *
-   * @param registry where they go
-   * @param kind the kind of the store, {@code redis} or {@code postgres}, for their names
+   * @param registry the registry to which the meters are added
+   * @param kind the kind of the store, {@code redis} or {@code postgres}, for the meters' names
    */
   public StoreMetrics(MeterRegistry registry, String kind) {
     this.registry = registry;
     this.prefix = "ratelimits." + kind + ".";
     this.deniedFromMemory =
         Counter.builder(prefix + "denied.from.memory")
-            .description("Denials that were answered from an earlier one, without a call")
+            .description("Denials that were repeated from memory, without a call")
             .register(registry);
   }
 
@@ -114,16 +114,17 @@ public final class StoreMetrics implements BucketStore.Observer {
               Refusal.class,
               why ->
                   counter(
-                      "refused", "Batches that were refused before they were sent", "reason", why));
+                      "refused",
+                      "Batches that were rejected before they were sent",
+                      "reason",
+                      why));
       this.changes =
           ofEach(
               State.class,
-              to ->
-                  counter(
-                      "changes", "How often a server was marked down, or up again", "state", to));
+              to -> counter("changes", "How often a server was marked down or up", "state", to));
       this.batches =
           DistributionSummary.builder(prefix + "call.batches")
-              .description("How many callers shared a call")
+              .description("Number of callers that shared a call")
               .tag("server", server)
               .register(registry);
       Gauge.builder(prefix + "up", this, m -> m.state == State.UP ? 1 : 0)
@@ -134,7 +135,7 @@ public final class StoreMetrics implements BucketStore.Observer {
 
     private DistributionSummary latency(Result result) {
       return Latency.builder(prefix + "call.latency")
-          .description("How long calls took, in seconds")
+          .description("Duration of calls, in seconds")
           .tag("server", server)
           .tag("result", word(result))
           .register(registry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Micrometer meters of a limiter and of a store in Redis; ids never become labels. */
+/** Micrometer meters of a limiter and of a store in Redis. An id never becomes a label. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.micrometer;

@@ -24,17 +24,18 @@ import javax.net.ssl.SSLParameters;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An {@link HttpClient} whose requests wait for a {@link Pacer} before they leave. The pacer learns
- * from the responses when to pause requests.
+ * An {@link HttpClient} whose requests wait for a {@link Pacer} before they are sent. The pacer
+ * reads the responses and pauses requests if a response demands it.
  *
- * <p>A request that would have to wait for too long fails with a {@link RefusedRequestException},
- * an {@link IOException}; it was not sent. No request is sent again automatically: a caller that
- * gets a 429 decides what to do, and the next request waits as long as the response asked. A
- * request and the redirects that the wrapped client follows count as one request. The request's own
- * time-out begins when the request leaves.
+ * <p>A request whose wait would be too long fails with a {@link RefusedRequestException}, an {@link
+ * IOException}, and is not sent. No request is sent again automatically: a caller that gets a 429
+ * decides what to do, and the next request waits as long as the response demands. A request and the
+ * redirects that the wrapped client follows count as one request. The request's own time-out begins
+ * when the request is sent.
  *
- * <p>Thread-safe. {@link #send} blocks while it waits, {@link #sendAsync} does not. An interrupted
- * or cancelled request gives up its turn. Close the wrapped client yourself.
+ * <p>Thread-safe. {@link #send} blocks while the request waits, {@link #sendAsync} does not. An
+ * interrupted or cancelled request stops waiting and is not charged. Close the wrapped client
+ * yourself.
  */
 public final class PacedHttpClient extends HttpClient {
 
@@ -50,8 +51,8 @@ public final class PacedHttpClient extends HttpClient {
    * Wraps a client.
    *
    * @param client the client that sends the requests
-   * @param pacer decides when requests may leave
-   * @return a client to be used instead of the wrapped one
+   * @param pacer decides when requests are sent
+   * @return a client to be used instead of the wrapped client
    */
   public static HttpClient of(HttpClient client, Pacer pacer) {
     return new PacedHttpClient(client, pacer);

@@ -8,17 +8,17 @@ import okhttp3.Interceptor;
 import okhttp3.Response;
 
 /**
- * An interceptor for OkHttp 4 and 5. Calls wait for a {@link Pacer} before they leave, and the
- * pacer learns from the responses when to pause calls.
+ * An interceptor for OkHttp 4 and 5. Calls wait for a {@link Pacer} before they are sent. The pacer
+ * reads the responses and pauses calls if a response demands it.
  *
- * <p>Add it with {@code addInterceptor}: a call is then one request, however often OkHttp follows
- * redirects or connects again, and holds no connection while it waits. A call that would have to
- * wait for too long fails with a {@link RefusedRequestException}. A call that is cancelled, whose
- * {@code callTimeout} ends, or whose thread is interrupted, gives up its turn. A call that OkHttp
- * answers from its cache also waits for a turn, but the pacer ignores the cached response.
+ * <p>Add the interceptor with {@code addInterceptor}. A call is then one request, however often
+ * OkHttp follows redirects or connects again, and the call holds no connection while it waits. A
+ * call whose wait would be too long fails with a {@link RefusedRequestException}. A call stops
+ * waiting if it is cancelled, if its {@code callTimeout} ends, or if its thread is interrupted. A
+ * call that OkHttp answers from its cache also waits, but the pacer ignores the cached response.
  *
- * <p>Stateless and thread-safe. The thread of the call blocks while it waits. An enqueued call
- * blocks a thread of OkHttp's dispatcher.
+ * <p>Stateless and thread-safe. The thread of the call blocks while the call waits. An enqueued
+ * call blocks a thread of OkHttp's dispatcher.
  */
 @SuppressWarnings("exports") // a module that uses this class requires OkHttp itself
 public final class PacedOkHttp {
@@ -28,7 +28,7 @@ public final class PacedOkHttp {
   /**
    * Returns an interceptor.
    *
-   * @param pacer decides when calls may leave
+   * @param pacer decides when calls are sent
    * @return the interceptor, for {@code OkHttpClient.Builder.addInterceptor}
    */
   public static Interceptor interceptor(Pacer pacer) {
@@ -45,7 +45,7 @@ public final class PacedOkHttp {
     }
     Response response = chain.proceed(chain.request());
     Response network = response.networkResponse();
-    if (network != null) { // ignores a response from the cache
+    if (network != null) { // null for a response from the cache
       pacer.learn(network.request().url().uri(), network.code(), network::headers);
     }
     return response;

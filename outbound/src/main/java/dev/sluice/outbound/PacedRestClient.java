@@ -13,14 +13,14 @@ import org.springframework.http.client.ClientHttpResponse;
 
 /**
  * An interceptor for Spring's {@code RestClient} and {@code RestTemplate}, of Spring 6.2 and 7.
- * Requests wait for a {@link Pacer} before they leave, and the pacer learns from the responses when
- * to pause requests.
+ * Requests wait for a {@link Pacer} before they are sent. The pacer reads the responses and pauses
+ * requests if a response demands it.
  *
- * <p>A request that would have to wait for too long fails with a {@link RefusedRequestException},
- * which {@code RestClient} wraps into a {@code ResourceAccessException}. An interrupted thread
- * gives up its turn.
+ * <p>A request whose wait would be too long fails with a {@link RefusedRequestException}, which
+ * {@code RestClient} wraps into a {@code ResourceAccessException}. A request stops waiting if its
+ * thread is interrupted.
  *
- * <p>Stateless and thread-safe. The thread of the request blocks while it waits.
+ * <p>Stateless and thread-safe. The thread of the request blocks while the request waits.
  */
 @SuppressWarnings("exports") // a module that uses this class requires Spring itself
 public final class PacedRestClient {
@@ -30,7 +30,7 @@ public final class PacedRestClient {
   /**
    * Returns an interceptor.
    *
-   * @param pacer decides when requests may leave
+   * @param pacer decides when requests are sent
    * @return the interceptor, for {@code RestClient.Builder.requestInterceptor}
    */
   public static ClientHttpRequestInterceptor interceptor(Pacer pacer) {
@@ -52,7 +52,7 @@ public final class PacedRestClient {
     return response;
   }
 
-  /** Returns a field's values, by methods that are the same in Spring 6.2 and 7. */
+  /** Returns a field's values. Uses only methods that are the same in Spring 6.2 and 7. */
   private static List<String> values(HttpHeaders headers, String name) {
     for (Map.Entry<String, List<String>> header : headers.headerSet()) {
       if (header.getKey().equalsIgnoreCase(name)) {

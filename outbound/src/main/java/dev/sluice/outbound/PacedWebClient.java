@@ -10,11 +10,11 @@ import reactor.core.publisher.Mono;
 
 /**
  * A filter for Spring's {@code WebClient}, of Spring 6.2 and 7. Requests wait for a {@link Pacer}
- * before they leave, and the pacer learns from the responses when to pause requests.
+ * before they are sent. The pacer reads the responses and pauses requests if a response demands it.
  *
- * <p>Each subscription is a separate request, and its wait begins with the subscription. A request
- * that would have to wait for too long fails with a {@link RefusedRequestException}. A subscriber
- * that cancels gives up its turn.
+ * <p>Each subscription is a separate request, and the wait begins with the subscription. A request
+ * whose wait would be too long fails with a {@link RefusedRequestException}. A request stops
+ * waiting if its subscriber cancels.
  *
  * <p>Stateless and thread-safe; never blocks.
  */
@@ -26,7 +26,7 @@ public final class PacedWebClient {
   /**
    * Returns a filter.
    *
-   * @param pacer decides when requests may leave
+   * @param pacer decides when requests are sent
    * @return the filter, for {@code WebClient.Builder.filter}
    */
   public static ExchangeFilterFunction filter(Pacer pacer) {

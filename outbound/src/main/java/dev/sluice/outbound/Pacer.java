@@ -26,15 +26,15 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Delays outgoing requests to the rate that a limit allows, and pauses them while the remote server
- * asks for that. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
- * PacedWebClient} use it; so can an interceptor for any other client.
+ * Delays outgoing requests to the rate of a limit, and pauses requests if the remote server demands
+ * it. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
+ * PacedWebClient} use a pacer, and an interceptor for any other client can use a pacer too.
  *
  * <p>Requests to one id (by default the host) wait in order of arrival, up to a longest wait. The
- * pacer reads the responses ({@link RetryAdvice}). After a {@code Retry-After}, or an exhausted
- * quota, no request to this id leaves this process before the time that the response names, or the
- * longest pause. Waiting requests keep their order. At most 10,000 ids are paused at a time;
- * further pauses are ignored and logged.
+ * pacer reads the responses ({@link RetryAdvice}). After a response with {@code Retry-After} or
+ * with an exhausted quota, this process sends no request to this id before the time that the
+ * response names, but waits at most for the longest pause. Waiting requests keep their order. At
+ * most 10,000 ids are paused at a time. Further pauses are ignored and logged.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -68,11 +68,12 @@ public final class Pacer {
   /**
    * Returns a builder.
    *
-   * @param limit the limit on requests for each id; its longest wait must be at least {@code
-   *     maxWait}
-   * @param maxWait how long a request may wait; zero refuses every request that would have to wait
+   * @param limit the limit on requests for each id; the longest wait of this limit must be at least
+   *     {@code maxWait}
+   * @param maxWait the longest wait of a request; zero to reject every request that would have to
+   *     wait
    * @return a builder with default settings
-   * @throws IllegalArgumentException if the wait is negative
+   * @throws IllegalArgumentException if {@code maxWait} is negative
    */
   public static Builder builder(Limit limit, Duration maxWait) {
     if (maxWait.isNegative()) {
@@ -82,11 +83,11 @@ public final class Pacer {
   }
 
   /**
-   * Lets a request wait until it may leave.
+   * Delays a request until it can be sent.
    *
    * @param uri the URI of the request
-   * @return a future that completes when the request may leave, and fails at once with a {@link
-   *     RefusedRequestException} if the wait would be too long; cancel the future to give up
+   * @return a future that completes when the request can be sent, and fails at once with a {@link
+   *     RefusedRequestException} if the wait would be too long; cancel the future to stop waiting
    * @throws IllegalArgumentException if the URI has no host, or if the {@linkplain Builder#id id}
    *     is null; exceptions of the id function are thrown too
    */
@@ -95,12 +96,12 @@ public final class Pacer {
   }
 
   /**
-   * Lets a request with a deadline of its own wait until it may leave.
+   * Delays a request that has a deadline until it can be sent.
    *
    * @param uri the URI of the request
-   * @param atMost how long the request may wait; the pacer's own longest wait applies too
-   * @return a future, as from {@link #admit(URI)}
-   * @throws IllegalArgumentException as {@link #admit(URI)}
+   * @param atMost the longest wait of this request; the pacer's longest wait applies too
+   * @return a future like the future of {@link #admit(URI)}
+   * @throws IllegalArgumentException under the conditions of {@link #admit(URI)}
    */
   public CompletableFuture<Void> admit(URI uri, Duration atMost) {
     Duration wait = atMost.compareTo(maxWait) < 0 ? atMost : maxWait;
@@ -131,8 +132,8 @@ public final class Pacer {
   }
 
   /**
-   * Pauses requests to an id, for protocols in which {@link #learn} cannot read the server's wish.
-   * A shorter pause does not end a longer one. Like {@link #learn}, this method never throws.
+   * Pauses requests to an id, for protocols whose responses {@link #learn} cannot read. A shorter
+   * pause does not end a longer pause. Like {@link #learn}, this method never throws.
    *
    * @param uri the URI to which the answered request was sent
    * @param pause the length of the pause, at most the {@linkplain Builder#longestPause longest
@@ -149,7 +150,7 @@ public final class Pacer {
       if (!pause.isZero() && !pause.isNegative()) {
         pause(idOf(uri), pause, nowNanos);
       }
-    } catch (Throwable e) { // even after a missing class, the caller must get its response
+    } catch (Throwable e) { // even if a class is missing, the caller must get its response
       tell(failures, "could not read from a response whether to pause requests", e);
     }
   }
@@ -161,15 +162,15 @@ public final class Pacer {
       pausedUntilNanos.merge(paused, untilNanos, Math::max);
     } else {
       String line =
-          "%s ids are paused, the most allowed; pauses of further ids are ignored"
+          "%s ids are paused, which is the maximum; pauses of further ids are ignored"
               .formatted(MOST_PAUSES);
       tell(leftOut, line, null);
     }
   }
 
   /**
-   * Whether another id can be paused. Removes ended pauses first, but at most once a second, since
-   * that visits all pauses.
+   * Whether another id can be paused. Removes ended pauses first, but at most once per second,
+   * since the removal visits all pauses.
    */
   private boolean hasRoom(long nowNanos) {
     long next = nextLookNanos.get();
@@ -188,11 +189,11 @@ public final class Pacer {
         LOG.log(Level.WARNING, line + more, failure);
       }
     } catch (Throwable e) {
-      // The logger failed as well, so the failure cannot be reported.
+      // The logger failed. The failure of a logger cannot be logged.
     }
   }
 
-  /** One request before it leaves. */
+  /** One request before it is sent. */
   private final class Admission {
     private final String id;
     private final Duration maxWait;
@@ -226,7 +227,7 @@ public final class Pacer {
       }
     }
 
-    /** Waits for the pause, then for the limit, then again if there is a new pause. */
+    /** Waits for the pause, then for the limit, and again if there is a new pause. */
     void proceed() {
       if (result.isDone()) {
         return;
@@ -254,7 +255,7 @@ public final class Pacer {
 
     private void waitFor(Future<?> next, int at) {
       synchronized (this) {
-        if (at == step) { // otherwise the next step has begun, and has its own future
+        if (at == step) { // otherwise the next step has begun and has another future
           waiting = next;
         }
       }
@@ -267,7 +268,7 @@ public final class Pacer {
       if (decision == null) {
         result.completeExceptionally(
             failure == null
-                ? new IllegalStateException("neither decision nor failure")
+                ? new IllegalStateException("the limiter returned neither a decision nor a failure")
                 : Stages.cause(failure));
       } else if (decision.denied()) {
         refuse(decision.retryIn());
@@ -299,7 +300,8 @@ public final class Pacer {
     }
 
     /**
-     * Returns the host of a URI, even if it has an underscore, for which {@link URI} has no host.
+     * Returns the host of a URI. Also works for a host with an underscore, for which {@link URI}
+     * returns null.
      */
     private static String host(URI uri) {
       String host = uri.getHost();
@@ -308,16 +310,16 @@ public final class Pacer {
         host = PORT.matcher(authority.substring(authority.lastIndexOf('@') + 1)).replaceFirst("");
       }
       if (host == null || host.isEmpty()) {
-        throw new IllegalArgumentException("found the URI " + uri + ", expected one with a host");
+        throw new IllegalArgumentException("found the URI " + uri + ", expected a URI with a host");
       }
       return host.toLowerCase(Locale.ROOT);
     }
 
     /**
-     * Sets the id under which a request is counted; the host of its URI if not called.
+     * Sets the id under which a request is counted; by default the host of its URI.
      *
      * @param newId returns an id of the limit for the URI of a request, and for the URI of its
-     *     response, which may differ after redirects; never null
+     *     response, which can be another URI after redirects; never null
      * @return this
      */
     @CanIgnoreReturnValue
@@ -327,11 +329,11 @@ public final class Pacer {
     }
 
     /**
-     * Sets the longest pause that a remote server can cause; an hour if not called.
+     * Sets the longest pause that a remote server can cause; by default an hour.
      *
      * @param longest from zero (requests are never paused) to 10,000 days
      * @return this
-     * @throws IllegalArgumentException for a duration out of its range
+     * @throws IllegalArgumentException if the duration is out of its range
      */
     @CanIgnoreReturnValue
     public Builder longestPause(Duration longest) {
@@ -344,8 +346,8 @@ public final class Pacer {
     }
 
     /**
-     * Sets the clock of pauses; {@link TimeSource#system} if not called. Tests pass the clock of
-     * the limit.
+     * Sets the clock of pauses; by default {@link TimeSource#system}. A test sets the clock of the
+     * limit.
      *
      * @param newTime the clock, which must be monotonic
      * @return this

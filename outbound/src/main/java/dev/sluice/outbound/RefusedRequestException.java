@@ -4,7 +4,7 @@ package dev.sluice.outbound;
 import java.io.IOException;
 import java.time.Duration;
 
-/** Thrown if a request would have to wait for too long; the request was not sent. */
+/** Thrown if the wait of a request would be too long. The request was not sent. */
 public final class RefusedRequestException extends IOException {
 
   private static final long serialVersionUID = 1;
@@ -13,13 +13,13 @@ public final class RefusedRequestException extends IOException {
 
   RefusedRequestException(String id, Duration retryIn, Duration maxWait) {
     super(
-        "no request to %s may leave for %s, which is longer than the longest wait (%s)"
+        "requests to %s must wait for %s, which is longer than the longest wait (%s)"
             .formatted(id, retryIn, maxWait));
     this.retryIn = retryIn;
   }
 
   /**
-   * Returns the wait that would have been needed.
+   * Returns the wait that would have been necessary.
    *
    * @return a positive duration
    */

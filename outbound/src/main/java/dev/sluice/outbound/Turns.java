@@ -9,7 +9,10 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Blocks threads until a {@link Pacer} admits them; an interrupted thread gives up its turn. */
+/**
+ * Blocks threads until a {@link Pacer} admits their requests. An interrupted thread cancels the
+ * wait of its request.
+ */
 final class Turns {
 
   private static final long LOOK_MILLIS = 50;
@@ -32,7 +35,7 @@ final class Turns {
    *
    * @param isCancelled returns whether the request was cancelled; called every {@value
    *     #LOOK_MILLIS} ms
-   * @throws IOException if the request was refused or cancelled
+   * @throws IOException if the request was rejected or cancelled
    */
   static void await(CompletableFuture<Void> admission, BooleanSupplier isCancelled)
       throws IOException, InterruptedException {
@@ -45,7 +48,7 @@ final class Turns {
     await(admission);
   }
 
-  /** Waits for a short time; returns whether the admission has completed or failed. */
+  /** Waits for a short time. Returns whether the admission has completed or failed. */
   private static boolean isOver(CompletableFuture<Void> admission) throws InterruptedException {
     try {
       admission.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
@@ -55,7 +58,7 @@ final class Turns {
       admission.cancel(false);
       throw e;
     } catch (ExecutionException e) {
-      // The caller gets this exception when it awaits the admission.
+      // The caller gets this exception from the admission itself.
     }
     return true;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Limits for clients: outgoing requests wait for a limit, or are refused, and are paused for as
- * long as the remote server asks.
+ * Limits for clients: outgoing requests wait for a limit or are rejected. Requests are paused as
+ * long as the remote server demands.
  */
 @NullMarked
 @CheckReturnValue

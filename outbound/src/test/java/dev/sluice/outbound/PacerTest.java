@@ -120,7 +120,7 @@ class PacerTest {
       assertThat(pacer.admit(PARTNER)).isCompleted();
       assertThat(logged.lines())
           .containsExactly(
-              "WARNING 10000 ids are paused, the most allowed; pauses of further ids are ignored");
+              "WARNING 10000 ids are paused, which is the maximum; pauses of further ids are ignored");
 
       time.advance(Duration.ofSeconds(1));
       pacer.pause(partner(10_000), HOUR);

@@ -5,13 +5,13 @@ import java.time.Duration;
 import java.util.function.DoubleSupplier;
 
 /**
- * How long to wait before the next try: twice as long after each failure, up to a bound. Each wait
- * lies somewhere in the upper half of that, so that many clients of one database that came back
- * don't all ask at once. Immutable.
+ * Computes the wait before the next try: it doubles after each failure, up to a bound. A random
+ * part of up to half of the wait is subtracted, so that many clients do not call a database all at
+ * once when it is back. Immutable.
  *
  * @param first the wait after the first failure
  * @param longest the bound
- * @param random from 0 to 1
+ * @param random returns random numbers from 0 to 1
  */
 record Backoff(Duration first, Duration longest, DoubleSupplier random) {
 

@@ -2,10 +2,10 @@
 package dev.sluice.postgres;
 
 /**
- * A row that can't be an override or a penalty, and is left out.
+ * A row that is not a valid override or penalty, and was left out.
  *
- * @param bucketKey the row's key, as it stands there
- * @param message what was found, what was expected
+ * @param bucketKey the key in the row, unchanged
+ * @param message what was found, and what was expected
  */
 public record BadRow(String bucketKey, String message) {
 

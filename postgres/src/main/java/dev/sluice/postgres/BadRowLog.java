@@ -6,7 +6,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;
 
-/** Logs the rows of a table that a read left out. Thread-safe. */
+/** Logs the rows of a table that a read has left out. Thread-safe. */
 final class BadRowLog {
 
   private static final Logger LOG = System.getLogger(BadRowLog.class.getName());
@@ -18,13 +18,13 @@ final class BadRowLog {
   /**
    * Makes a log.
    *
-   * @param content what the rows of the table are: overrides
+   * @param content the content of the table, such as {@code overrides}
    */
   BadRowLog(String content) {
     this.content = content;
   }
 
-  /** Logs bad rows, unless they are the same as last time. */
+  /** Logs bad rows, unless they are the bad rows of the last call. */
   synchronized void log(List<BadRow> bad) {
     if (bad.equals(logged)) {
       return;
@@ -41,7 +41,7 @@ final class BadRowLog {
                     SafeText.quote(row.bucketKey()),
                     row.message()));
     if (bad.size() > MOST_ROWS) {
-      LOG.log(Level.WARNING, "… and {0} more rows", bad.size() - MOST_ROWS);
+      LOG.log(Level.WARNING, "left out {0} more rows", bad.size() - MOST_ROWS);
     }
   }
 }

@@ -11,10 +11,10 @@ import java.sql.Statement;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** The table and the functions of buckets, beside the other tables. Stateless, thread-safe. */
+/** Creates the table and the functions of buckets. Stateless, thread-safe. */
 final class BucketSchema {
 
-  /** "sluicb" in ASCII: a number that nobody else takes for a lock by chance. */
+  /** The number of the advisory lock: "sluicb" in ASCII, which no other program uses by chance. */
   private static final long LOCK = 0x736c75696362L;
 
   private static final String LEAST_RIGHTS =
@@ -54,7 +54,7 @@ final class BucketSchema {
       String schema = rows.next() ? rows.getString(1) : null;
       if (schema == null) {
         throw new SQLException(
-            "the search_path of the connection names no schema that exists; create one, or name it with currentSchema in the URL",
+            "no schema in the search_path of the connection exists; create a schema, or set currentSchema in the URL",
             "3F000");
       }
       return schema;
@@ -62,10 +62,11 @@ final class BucketSchema {
   }
 
   /**
-   * Returns the statements that create the table and the functions of buckets, for one transaction.
+   * Returns the statements that create the table and the functions of buckets, to be run in one
+   * transaction.
    *
-   * @param schema quoted where it has to be
-   * @param role null for the owner only
+   * @param schema the name of the schema, quoted if necessary
+   * @param role a role that receives the rights to use the store; null for the owner only
    */
   static String statements(String schema, Durability durability, @Nullable String role) {
     boolean logged = durability != Durability.UNLOGGED;
@@ -81,7 +82,8 @@ final class BucketSchema {
   private static String source() {
     try (InputStream in = BucketSchema.class.getResourceAsStream("buckets.sql")) {
       if (in == null) {
-        throw new IllegalStateException("buckets.sql is missing beside " + BucketSchema.class);
+        throw new IllegalStateException(
+            "the resource buckets.sql is missing beside " + BucketSchema.class);
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {

@@ -4,9 +4,9 @@ package dev.sluice.postgres;
 import java.util.List;
 
 /**
- * The rows of the table that are enabled, good or bad, at one moment.
+ * The enabled rows of the table at one instant, valid and invalid.
  *
- * @param rows by key
- * @param allDisabled whether the table has rows, and none of them is enabled
+ * @param rows the rows, sorted by key
+ * @param allDisabled whether the table has rows and all of them are disabled
  */
 record EnabledRows(List<OverrideRow> rows, boolean allDisabled) {}

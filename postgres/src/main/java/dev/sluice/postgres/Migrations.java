@@ -13,11 +13,11 @@ import java.sql.Statement;
 import java.util.List;
 
 /**
- * Brings a database to the schema of this version: applies the files in {@code migrations/} that
- * are not applied yet, in order, in the connection's transaction. A lock lets one process do it at
- * a time.
+ * Migrates a database to the schema of this version: applies the files in {@code migrations/} that
+ * are not yet applied, in order, in the connection's transaction. A lock ensures that only one
+ * process migrates at a time.
  *
- * <p>A file that was released is never changed; a change of the schema is a new file at the end.
+ * <p>A released file is never changed. A change of the schema is a new file at the end.
  */
 final class Migrations {
 
@@ -29,7 +29,7 @@ final class Migrations {
           "004-authors-and-ends.sql",
           "005-several-quotas.sql");
 
-  /** "sluice" in ASCII: a number that nobody else takes for a lock by chance. */
+  /** The number of the advisory lock: "sluice" in ASCII, which no other program uses by chance. */
   private static final long LOCK = 0x736c75696365L;
 
   private static final String TABLE =
@@ -41,7 +41,7 @@ final class Migrations {
 
   private Migrations() {}
 
-  /** The number of files that were applied. */
+  /** Applies the missing files. Returns the number of applied files. */
   static int apply(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");
@@ -60,7 +60,7 @@ final class Migrations {
     return applied;
   }
 
-  /** Returns statements that do the same as {@link #apply} in the schema public. */
+  /** Returns statements with the effect of {@link #apply} in the schema {@code public}. */
   static String statements() {
     StringBuilder all = new StringBuilder("SET LOCAL search_path = public;\n");
     all.append(TABLE).append(";\n");
@@ -102,7 +102,8 @@ final class Migrations {
   private static String read(String file) {
     try (InputStream in = Migrations.class.getResourceAsStream("migrations/" + file)) {
       if (in == null) {
-        throw new IllegalStateException("migrations/" + file + " is missing on the class path");
+        throw new IllegalStateException(
+            "the resource migrations/" + file + " is missing on the class path");
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {

@@ -15,21 +15,21 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An unchecked row of the table, which another program may have written.
+ * An unchecked row of the table. Another program can have written the row.
  *
- * @param limitNumber the number of the limit, 0 if it has none
- * @param bucketKey the key of the bucket: the number or name, ":" and the canonical id
- * @param burst capacity of the bucket
- * @param count tokens added every period
- * @param periodNanos the period, in nanoseconds
- * @param enabled whether the override holds
- * @param comment what a person noted beside it
- * @param author who set it, empty if the row does not say so
- * @param until when it ends, null if it does not end
- * @param updatedAt when the row was written last; the epoch where it does not say so
- * @param furtherQuotas the further quotas of an override with several, as PostgreSQL prints an
- *     array of bursts, counts and periods: <code>{{20,10,1000000000}}</code>; null or {@code {}}
- *     for none
+ * @param limitNumber the number of the limit; 0 for a limit without a number
+ * @param bucketKey the key of the bucket: the number or name of the limit, ":" and the canonical id
+ * @param burst the capacity of the bucket
+ * @param count the tokens that refill in each period
+ * @param periodNanos the period in nanoseconds
+ * @param enabled whether the override is in force
+ * @param comment a person's comment
+ * @param author the person who set the override; empty if unknown
+ * @param until the time at which the override ends; null if it does not end
+ * @param updatedAt the time at which the row was last written; the epoch if unknown
+ * @param furtherQuotas the further quotas of an override with several quotas, in PostgreSQL's text
+ *     form of an array of bursts, counts and periods: <code>{{20,10,1000000000}}</code>; null or
+ *     {@code {}} if there are no further quotas
  */
 public record OverrideRow(
     int limitNumber,
@@ -52,9 +52,10 @@ public record OverrideRow(
   /**
    * Checks the row.
    *
-   * @param catalogue the names that there are
+   * @param catalogue the known names
    * @return the override
-   * @throws IllegalArgumentException if it can't be one, saying what was found and expected
+   * @throws IllegalArgumentException if the row is not a valid override; the message says what was
+   *     found and what was expected
    */
   public LimitOverride check(Catalogue catalogue) {
     LimitName name = limit(limitNumber, bucketKey, catalogue);
@@ -66,7 +67,7 @@ public record OverrideRow(
   /**
    * Returns the quotas of a row, the longest period first.
    *
-   * @throws IllegalArgumentException if they can't be the quotas of an override
+   * @throws IllegalArgumentException if the quotas are not valid for an override
    */
   static List<Quota> quotas(long burst, long count, long periodNanos, @Nullable String further) {
     List<Quota> quotas = new ArrayList<>();
@@ -92,7 +93,7 @@ public record OverrideRow(
     return Quota.ofOneLimit(quotas);
   }
 
-  /** The further quotas of an override, as {@link #furtherQuotas} has them. */
+  /** Returns the further quotas of an override in the format of {@link #furtherQuotas}. */
   static String furtherOf(LimitOverride override) {
     return override.quotas().stream()
         .skip(1)
@@ -101,13 +102,15 @@ public record OverrideRow(
         .collect(Collectors.joining(",", "{", "}"));
   }
 
-  /** The number of a limit as rows have it. */
+  /** Returns the limit's number in rows; 0 for a limit without a number. */
   static int numberOf(LimitName name) {
     Integer number = name.number();
     return number == null ? 0 : number;
   }
 
-  /** The limit of a row; an {@link IllegalArgumentException} if there is no such limit. */
+  /**
+   * Returns the limit of a row. Throws an {@link IllegalArgumentException} if the limit is unknown.
+   */
   static LimitName limit(int number, String bucketKey, Catalogue catalogue) {
     if (number == 0) {
       return catalogue.get(bucketKey.substring(0, Math.max(bucketKey.indexOf(':'), 0)));

@@ -27,22 +27,23 @@ import java.util.function.Supplier;
 
 /*
  * The limits are merged from two sources: the files (the base) and the table. If both override the
- * same id, the table wins: the files were deployed, and an operator wrote the table since. If such
- * a conflict were an error, one row could block a reload of the files, or a file every refresh.
+ * same id, the table wins, since an operator wrote the table after the files were deployed. If such
+ * a conflict were an error, one row could block a reload of the files, or one file every refresh.
  *
  * The merge always uses the newest state of both sources, under one lock, so that a concurrent
- * refresh and reload can't undo each other. The table's rows are kept, not the parsed overrides: a
- * reload may change limit names or id formats.
+ * refresh and reload cannot undo each other. The table's rows are kept instead of parsed overrides,
+ * since a reload can change limit names or id formats.
  *
- * A table without rows never clears the overrides in force. It usually means a wrong database, or a
- * table that is just being filled. To clear the overrides on purpose, disable all rows.
+ * A table without rows never clears the overrides in force. An empty table usually means a wrong
+ * database, or a table that is just being filled. To clear the overrides on purpose, disable all
+ * rows.
  */
 /**
- * Applies overrides from a database table to the current limits, while the limiter runs.
+ * Applies overrides from a database table to the current limits while the limiter runs.
  *
- * <p>Thread-safe. One daemon thread reads the table at an interval; after a failure it retries
- * soon, then less and less often up to the interval. Apart from {@link #refreshNow}, no method
- * waits for the database. Unchanged limits are not replaced.
+ * <p>Thread-safe. One daemon thread reads the table at an interval. After a failure it retries
+ * soon, then at growing intervals. Only {@link #refreshNow} waits for the database. Limits that
+ * have not changed are not replaced.
  */
 public final class OverridesRefresher implements AutoCloseable {
 
@@ -63,12 +64,12 @@ public final class OverridesRefresher implements AutoCloseable {
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
   private final BadRowLog badRows = new BadRowLog("overrides");
 
-  /** Number of the read that began last. */
+  /** The number of the read that began last. */
   private final AtomicLong reads = new AtomicLong();
 
   private List<OverrideRow> rows = List.of();
 
-  /** Number of the read that produced {@link #rows}. */
+  /** The number of the read that produced {@link #rows}. */
   private long inForce;
 
   private int failures;
@@ -90,18 +91,19 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Starts reading the table, at once and then at an interval. Does not wait for the first read:
+   * Starts to read the table, at once and then at an interval. Does not wait for the first read:
    * see {@link #ready}.
    *
    * @param table the table
-   * @param base the limits of the files, and the names that may be overridden; called on each
-   *     change, must not block
-   * @param target set to the base with the table's overrides applied
-   * @param interval from the end of a read to the next, more than zero and at most 292 years;
-   *     shortened at random by up to half, so that a fleet does not read at the same time
-   * @param listener notified of every read; exceptions that it throws are logged
+   * @param base returns the limits of the files, whose names can be overridden; called on each
+   *     change and must not block
+   * @param target receives the limits of the files with the table's overrides applied
+   * @param interval the time from the end of a read to the next read, more than zero and at most
+   *     292 years; each wait is shortened at random by up to half, so that the processes of a fleet
+   *     do not read at the same time
+   * @param listener notified of every read; exceptions of the listener are logged
    * @return the refresher, to be closed
-   * @throws IllegalArgumentException for an interval out of its range
+   * @throws IllegalArgumentException if the interval is out of its range
    */
   public static OverridesRefresher start(
       OverridesTable table,
@@ -115,8 +117,8 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Returns whether the table has been read once. Before that, only the files' limits apply, so a
-   * server should not take traffic yet.
+   * Returns whether the table has been read at least once. Before the first read, only the files'
+   * limits apply, so a server should not yet accept traffic.
    *
    * @return true from the first successful read on, even if later reads fail
    */
@@ -125,25 +127,28 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Reads the table now, on the caller's thread, for a caller that has just written to it. Blocks
-   * on the database; a failure is reported to the listener, like that of any other read.
+   * Reads the table now, on the caller's thread, for a caller that has just written to the table.
+   * Blocks on the database. A failure is reported to the listener, like the failure of any other
+   * read.
    */
   public void refreshNow() {
     try {
       refreshed();
-    } catch (Throwable e) { // handled like a failure of a periodic refresh
+    } catch (Throwable e) { // reported like the failure of a periodic refresh
       broke(e);
     }
   }
 
-  /** Applies the table's overrides again; to be called when the base has changed. */
+  /**
+   * Applies the table's overrides again. To be called when the limits of the files have changed.
+   */
   public synchronized void baseChanged() {
     Limits files = base.get();
     target.replace(
         files.withOverrides(TableContent.of(rows, files.catalogue()).living(Instant.now())));
   }
 
-  /** Stops reading; the current limits stay in force. Does not wait for a read in progress. */
+  /** Stops reading. The current limits stay in force. Does not wait for a read in progress. */
   @Override
   public void close() {
     thread.shutdownNow();
@@ -153,14 +158,16 @@ public final class OverridesRefresher implements AutoCloseable {
     Duration next = interval;
     try {
       next = refreshed();
-    } catch (Throwable e) { // reporting a failure may itself lack memory, or a class
+    } catch (Throwable e) { // reporting a failure can itself fail, for lack of memory or a class
       broke(e);
     } finally {
       scheduleSurely(next);
     }
   }
 
-  /** Schedules the next read; retries while memory is lacking, until the refresher is closed. */
+  /**
+   * Schedules the next read. While memory is lacking, tries again until the refresher is closed.
+   */
   void scheduleSurely(Duration wait) {
     while (!thread.isShutdown()) {
       try {
@@ -178,13 +185,13 @@ public final class OverridesRefresher implements AutoCloseable {
       long number = reads.incrementAndGet();
       Duration next = loaded(number, table.enabledRows()).tell();
       if (!thread.isShutdown()) {
-        ready.set(true); // after the listener was notified
+        ready.set(true); // set only after the listener was notified
       }
       return next;
     } catch (SQLException e) {
       return failed(e).tell();
     } catch (RuntimeException | Error e) {
-      // Neither a driver's bug nor a table too large for the heap may end the refreshing.
+      // A driver's bug or a table that is too large for the heap must not end the refreshes.
       return failed(new SQLException(e)).tell();
     }
   }
@@ -194,21 +201,21 @@ public final class OverridesRefresher implements AutoCloseable {
       if (logged.add(failure.getClass())) {
         LOG.log(
             Level.ERROR,
-            "a refresh of the overrides failed; the next refresh tries again, and further failures"
+            "a refresh of the overrides failed; the next refresh reads the table again, and further failures"
                 + " of this kind are only counted",
             failure);
       }
       listener.failed(Instant.now(), new SQLException(failure), interval);
     } catch (Throwable e) {
-      // The failure cannot be reported either.
+      // The report of the failure failed too.
     }
   }
 
   /**
-   * The work left after a read was applied.
+   * The work that is left after a read was applied.
    *
-   * @param next how long to wait until the next read
-   * @param told notifies the listener; run without a lock, since the listener may take a lock that
+   * @param next the wait before the next read
+   * @param told notifies the listener. Runs without a lock, since the listener can take a lock that
    *     another caller of {@link #refreshNow} holds
    */
   private record Afterwards(Duration next, Runnable told) {
@@ -234,7 +241,7 @@ public final class OverridesRefresher implements AutoCloseable {
           "the table of overrides has no valid row; the previous overrides stay in force");
       return new Afterwards(next, () -> listener.empty(Instant.now(), content.bad()));
     }
-    if (number > inForce) { // else a newer read is already in force
+    if (number > inForce) { // otherwise the rows of a newer read are already in force
       rows = read.rows();
       inForce = number;
       target.replace(files.withOverrides(content.living(Instant.now())));
@@ -251,13 +258,13 @@ public final class OverridesRefresher implements AutoCloseable {
     }
     LOG.log(
         Level.WARNING,
-        "could not read the table of overrides; the previous overrides stay in force; next try in {0}: {1}",
+        "could not read the table of overrides; the previous overrides stay in force; next read in {0}: {1}",
         GoDuration.format(retryIn.truncatedTo(ChronoUnit.MILLIS)),
         failure.getMessage());
     return new Afterwards(retryIn, () -> listener.failed(Instant.now(), failure, retryIn));
   }
 
-  /** Calls the listener; its exceptions must not end the refreshing. */
+  /** Calls the listener. An exception of the listener must not end the refreshes. */
   private static void tell(Runnable message) {
     try {
       message.run();
@@ -270,7 +277,7 @@ public final class OverridesRefresher implements AutoCloseable {
     try {
       var unused = thread.schedule(this::refresh, wait.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
-      // The refresher was closed in the meantime.
+      // The refresher was closed meanwhile.
     }
   }
 

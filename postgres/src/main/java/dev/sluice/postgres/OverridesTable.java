@@ -27,15 +27,16 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The table {@code rate_limit_overrides}: read whole, written row by row.
+ * The table {@code rate_limit_overrides}. Reads return all rows; writes change single rows.
  *
- * <p>Thread-safe. Every method takes a connection of its own and one transaction, and blocks on the
- * database, up to the source's time-outs. It throws an {@link SQLException} if the database can't
- * be reached or does not have the table (see {@link #migrate}). What is written is checked before.
+ * <p>Thread-safe. Every method uses a separate connection and one transaction, and blocks on the
+ * database, up to the source's time-outs. Every method throws an {@link SQLException} if the
+ * database is unreachable or does not have the table (see {@link #migrate}). Values are checked
+ * before they are written.
  */
 public final class OverridesTable {
 
-  /** The most rows of a table: as many overrides as a limit file can hold. */
+  /** The most rows that are read. A limit file can hold as many overrides. */
   public static final int MOST_ROWS = 500_000;
 
   private static final int ROWS_A_FETCH = 1_000;
@@ -46,10 +47,10 @@ public final class OverridesTable {
   private final int mostRows;
 
   /**
-   * A table in a database.
+   * Makes the table of a database.
    *
-   * @param source gives connections; {@link PostgresUrl#dataSource} makes one that is enough
-   * @param catalogue the names that may be overridden
+   * @param source opens connections; the source of {@link PostgresUrl#dataSource} is sufficient
+   * @param catalogue the names that can be overridden
    */
   public OverridesTable(DataSource source, Catalogue catalogue) {
     this(source, catalogue, MOST_ROWS);
@@ -62,11 +63,11 @@ public final class OverridesTable {
   }
 
   /**
-   * Brings the database to the schema of this version. A second call does nothing; several may run
-   * at once.
+   * Migrates the database to the schema of this version. A second call changes nothing. Several
+   * calls can run at the same time.
    *
-   * @return how many files of the schema were new to it
-   * @throws SQLException if the database fails; then its schema is unchanged
+   * @return the number of schema files that were applied
+   * @throws SQLException if the database fails; its schema is then unchanged
    */
   @CanIgnoreReturnValue
   public int migrate() throws SQLException {
@@ -74,10 +75,10 @@ public final class OverridesTable {
   }
 
   /**
-   * Returns all rows, enabled or not, valid or not.
+   * Returns all rows, including disabled and invalid rows.
    *
-   * @return the rows, by key
-   * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
+   * @return the rows, sorted by key
+   * @throws SQLException if the database fails, or the table has more than {@link #MOST_ROWS} rows
    */
   public List<OverrideRow> rows() throws SQLException {
     return select("SELECT * FROM rate_limit_overrides ORDER BY limit_number, bucket_key LIMIT ?");
@@ -87,15 +88,16 @@ public final class OverridesTable {
    * Returns the overrides of all enabled rows, and the enabled rows that are invalid.
    *
    * @return the table's current content
-   * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
+   * @throws SQLException if the database fails, or the table has more than {@link #MOST_ROWS} rows
    */
   public TableContent load() throws SQLException {
     return TableContent.of(enabledRows().rows(), catalogue);
   }
 
   /**
-   * Returns the enabled rows, valid or not. A single statement sees one moment: a table that others
-   * empty and fill at the same time never looks like one whose rows are all disabled.
+   * Returns the enabled rows, including invalid rows. One statement reads the table at one instant,
+   * so a table that is being emptied and filled by others never looks like a table whose rows are
+   * all disabled.
    */
   EnabledRows enabledRows() throws SQLException {
     List<OverrideRow> found =
@@ -111,11 +113,12 @@ public final class OverridesTable {
   }
 
   /**
-   * Writes overrides, lower ones too, as {@link #put(Collection, boolean)} does.
+   * Writes overrides as {@link #put(Collection, boolean)} does, and allows an existing override to
+   * become lower.
    *
-   * @param overrides of names of the catalogue
-   * @return how many were new, and how many were there
-   * @throws SQLException if the database fails; then nothing is written
+   * @param overrides overrides of names in the catalogue
+   * @return the number of new overrides and of changed overrides
+   * @throws SQLException if the database fails; nothing is written then
    */
   @CanIgnoreReturnValue
   public PutResult put(Collection<LimitOverride> overrides) throws SQLException {
@@ -123,17 +126,17 @@ public final class OverridesTable {
   }
 
   /**
-   * Writes overrides: all or none. A new one is enabled; one that is there gets the new quotas and
-   * end, and the new comment and author unless these are empty. It stays enabled or disabled as it
-   * is.
+   * Writes all the given overrides or none of them. A new override is enabled. An existing override
+   * gets the new quotas and the new end, and the new comment and author unless these are empty. An
+   * existing override stays enabled or disabled.
    *
-   * @param overrides of names of the catalogue
-   * @param mayLower whether those that are there may become lower
-   * @return how many were new, and how many were there
-   * @throws LoweredException if some would become lower and must not
-   * @throws SQLException if the database fails; then nothing is written
-   * @throws IllegalArgumentException if one has a name that is not in the catalogue, or a comment
-   *     that PostgreSQL can't keep
+   * @param overrides overrides of names in the catalogue
+   * @param mayLower whether an existing override is allowed to become lower
+   * @return the number of new overrides and of changed overrides
+   * @throws LoweredException if an override would become lower although this is not allowed
+   * @throws SQLException if the database fails; nothing is written then
+   * @throws IllegalArgumentException if a name is not in the catalogue, or a comment contains a
+   *     character that PostgreSQL cannot store
    */
   @CanIgnoreReturnValue
   public PutResult put(Collection<LimitOverride> overrides, boolean mayLower) throws SQLException {
@@ -141,17 +144,18 @@ public final class OverridesTable {
   }
 
   /**
-   * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each. One
-   * that has no end and is not said to be enabled or disabled keeps the end that is there.
+   * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each
+   * override. An existing override keeps its end if the new override has no end and its value in
+   * the map is null.
    *
-   * @param enabled the overrides, of names of the catalogue, with whether each shall hold; null
-   *     leaves one as it is
-   * @param mayLower whether those that are there may become lower
-   * @return how many were new, and how many were there
-   * @throws LoweredException if some would become lower and must not
-   * @throws SQLException if the database fails; then nothing is written
-   * @throws IllegalArgumentException if one has a name that is not in the catalogue, or a text that
-   *     PostgreSQL can't keep
+   * @param enabled the overrides, of names in the catalogue, each with whether it is to be enabled;
+   *     null to leave an existing override enabled or disabled
+   * @param mayLower whether an existing override is allowed to become lower
+   * @return the number of new overrides and of changed overrides
+   * @throws LoweredException if an override would become lower although this is not allowed
+   * @throws SQLException if the database fails; nothing is written then
+   * @throws IllegalArgumentException if a name is not in the catalogue, or a text contains a
+   *     character that PostgreSQL cannot store
    */
   @CanIgnoreReturnValue
   public PutResult put(Map<LimitOverride, @Nullable Boolean> enabled, boolean mayLower)
@@ -169,11 +173,11 @@ public final class OverridesTable {
       var unused = catalogue.get(override.name().name());
       if ((override.comment() + override.author()).indexOf('\0') >= 0) {
         throw new IllegalArgumentException(
-            "comment or author of %s: found the character U+0000, which PostgreSQL can't keep"
+            "comment or author of %s: found the character U+0000, which PostgreSQL cannot store"
                 .formatted(SafeText.quote(keyOf(override))));
       }
     }
-    // Always in the same order, so that two concurrent writers cannot deadlock.
+    // Rows are always written in the same order, so that two concurrent writers cannot deadlock.
     List<LimitOverride> inOrder = new ArrayList<>(overrides);
     inOrder.sort(Comparator.comparing(OverridesTable::keyOf));
     return Transactions.run(
@@ -184,8 +188,8 @@ public final class OverridesTable {
           }
           int added = 0;
           int disabled = 0;
-          // xmax is 0 only in a new row, so the upsert reports whether it inserted or updated the
-          // row.
+          // xmax is 0 only in a new row, so the upsert reports whether the row was inserted or
+          // updated.
           try (PreparedStatement upsert =
               connection.prepareStatement(
                   """
@@ -220,7 +224,10 @@ public final class OverridesTable {
         });
   }
 
-  /** Throws if a row would be lowered; locks the rows, so that nobody changes them before. */
+  /**
+   * Throws if a row would be lowered. Locks the rows, so that no other transaction changes them
+   * meanwhile.
+   */
   private static void requireNoneLowered(Connection connection, List<LimitOverride> inOrder)
       throws SQLException {
     List<Lowered> lowered = new ArrayList<>();
@@ -246,7 +253,7 @@ public final class OverridesTable {
     }
   }
 
-  /** Returns the override of a row; null if the row, written by others, has no valid quotas. */
+  /** Returns the override of a row; null if another program wrote invalid quotas into the row. */
   private static @Nullable LimitOverride present(LimitOverride override, ResultSet row)
       throws SQLException {
     try {
@@ -283,9 +290,9 @@ public final class OverridesTable {
    * Enables or disables an override.
    *
    * @param name the limit's name
-   * @param overrideId the id, canonical
-   * @param enabled whether it shall hold
-   * @return false if there is no such override
+   * @param overrideId the id in canonical form
+   * @param enabled whether to enable the override
+   * @return false if the override does not exist
    * @throws SQLException if the database fails
    */
   public boolean setEnabled(LimitName name, String overrideId, boolean enabled)
@@ -320,7 +327,7 @@ public final class OverridesTable {
               while (result.next()) {
                 if (rows.size() == mostRows) {
                   throw new SQLException(
-                      "rate_limit_overrides has more than %1$s rows, %1$s are allowed"
+                      "rate_limit_overrides has more than %1$s rows, the maximum"
                           .formatted(mostRows));
                 }
                 rows.add(row(result, hasEnds, hasFurther));
@@ -332,8 +339,8 @@ public final class OverridesTable {
   }
 
   /**
-   * Whether the table has a column. Reads work before {@link #migrate} adds a column, so that a new
-   * version of a server starts with the old schema.
+   * Whether the table has a column. Reads must work before {@link #migrate} adds a column, so that
+   * a new version of a server can start with the old schema.
    */
   static boolean hasColumn(String name, ResultSet result) throws SQLException {
     ResultSetMetaData columns = result.getMetaData();
@@ -346,8 +353,9 @@ public final class OverridesTable {
   }
 
   /**
-   * Returns the further quotas as PostgreSQL prints them. The driver gets arrays in binary after a
-   * few reads on a connection, and then puts quotation marks around the numbers.
+   * Returns the further quotas in PostgreSQL's text form. After a few reads on a connection, the
+   * driver receives arrays in binary form and then puts quotation marks around the numbers; this
+   * method removes the quotation marks.
    */
   private static @Nullable String further(ResultSet row) throws SQLException {
     String printed = row.getString("further_quotas");

@@ -15,18 +15,21 @@ import java.util.List;
 import javax.sql.DataSource;
 
 /**
- * The table {@code rate_limit_penalties}, which {@link OverridesTable#migrate} makes.
+ * The table {@code rate_limit_penalties}, which {@link OverridesTable#migrate} creates.
  *
- * <p>Thread-safe. Every method takes a connection of its own and one transaction, and blocks on the
- * database, up to the source's time-outs. It throws an {@link SQLException} if the database can't
- * be reached or does not have the table.
+ * <p>Thread-safe. Every method uses a separate connection and one transaction, and blocks on the
+ * database, up to the source's time-outs. Every method throws an {@link SQLException} if the
+ * database is unreachable or does not have the table.
  */
 public final class PenaltiesTable {
 
-  /** The most penalties that are kept. */
+  /** The most penalties in the table. */
   public static final int MOST_ROWS = 100_000;
 
-  /** Servers that write concurrently may slightly exceed the bound, which must not end a ban. */
+  /**
+   * The number of rows by which concurrent writers can exceed the bound. A slightly too large table
+   * must not end a ban.
+   */
   private static final int SLACK = 1_000;
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -36,9 +39,9 @@ public final class PenaltiesTable {
   private final BadRowLog badRows = new BadRowLog("penalties");
 
   /**
-   * A table in a database.
+   * Makes the table of a database.
    *
-   * @param source gives connections
+   * @param source opens connections
    */
   public PenaltiesTable(DataSource source) {
     this(source, MOST_ROWS);
@@ -50,15 +53,15 @@ public final class PenaltiesTable {
   }
 
   /**
-   * Reads the penalties that end after an instant. Rows that can't be penalties are left out, and
-   * logged once. These are rows of limits that are not in the catalogue, and rows whose id is not
-   * in its canonical form: no decision would look it up.
+   * Reads the penalties that end after an instant. A row that is not a valid penalty is left out
+   * and logged once. Such a row belongs to a limit that is not in the catalogue, or its id is not
+   * in canonical form, so that no decision would find the penalty.
    *
-   * @param names the names that there are
+   * @param names the known names
    * @param after the instant
    * @return the penalties
-   * @throws SQLException if the database did not answer, or there are far more than {@link
-   *     #MOST_ROWS}
+   * @throws SQLException if the database fails, or the table has far more than {@link #MOST_ROWS}
+   *     rows
    */
   public List<Penalty> load(Catalogue names, Instant after) throws SQLException {
     List<BadRow> bad = new ArrayList<>();
@@ -83,7 +86,7 @@ public final class PenaltiesTable {
         while (row.next()) {
           if (penalties.size() + bad.size() == mostRows + SLACK) {
             throw new SQLException(
-                "rate_limit_penalties has more than %s rows, %s are allowed"
+                "rate_limit_penalties has more than %s rows, the maximum is %s"
                     .formatted(mostRows + SLACK, mostRows));
           }
           String key = String.valueOf(row.getString("bucket_key"));
@@ -116,10 +119,11 @@ public final class PenaltiesTable {
   }
 
   /**
-   * Writes a penalty, which replaces an earlier penalty on the id.
+   * Writes a penalty. It replaces an earlier penalty of the same id.
    *
    * @param penalty the penalty
-   * @throws SQLException if the database fails, or there are {@link #MOST_ROWS} others
+   * @throws SQLException if the database fails, or the table already has {@link #MOST_ROWS} other
+   *     penalties
    */
   public void put(Penalty penalty) throws SQLException {
     int written =
@@ -153,8 +157,7 @@ public final class PenaltiesTable {
             });
     if (written == 0) {
       throw new SQLException(
-          "rate_limit_penalties is full: it has %s rows, the most allowed; remove some"
-              .formatted(mostRows));
+          "rate_limit_penalties is full with %s rows; remove some penalties".formatted(mostRows));
     }
   }
 
@@ -162,8 +165,8 @@ public final class PenaltiesTable {
    * Removes a penalty.
    *
    * @param name the limit's name
-   * @param id the id, canonical
-   * @return false if there is none
+   * @param id the id in canonical form
+   * @return false if the id has no penalty
    * @throws SQLException if the database fails
    */
   public boolean remove(LimitName name, String id) throws SQLException {
@@ -184,7 +187,7 @@ public final class PenaltiesTable {
    * Removes the penalties that have ended before an instant.
    *
    * @param before the instant
-   * @return how many there were
+   * @return the number of removed penalties
    * @throws SQLException if the database fails
    */
   @CanIgnoreReturnValue

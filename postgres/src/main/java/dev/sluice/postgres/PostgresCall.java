@@ -21,7 +21,7 @@ final class PostgresCall extends SqlCall {
   private static final String SPEND = "SELECT sluice_spend_v1(?, ?, ?, ?, ?)";
   private static final String READ = "SELECT sluice_read_v1(?)";
 
-  private static final int NUMBERS = 5; // parameters of one charge
+  private static final int NUMBERS = 5; // the number of parameters of a charge
 
   private final boolean lazy;
   private final int waitMillis;
@@ -31,10 +31,10 @@ final class PostgresCall extends SqlCall {
   /**
    * Creates a call that has not been sent yet.
    *
-   * @param link sends it
-   * @param lazy whether the answer need not wait for the disk
-   * @param waitMillis how long it may wait for each row that another transaction has locked
-   * @param nowNanos the caller's time, null for the database's
+   * @param link sends the call
+   * @param lazy whether the response does not have to wait for the disk
+   * @param waitMillis the longest wait for each row that another transaction has locked
+   * @param nowNanos the caller's current time; null if the database's clock decides
    */
   PostgresCall(
       Consumer<SqlCall> link,

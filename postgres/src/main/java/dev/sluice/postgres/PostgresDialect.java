@@ -17,13 +17,15 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The functions of {@code buckets.sql}, and what they need of a database. Thread-safe. */
+/**
+ * The functions of {@code buckets.sql}, and the checks of a database that has them. Thread-safe.
+ */
 final class PostgresDialect implements SqlDialect {
 
-  // A lock wait takes at most 1/3 of the time-out, since a call may wait twice.
+  // A lock wait takes at most a third of the time-out, since a call can wait twice.
   private static final int WAITS = 3;
 
-  /** Not prepared: a pooler may give each call another session. */
+  /** A statement that is not prepared, since a pooler can pass each call to another session. */
   private static final String CLEAN =
       "SELECT last, deleted FROM sluice_clean_v2(decode('%s', 'hex'), %s)";
 
@@ -84,13 +86,13 @@ final class PostgresDialect implements SqlDialect {
     try (Statement statement = connection.createStatement();
         ResultSet rows =
             statement.executeQuery(LOOK.formatted(clock == null ? BY_ITS_CLOCK : BY_OUR_CLOCK))) {
-      return rows.next() ? why(rows) : "found no answer";
+      return rows.next() ? why(rows) : "the check returned no row";
     }
   }
 
   private @Nullable String why(ResultSet found) throws SQLException {
     if (found.getBoolean(1)) {
-      return "it is a read replica, which cannot decide; give the address of the primary, or all addresses and targetServerType=primary";
+      return "the database is a read replica, which cannot decide; give the address of the primary, or all addresses and targetServerType=primary";
     }
     String persistence = found.getString(3);
     if (persistence.isEmpty() || !found.getBoolean(2)) {
@@ -102,28 +104,28 @@ final class PostgresDialect implements SqlDialect {
     }
     boolean unlogged = persistence.equals("u");
     if (unlogged != (durability == Durability.UNLOGGED)) {
-      return "found a table sluice_bucket that is %s, expected one for the durability %s; open the store with another durability, or run `sluice store create` with this one"
+      return "found a table sluice_bucket that is %s, expected one for the durability %s; open the store with another durability, or run `sluice store create` with this durability"
           .formatted(unlogged ? "unlogged" : "logged", durability);
     }
     if (durability == Durability.SYNC && found.getString(4).equals("off")) {
       return "found synchronous_commit=off, expected on for the durability SYNC";
     }
     if (!found.getString(5).startsWith("read ")) {
-      return "its transactions are %s, expected read committed; set that in the pool, or as default_transaction_isolation"
+      return "the transactions of the connections are %s, expected read committed; set read committed in the pool, or as default_transaction_isolation"
           .formatted(found.getString(5));
     }
     if (found.getBoolean(6)) {
-      return "its transactions are read-only; change that in the pool, or default_transaction_read_only";
+      return "the transactions of the connections are read-only; change the pool or default_transaction_read_only";
     }
     String forbidden = found.getString(7);
     if (forbidden != null) {
-      return "the role %s may not call %s; %s"
+      return "the role %s has no right to call %s; %s"
           .formatted(
               found.getString(8),
               forbidden,
               clock == null
                   ? "run `sluice store create` with --role, or PostgresStore.create with this role"
-                  : "only the owner of the functions may use another clock than the database's");
+                  : "only the owner of the functions can use another clock than the database's clock");
     }
     return null;
   }

@@ -14,11 +14,11 @@ import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
 
 /**
- * The meaning of a failed call. Immutable.
+ * Describes a failed call. Immutable.
  *
- * @param cause what the driver threw
- * @param state its SQLSTATE, empty if it has none
- * @param isRefusal whether the database rolled the call back, so that it has charged nothing
+ * @param cause the exception of the driver
+ * @param state the SQLSTATE of the exception; empty if there is none
+ * @param isRefusal whether the database rolled the call back, so that nothing was charged
  */
 record PostgresFault(Throwable cause, String state, boolean isRefusal) implements SqlFault {
 
@@ -43,8 +43,9 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
   }
 
   /**
-   * Whether the server rolled the statement back; otherwise it ended the session. It translates the
-   * word for that into its own language, in which the state has to decide.
+   * Whether the server rolled the statement back; otherwise the server ended the session. The
+   * server translates the severity into its own language; if the severity is unknown, the SQLSTATE
+   * decides.
    */
   private static boolean isError(@Nullable SQLException failure) {
     if (failure instanceof PSQLException its) {
@@ -69,13 +70,13 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     return cause instanceof NotSentException;
   }
 
-  /** Whether the fault may be that of one batch: a deadlock, a key that is too long. */
+  /** Whether the fault can belong to one batch: a deadlock, or a key that is too long. */
   @Override
   public boolean wasNotBegun() {
     return isRefusal && !neverLeft() && !isOutage() && !isOfAll();
   }
 
-  /** Whether every call would be refused, for lack of a table, a function or a right. */
+  /** Whether every call would be rejected, since a table, a function or a right is missing. */
   private boolean isOfAll() {
     return state.startsWith("42") || state.startsWith("0A") || state.startsWith("57");
   }
@@ -99,7 +100,7 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
         || isReplica();
   }
 
-  /** Whether nothing can be written, or the unlogged table is not even there. */
+  /** Whether the server is a replica: it cannot write, or it does not have the unlogged table. */
   private boolean isReplica() {
     return state.equals("25006") || state.equals("0A000");
   }
@@ -110,15 +111,18 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
   }
 
   /**
-   * Whether a pooler passed the statement to a session that does not know it, or knows another one
-   * by this name, which takes other parameters.
+   * Whether a pooler passed the statement to a session that does not know the statement, or that
+   * knows a statement with the same name and other parameters.
    */
   @Override
   public boolean isLostStatement() {
     return isRefusal && (LOST.contains(state) || isArrayOfTooMuch());
   }
 
-  /** Whether a parameter was read as an array that is too large; an index's key may be as well. */
+  /**
+   * Whether a parameter was read as an array that is too large. A too large key of an index has the
+   * same SQLSTATE.
+   */
   private boolean isArrayOfTooMuch() {
     ServerErrorMessage words =
         cause instanceof PSQLException its ? its.getServerErrorMessage() : null;
@@ -133,10 +137,10 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
       at = at.getCause();
     }
     if (state.equals("57014")) {
-      return "the call was cancelled after its time-out";
+      return "the call timed out and was cancelled";
     }
     if (state.equals("55P03")) {
-      return "another transaction keeps a bucket of the call locked";
+      return "another transaction has locked a bucket of the call";
     }
     String message = at.getMessage();
     if (at instanceof PSQLException its && its.getServerErrorMessage() != null) {

@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A store for several processes that keeps buckets in PostgreSQL. Functions decide inside the
- * database, by its clock, in one round trip.
+ * database, with the database's clock, in one round trip.
  *
  * <pre>{@code
- * PostgresStore.create(dataSource, Durability.UNLOGGED, null); // once, as `sluice store create`
+ * PostgresStore.create(dataSource, Durability.UNLOGGED, null); // once, like `sluice store create`
  * try (BucketStore store = PostgresStore.builder(dataSource).prefix("shop:").open()) {
  *   Limiter limiter = Limiter.of(limits, store);
  *   …
@@ -27,14 +27,14 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>A batch is atomic. Concurrent callers share calls to the database, on a few connections that
- * the store takes from the data source and keeps. A charge is sent at most once: if its answer is
- * lost, it fails although it may have been made.
+ * the store takes from the data source and keeps. A charge is sent at most once: if the response is
+ * lost, the charge fails although the database may have made it.
  *
- * <p>Every charge ends by the time-out. A caller that no longer wants the answer cancels the future
- * of {@link #chargeAsync}; a batch that was not sent yet is then not charged. Actions chained to
- * that future run on threads that may block. Thread-safe; {@link #charge} and {@link #ping} block
- * for a round trip (and throw on the store's own threads, where they would deadlock), {@link
- * #chargeAsync} never.
+ * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
+ * cancels the future of {@link #chargeAsync}; a batch that was not sent yet is then not charged.
+ * Actions chained to that future run on threads that are allowed to block. Thread-safe. {@link
+ * #charge} and {@link #ping} block for a round trip; on the store's own threads, where they would
+ * deadlock, they throw. {@link #chargeAsync} never blocks.
  */
 public final class PostgresStore implements BucketStore {
 
@@ -52,8 +52,8 @@ public final class PostgresStore implements BucketStore {
   /**
    * Returns a builder of a store.
    *
-   * @param source opens connections, or lends them from a pool, which the store keeps while it is
-   *     open. Their time-out for connecting should be a few seconds
+   * @param source opens connections, or lends connections of a pool; the store keeps its
+   *     connections while it is open. The source should time out after a few seconds
    * @return a builder
    */
   public static PostgresStoreBuilder builder(DataSource source) {
@@ -64,10 +64,10 @@ public final class PostgresStore implements BucketStore {
    * Returns a builder of a store whose address comes from a configuration.
    *
    * @param url {@code postgresql://user:password@host/database} or a JDBC URL, with the options of
-   *     {@link PostgresStoreBuilder} and those of the driver as parameters
+   *     {@link PostgresStoreBuilder} and the options of the driver as parameters
    * @return a builder with the settings of the URL
-   * @throws IllegalArgumentException for an invalid address, saying what is wrong without showing
-   *     its password
+   * @throws IllegalArgumentException if the address is invalid; the message says why and does not
+   *     contain the password
    */
   public static PostgresStoreBuilder builder(String url) {
     return builder(url, null);
@@ -76,10 +76,10 @@ public final class PostgresStore implements BucketStore {
   /**
    * Returns a builder as {@link #builder(String)} does, with a password that is not in the URL.
    *
-   * @param url as above
-   * @param password null for that in the URL or in {@code ~/.pgpass}
+   * @param url the address, in the form that {@link #builder(String)} describes
+   * @param password the password; null for the password in the URL or in {@code ~/.pgpass}
    * @return a builder with the settings of the URL
-   * @throws IllegalArgumentException as above, or if the URL has a password too
+   * @throws IllegalArgumentException if the address is invalid, or if the URL also has a password
    */
   public static PostgresStoreBuilder builder(String url, @Nullable String password) {
     return PostgresStoreBuilder.of(url, password);
@@ -87,15 +87,15 @@ public final class PostgresStore implements BucketStore {
 
   /**
    * Creates the table and the functions of buckets and the tables of overrides and penalties, or
-   * brings them to this version, in one transaction. Needs a role that may create tables and
-   * functions in its schema. A table that exists keeps its buckets. An unlogged table is locked
-   * while the database makes it a logged one.
+   * migrates them to this version, in one transaction. Needs a role with the right to create tables
+   * and functions in its schema. An existing table keeps its buckets. An unlogged table is locked
+   * while the database converts it to a logged table.
    *
-   * @param source the database
-   * @param durability what a crash of the database may undo
-   * @param role a role that may use the store, and nothing else of it; null for the owner only
-   * @throws SQLException if the database refuses, or if the table is logged and the durability is
-   *     {@link Durability#UNLOGGED}: a crash would empty the table from then on
+   * @param source opens connections to the database
+   * @param durability what a crash of the database can undo
+   * @param role a role that receives only the rights to use the store; null for the owner only
+   * @throws SQLException if the database fails, or if an existing table is logged and the
+   *     durability is {@link Durability#UNLOGGED}: from then on a crash would empty the table
    */
   public static void create(DataSource source, Durability durability, @Nullable String role)
       throws SQLException {
@@ -105,9 +105,9 @@ public final class PostgresStore implements BucketStore {
   /**
    * Returns the statements that {@link #create} runs, for a schema named {@code public}.
    *
-   * @param durability as above
-   * @param role as above
-   * @return SQL
+   * @param durability what a crash of the database can undo
+   * @param role a role that receives only the rights to use the store; null for the owner only
+   * @return the SQL statements
    */
   public static String statements(Durability durability, @Nullable String role) {
     return "BEGIN;\n"
@@ -141,7 +141,7 @@ public final class PostgresStore implements BucketStore {
     remote.ping();
   }
 
-  /** Reads the keys in their order, on a connection of its own. */
+  /** Reads the keys in their order, on a separate connection. */
   @Override
   public Optional<List<String>> someKeys(int most, Duration longest) {
     return Optional.of(scan.keys(most, longest));
@@ -155,7 +155,7 @@ public final class PostgresStore implements BucketStore {
 
   /**
    * Waits up to the time-out for refunds in flight, then closes the connections, which returns them
-   * to their pool; requests still outstanding fail.
+   * to their pool. Requests that are still in flight fail.
    */
   @Override
   public void close() {

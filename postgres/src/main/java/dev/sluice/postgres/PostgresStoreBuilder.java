@@ -19,12 +19,12 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.common.BaseDataSource;
 
 /**
- * Makes a {@link PostgresStore}. Each method but {@link #clock}, {@link #observer} and {@link
+ * Makes a {@link PostgresStore}. Each method except {@link #clock}, {@link #observer} and {@link
  * #open} is also an option of the URL with the same name: {@code
  * postgresql://host/db?durability=sync&prefix=shop:}.
  *
- * <p>Each method that sets an option throws an {@link IllegalArgumentException} for a value out of
- * its range. Not thread-safe.
+ * <p>Each method that sets an option throws an {@link IllegalArgumentException} if the value is out
+ * of its range. Not thread-safe.
  */
 public final class PostgresStoreBuilder {
 
@@ -55,7 +55,9 @@ public final class PostgresStoreBuilder {
     return String.join(",", addresses);
   }
 
-  /** Returns the builder of a URL, whose parameters are the store's options and the driver's. */
+  /**
+   * Returns the builder of a URL. The URL's parameters are options of the store and of the driver.
+   */
   static PostgresStoreBuilder of(String url, @Nullable String password) {
     PostgresUrl.require(url);
     SqlUrl.Split split = SqlUrl.split(url, OPTIONS, DRIVER, "PostgreSQL");
@@ -84,8 +86,8 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Sets what a crash of the database may undo; {@link Durability#UNLOGGED} if not called. The
-   * table must have been created for it.
+   * Sets what a crash of the database can undo; by default {@link Durability#UNLOGGED}. The table
+   * must have been created with the same durability.
    *
    * @param newDurability the durability
    * @return this
@@ -97,8 +99,8 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Sets how many connections the store uses; 2 if not called. Two serve hundreds of callers, since
-   * callers share calls; more help where each call waits for the disk.
+   * Sets the number of connections; by default 2. Two connections serve hundreds of callers, since
+   * callers share calls. More connections help if each call waits for the disk.
    *
    * @param number from 1 to 16
    * @return this
@@ -113,7 +115,7 @@ public final class PostgresStoreBuilder {
    * Sets the prefix of every bucket key. Applications that share a database need different
    * prefixes: otherwise limits with the same name share their buckets.
    *
-   * @param text empty if not called
+   * @param text the prefix; by default empty
    * @return this
    */
   @CanIgnoreReturnValue
@@ -123,7 +125,7 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Sets how long a call may take in all; 500 ms if not called.
+   * Sets the time-out of a call; by default 500 ms.
    *
    * @param limit from 1 ms to an hour
    * @return this
@@ -135,10 +137,10 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Sets for how long a denial may be answered from memory before the database is asked again; 1 s
-   * if not called. A refund or reset by another process is seen after this time at the latest.
+   * Sets how long a denial is repeated from memory before the database is called again; by default
+   * 1 s. A refund or reset by another process takes effect at the latest after this time.
    *
-   * @param most up to an hour; zero to always ask
+   * @param most up to an hour; zero to call the database every time
    * @return this
    */
   @CanIgnoreReturnValue
@@ -148,7 +150,7 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Sets how many requests may wait for the database; 16384 if not called. More are refused.
+   * Sets the most requests that wait for the database; by default 16384. Others are rejected.
    *
    * @param requests at least 1
    * @return this
@@ -160,7 +162,7 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Sets how many calls in a row fail before the database is marked down; 5 if not called.
+   * Sets how many calls in a row fail before the database is marked down; by default 5.
    *
    * @param calls at least 1
    * @return this
@@ -172,7 +174,7 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Sets how often a database that is marked down is probed; every 500 ms if not called.
+   * Sets the interval of probes to a database that is marked down; by default 500 ms.
    *
    * @param interval from 1 ms to an hour
    * @return this
@@ -184,9 +186,9 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Makes the store decide by a clock of this process instead of the database's, for replays and
-   * tests. No other clock may be used on the same buckets. Only the owner of the functions may do
-   * so; full buckets are not deleted.
+   * Makes the store decide with a clock of this process instead of the database's clock, for
+   * replays and tests. Do not use another clock for the same buckets. Only the owner of the
+   * functions can use this option. Full buckets are not deleted.
    *
    * @param time the clock
    * @return this
@@ -200,7 +202,7 @@ public final class PostgresStoreBuilder {
   /**
    * Sets the observer.
    *
-   * @param newObserver counts and times what the store does
+   * @param newObserver counts and times the calls of the store
    * @return this
    */
   @CanIgnoreReturnValue
@@ -211,33 +213,34 @@ public final class PostgresStoreBuilder {
 
   /**
    * Creates the table and the functions for the durability of this builder, as {@link
-   * PostgresStore#create}.
+   * PostgresStore#create} does.
    *
-   * @param role as there
-   * @throws SQLException as there
+   * @param role a role that receives only the rights to use the store; null for the owner only
+   * @throws SQLException if the database fails, or if it would lose the durability of a logged
+   *     table
    */
   public void create(@Nullable String role) throws SQLException {
     PostgresStore.create(source, durability, role);
   }
 
   /**
-   * Returns the statements that {@link #create} runs, as {@link PostgresStore#statements}.
+   * Returns the statements that {@link #create} runs, as {@link PostgresStore#statements} does.
    *
-   * @param role as there
-   * @return SQL
+   * @param role a role that receives only the rights to use the store; null for the owner only
+   * @return the SQL statements
    */
   public String statements(@Nullable String role) {
     return PostgresStore.statements(durability, role);
   }
 
   /**
-   * Opens the store: connects, up to 5 s. If the database is unreachable, opening still succeeds,
-   * and charges fail.
+   * Opens the store and connects, within 5 s. If the database is unreachable, opening still
+   * succeeds, and charges fail.
    *
    * @return the store, to be closed by the caller
-   * @throws StoreException if the database answers, but is a read replica, has no table and
-   *     functions for this version and durability, or grants no right to call them, or if the
-   *     source's transactions are read-only or isolated by more than read committed
+   * @throws StoreException if the database is a read replica; if it has no table and functions for
+   *     this version and durability, or grants no right to call them; or if the source's
+   *     transactions are read-only or have another isolation level than read committed or lower
    */
   public PostgresStore open() {
     return new PostgresStore(

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * A database as somebody names it on a command line: {@code postgresql://user:password@host/db}, as
- * PostgreSQL's own tools take it, also with several hosts, or a JDBC URL.
+ * Parses the address of a database: {@code postgresql://user:password@host/db} with one host or
+ * several hosts, as PostgreSQL's own tools accept it, or a JDBC URL.
  */
 public final class PostgresUrl {
 
@@ -21,32 +21,32 @@ public final class PostgresUrl {
   private PostgresUrl() {}
 
   /**
-   * Returns a source that opens a connection for each use: overrides are read once in a while, so a
-   * pool would only hold connections open. Nothing waits for ever: 5 s for a connection and 30 s
-   * for an answer, unless the URL says otherwise: {@code ?connectTimeout=2&socketTimeout=10}.
+   * Returns a source that opens a connection for each use. Overrides are read only now and then, so
+   * a pool would keep connections open in vain. A connection times out after 5 s and a response
+   * after 30 s, unless the URL sets other time-outs: {@code ?connectTimeout=2&socketTimeout=10}.
    *
-   * @param url the database; a password may also stand in {@code ~/.pgpass}
-   * @return the source; nothing is opened yet
-   * @throws IllegalArgumentException if the URL is none
+   * @param url the address of the database; the password can also be in {@code ~/.pgpass}
+   * @return the source; no connection is opened yet
+   * @throws IllegalArgumentException if the address is invalid
    */
   public static DataSource dataSource(String url) {
     return dataSource(url, null);
   }
 
   /**
-   * A source as {@link #dataSource(String)} makes it, with a password that is not in the URL.
+   * Returns a source like {@link #dataSource(String)}, with a password that is not in the URL.
    *
-   * @param url the database
-   * @param password null for that in the URL or in {@code ~/.pgpass}
-   * @return the source; nothing is opened yet
-   * @throws IllegalArgumentException if the URL is none, or has a password too
+   * @param url the address of the database
+   * @param password the password; null for the password in the URL or in {@code ~/.pgpass}
+   * @return the source; no connection is opened yet
+   * @throws IllegalArgumentException if the address is invalid, or if the URL also has a password
    */
   public static DataSource dataSource(String url, @Nullable String password) {
     PGSimpleDataSource source = source(url);
     if (password != null) {
       if (source.getPassword() != null) {
         throw new IllegalArgumentException(
-            "found a password in the database URL and another outside the URL; give only one");
+            "found a password in the database URL and another password outside the URL; give only one");
       }
       source.setPassword(password);
     }
@@ -54,8 +54,8 @@ public final class PostgresUrl {
   }
 
   /**
-   * Throws if a URL is none, or may have a part of a password where its port, path or parameters
-   * are.
+   * Throws if an address is invalid, or if its port, path or parameters can contain a part of a
+   * password.
    */
   static void require(String url) {
     PGSimpleDataSource unused = source(url);
@@ -70,9 +70,9 @@ public final class PostgresUrl {
         setParts(source, SqlUrl.of(url, SCHEMES));
       }
     } catch (IllegalArgumentException e) {
-      // The message omits the address, which may contain a password.
+      // The message omits the address, which can contain a password.
       throw new IllegalArgumentException(
-          "not the URL of a PostgreSQL database, expected postgresql://user@host:port/database or"
+          "the address is not the URL of a PostgreSQL database, expected  postgresql://user@host:port/database or"
               + " jdbc:postgresql://host/database?user=…; in a password or an option, write @ as"
               + " %40, / as %2F, ? as %3F and # as %23");
     }
@@ -89,7 +89,9 @@ public final class PostgresUrl {
     }
   }
 
-  /** Adds defaults to the URL: a setter's value would override the URL's. */
+  /**
+   * Adds default time-outs to the URL. A setter of the source would override the URL's time-outs.
+   */
   private static void setUrl(PGSimpleDataSource source, String url) {
     String bounded = unlessSaid(url, "connectTimeout", CONNECT_SECONDS);
     bounded = unlessSaid(bounded, "loginTimeout", CONNECT_SECONDS);

@@ -2,10 +2,10 @@
 package dev.sluice.postgres;
 
 /**
- * The effect of {@link OverridesTable#put}.
+ * The result of {@link OverridesTable#put}.
  *
- * @param added how many overrides were new
- * @param again how many were there, and have the new quota and comment
- * @param disabled how many of these are disabled, and so do not hold
+ * @param added the number of new overrides
+ * @param again the number of existing overrides, which now have the new quotas and comments
+ * @param disabled the number of existing overrides that are disabled, and so not in force
  */
 public record PutResult(int added, int again, int disabled) {}

@@ -8,36 +8,37 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * Receives the outcome of each refresh, for metrics; the refresher also logs problems itself.
+ * Receives the outcome of each refresh, for metrics. The refresher itself also logs problems.
  *
- * <p>Called after the limits were replaced or kept, without a lock of the refresher, on its thread
- * or on one that calls {@link OverridesRefresher#refreshNow}: calls may overlap.
+ * <p>Called after the limits were replaced or kept, without a lock of the refresher. The calling
+ * thread is the refresher's thread or a thread that calls {@link OverridesRefresher#refreshNow}, so
+ * calls can overlap.
  */
 public interface RefreshListener {
 
   /**
    * Called when the table was read and its overrides are in force.
    *
-   * @param at when
+   * @param at when the table was read
    * @param limits the current limits
    * @param bad the rows that were left out
    */
   default void refreshed(Instant at, Limits limits, List<BadRow> bad) {}
 
   /**
-   * Called when the table had no valid override; the previous overrides stay in force.
+   * Called when the table has no valid override and the previous overrides stay in force.
    *
-   * @param at when
+   * @param at when the table was read
    * @param bad the rows that were left out
    */
   default void empty(Instant at, List<BadRow> bad) {}
 
   /**
-   * Called when the table could not be read; the previous overrides stay in force.
+   * Called when the table could not be read and the previous overrides stay in force.
    *
-   * @param at when
+   * @param at when the read failed
    * @param failure the database's error
-   * @param retryIn the time until the next try
+   * @param retryIn the time until the next read
    */
   default void failed(Instant at, SQLException failure, Duration retryIn) {}
 }

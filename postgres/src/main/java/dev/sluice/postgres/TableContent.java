@@ -10,16 +10,16 @@ import java.util.List;
 /**
  * The content of the table at one read.
  *
- * @param overrides the overrides of valid enabled rows; some may have ended
- * @param bad the enabled rows that can't be overrides
+ * @param overrides the overrides of valid enabled rows, including overrides that have ended
+ * @param bad the enabled rows that are not valid overrides
  */
 public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
 
   /**
    * Copies the lists.
    *
-   * @param overrides the overrides of valid enabled rows
-   * @param bad the enabled rows that can't be overrides
+   * @param overrides the overrides of valid enabled rows; copied
+   * @param bad the enabled rows that are not valid overrides; copied
    */
   public TableContent {
     overrides = List.copyOf(overrides);
@@ -30,13 +30,13 @@ public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
    * Returns the overrides that have not ended.
    *
    * @param now the current time
-   * @return the overrides that hold
+   * @return the overrides in force
    */
   public List<LimitOverride> living(Instant now) {
     return overrides.stream().filter(one -> !one.isEndedAt(now)).toList();
   }
 
-  /** Separates the rows that are valid overrides of the catalogue's names from the other rows. */
+  /** Separates the valid overrides of the catalogue's names from the other rows. */
   static TableContent of(List<OverrideRow> rows, Catalogue catalogue) {
     List<LimitOverride> overrides = new ArrayList<>(rows.size());
     List<BadRow> bad = new ArrayList<>();

@@ -5,7 +5,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import javax.sql.DataSource;
 
-/** Runs work on a database, each in one transaction. */
+/** Runs each piece of work on a database in one transaction. */
 final class Transactions {
 
   private Transactions() {}
@@ -16,8 +16,8 @@ final class Transactions {
   }
 
   /**
-   * Runs work on its own connection, and commits it, whether or not the source's connections commit
-   * automatically. If the work throws, rolls it back.
+   * Runs work on a separate connection and commits it, even if the source's connections do not
+   * commit automatically. If the work throws, rolls the transaction back.
    */
   static <T> T run(DataSource source, Work<T> work) throws SQLException {
     try (Connection connection = source.getConnection()) {
@@ -33,7 +33,10 @@ final class Transactions {
     }
   }
 
-  /** Rolls back; a failure of that (a broken connection) is added to the reason as suppressed. */
+  /**
+   * Rolls back. If the roll-back fails (a broken connection), adds its failure to the reason as
+   * suppressed.
+   */
   private static void rollBack(Connection connection, Exception reason) {
     try {
       connection.rollback();

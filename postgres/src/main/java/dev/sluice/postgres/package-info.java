@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Overrides from a table in PostgreSQL: read at an interval, merged over those of the files, and
- * written by the commands {@code sluice overrides …}.
+ * Overrides from a table in PostgreSQL. The table is read at an interval, its overrides are merged
+ * over the overrides of the files, and the commands {@code sluice overrides …} write it.
  */
 @NullMarked
 @CheckReturnValue

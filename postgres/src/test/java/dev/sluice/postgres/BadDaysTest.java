@@ -180,7 +180,7 @@ final class BadDaysTest {
               () ->
                   open(PostgresStore.builder(url(standby, "postgres")).durability(Durability.SYNC)))
           .isInstanceOf(StoreException.class)
-          .hasMessageContaining("it is a read replica");
+          .hasMessageContaining("the database is a read replica");
       String both =
           "postgresql://postgres@127.0.0.1:%s,127.0.0.1:%s/postgres?targetServerType=primary&durability=sync"
               .formatted(primary.getPort(), standby.getPort());

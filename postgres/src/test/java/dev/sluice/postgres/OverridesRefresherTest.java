@@ -409,7 +409,7 @@ class OverridesRefresherTest {
     put("2", 31);
     await().until(() -> !recorder.failures.isEmpty());
     assertThat(recorder.failures.get(0).getMessage())
-        .isEqualTo("rate_limit_overrides has more than 1 rows, 1 are allowed");
+        .isEqualTo("rate_limit_overrides has more than 1 rows, the maximum");
     assertThat(burst("2")).isEqualTo(20);
   }
 

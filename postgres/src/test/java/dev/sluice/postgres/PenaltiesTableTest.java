@@ -77,7 +77,7 @@ final class PenaltiesTableTest {
     small.put(b);
     assertThatThrownBy(() -> small.put(c))
         .isInstanceOf(SQLException.class)
-        .hasMessageContaining("is full: it has 2 rows, the most allowed");
+        .hasMessageContaining("is full with 2 rows");
     Penalty longer = new Penalty(CALLS, "b", NOW.plusSeconds(9), 0, "again");
     small.put(longer);
     assertThat(small.load(NAMES, NOW)).containsExactly(a, longer);
@@ -159,7 +159,7 @@ final class PenaltiesTableTest {
     PenaltiesTable small = new PenaltiesTable(source, 1);
     assertThatThrownBy(() -> small.load(NAMES, NOW))
         .isInstanceOf(SQLException.class)
-        .hasMessageContaining("has more than 1001 rows, 1 are allowed");
+        .hasMessageContaining("has more than 1001 rows, the maximum is 1");
   }
 
   private void insert(int number, String key, long owed) throws SQLException {

@@ -331,7 +331,7 @@ final class PostgresStoreTest {
       assertThat(cold.join()).hasSize(1);
       assertThatThrownBy(hot::join)
           .hasCauseInstanceOf(StoreException.class)
-          .hasMessageContaining("another transaction keeps a bucket of the call locked")
+          .hasMessageContaining("another transaction has locked a bucket of the call")
           .hasMessageContaining("nothing was charged");
       awaitWaiting(0);
       other.rollback();
@@ -416,7 +416,7 @@ final class PostgresStoreTest {
       String as = url.replace("postgres@", role + "@");
       assertThatThrownBy(() -> PostgresStore.builder(as).timeout(PATIENT).open())
           .isInstanceOf(StoreException.class)
-          .hasMessageContaining("the role " + role + " may not call sluice_")
+          .hasMessageContaining("the role " + role + " has no right to call sluice_")
           .hasMessageContaining("run `sluice store create` with --role");
       PostgresStore.create(source, Durability.UNLOGGED, role);
       try (BucketStore store = PostgresStore.builder(as).timeout(PATIENT).open()) {
@@ -428,7 +428,7 @@ final class PostgresStoreTest {
       }
       assertThatThrownBy(() -> PostgresStore.builder(as).clock(() -> 1).timeout(PATIENT).open())
           .isInstanceOf(StoreException.class)
-          .hasMessageContaining("only the owner of the functions may use another clock");
+          .hasMessageContaining("only the owner of the functions can use another clock");
     } finally {
       execute("DROP OWNED BY " + role);
       execute("DROP ROLE " + role);

@@ -3,7 +3,7 @@ package dev.sluice.proof;
 
 import com.google.errorprone.annotations.FormatMethod;
 
-/** Thrown when a proof program observes behaviour that Sluice promises never to show. */
+/** Thrown if a proof program observes behaviour that Sluice promises never to show. */
 public final class BrokenPromise extends Exception {
 
   private static final long serialVersionUID = 1;
@@ -13,7 +13,7 @@ public final class BrokenPromise extends Exception {
   }
 
   /**
-   * Requires that a promise was kept.
+   * Throws if a promise was broken.
    *
    * @param broken the message of the exception, a format
    */

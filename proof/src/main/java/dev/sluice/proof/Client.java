@@ -9,40 +9,40 @@ import java.util.Set;
 public interface Client extends AutoCloseable {
 
   /**
-   * Sends several requests without waiting in between, and reads their answers.
+   * Sends several requests without waiting in between, and reads the responses.
    *
    * @param id the id whose tokens are spent
-   * @param requests how many requests to send
-   * @throws IOException if a request that was sent before the server's goodbye has no answer, or if
-   *     an answer is unexpected
+   * @param requests the number of requests
+   * @throws IOException if a request that was sent before the server's goodbye has no response, or
+   *     if a response is unexpected
    */
   Answers ask(String id, int requests) throws IOException;
 
-  /** The acts that this client can request on the limit {@link Act#LIMIT}. */
+  /** Returns the operations that this client can request on the limit {@link Act#LIMIT}. */
   Set<Act> acts();
 
   /**
-   * Requests an act, and reads its answer.
+   * Requests an operation and reads the response.
    *
-   * @param ids several ids for a batch, otherwise one
+   * @param ids several ids for a batch, otherwise one id
    * @param cost the tokens for each id
-   * @throws IOException as {@link #ask} does
+   * @throws IOException under the conditions of {@link #ask}
    */
   Outcome act(Act act, List<String> ids, int cost) throws IOException;
 
   @Override
   void close() throws IOException;
 
-  /** The acts on the limit whose buckets a ledger follows. */
+  /** The operations on the limit whose buckets a ledger follows. */
   enum Act {
     SPEND,
 
-    /** Reports what a spend would leave, and changes nothing. */
+    /** Reports how many tokens a spend would leave, and changes nothing. */
     CHECK,
 
     REFUND,
 
-    /** A spend of several ids at once, all or nothing. */
+    /** A spend of several ids at once, charged all or nothing. */
     BATCH,
 
     /** A reservation that is cancelled at once. */
@@ -58,23 +58,26 @@ public interface Client extends AutoCloseable {
     public static final String PERIOD = "1h";
 
     /**
-     * How many tokens a bucket lacks in the answer to this act, given how many it lacked before.
+     * Returns how many tokens a bucket lacks in the response to this operation, from how many it
+     * lacked before.
      */
     public long shown(long lacked, int cost) {
       return this == REFUND ? lacked - cost : lacked + cost;
     }
 
-    /** How many tokens a bucket lacks after this act, given how many it lacked before. */
+    /**
+     * Returns how many tokens a bucket lacks after this operation, from how many it lacked before.
+     */
     public long left(long lacked, int cost) {
       return this == CHECK || this == RESERVE ? lacked : shown(lacked, cost);
     }
   }
 
   /**
-   * The result of an act.
+   * The result of an operation.
    *
-   * @param allowed whether the act was allowed; false also where the store could not decide
-   * @param remaining the remaining tokens of each bucket in the answer, in the order of the ids
+   * @param allowed whether the operation was allowed; also false if the store could not decide
+   * @param remaining the remaining tokens of each bucket in the response, in the order of the ids
    */
   record Outcome(boolean allowed, List<Long> remaining) {
 
@@ -82,13 +85,13 @@ public interface Client extends AutoCloseable {
   }
 
   /**
-   * The counts of answers to a few requests.
+   * The counts of the responses to several requests.
    *
-   * @param allowed how many requests were allowed
-   * @param denied how many requests were denied
-   * @param undecided how many requests the store could not decide
-   * @param unanswered how many requests had no answer when the connection ended, in a protocol that
-   *     does not name the requests that the server did not read
+   * @param allowed the number of allowed requests
+   * @param denied the number of denied requests
+   * @param undecided the number of requests that the store could not decide
+   * @param unanswered the number of requests without a response when the connection ended, in a
+   *     protocol that does not identify the requests that the server did not read
    * @param goodbye whether the server has announced the end of the connection
    */
   record Answers(int allowed, int denied, int undecided, int unanswered, boolean goodbye) {
@@ -109,7 +112,10 @@ public interface Client extends AutoCloseable {
           goodbye || other.goodbye);
     }
 
-    /** Returns these counts, with {@code goodbye} set if the server announced the end. */
+    /**
+     * Returns these counts, with {@code goodbye} set if the server announced the end of the
+     * connection.
+     */
     Answers ending(boolean ends) {
       return plus(new Answers(0, 0, 0, 0, ends));
     }

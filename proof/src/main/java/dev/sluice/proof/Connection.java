@@ -9,7 +9,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** A blocking connection of bytes, with TLS or without. Not thread-safe. */
+/** A blocking connection for bytes, with or without TLS. Not thread-safe. */
 public final class Connection implements AutoCloseable {
 
   private final Socket socket;
@@ -20,7 +20,7 @@ public final class Connection implements AutoCloseable {
     this.in = new BufferedInputStream(socket.getInputStream());
   }
 
-  /** Returns the bytes of a text, one for each character. */
+  /** Returns the bytes of a text, one byte per character. */
   public static byte[] ascii(String text) {
     return text.getBytes(StandardCharsets.ISO_8859_1);
   }
@@ -38,17 +38,20 @@ public final class Connection implements AutoCloseable {
     write(ascii(text));
   }
 
-  /** Closes the sending side, as a client does after its last request. */
+  /** Closes the sending side, as a client can do after its last request. */
   public void endOutput() throws IOException {
     socket.shutdownOutput();
   }
 
-  /** Returns a byte, or -1 at the end. */
+  /** Returns a byte, or -1 at the end of the connection. */
   public int read() throws IOException {
     return in.read();
   }
 
-  /** Reads the available bytes, at least one; returns how many, or -1 at the end. */
+  /**
+   * Reads the available bytes, at least one. Returns the number of bytes, or -1 at the end of the
+   * connection.
+   */
   public int readSome(byte[] into, int from) throws IOException {
     return in.read(into, from, into.length - from);
   }
@@ -58,12 +61,14 @@ public final class Connection implements AutoCloseable {
     byte[] bytes = in.readNBytes(length);
     if (bytes.length < length) {
       throw new EOFException(
-          length > 0 && bytes.length == 0 ? "closed without an answer" : "closed amid an answer");
+          length > 0 && bytes.length == 0
+              ? "the connection was closed without a response"
+              : "the connection was closed inside a response");
     }
     return bytes;
   }
 
-  /** Returns a line without its end; null if the connection ended before the line. */
+  /** Returns a line without its line end; null if the connection ended before the line. */
   public @Nullable String lineOrEnd() throws IOException {
     StringBuilder line = new StringBuilder();
     for (int c = in.read(); c != '\n'; c = in.read()) {
@@ -71,7 +76,7 @@ public final class Connection implements AutoCloseable {
         return null;
       }
       if (c < 0) {
-        throw new EOFException("closed amid a line");
+        throw new EOFException("the connection was closed inside a line");
       }
       if (c != '\r') {
         line.append((char) c);
@@ -80,11 +85,11 @@ public final class Connection implements AutoCloseable {
     return line.toString();
   }
 
-  /** Returns a line without its end; fails if the connection ended before the line. */
+  /** Returns a line without its line end. Fails if the connection ended before the line. */
   public String line() throws IOException {
     String line = lineOrEnd();
     if (line == null) {
-      throw new EOFException("closed without an answer");
+      throw new EOFException("the connection was closed without a response");
     }
     return line;
   }

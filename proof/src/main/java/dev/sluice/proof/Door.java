@@ -4,7 +4,7 @@ package dev.sluice.proof;
 import dev.sluice.proof.Http1Client.Kind;
 import java.io.IOException;
 
-/** The protocols of the server, each with a client. */
+/** The protocols of the server. Each protocol has a client. */
 public enum Door {
   HTTP(0, Endpoint.HTTP1, 1) {
     @Override
@@ -59,9 +59,9 @@ public enum Door {
   /**
    * Describes a protocol.
    *
-   * @param port which of the server's ports: 0 for HTTP, 1 for Redis clients, 2 for gRPC alone
+   * @param port the index of the server's port: 0 for HTTP, 1 for Redis clients, 2 for gRPC alone
    * @param protocol the protocol that a TLS handshake requests (ALPN)
-   * @param atOnce see {@link #atOnce}
+   * @param atOnce the number of requests that a client sends before it reads
    */
   Door(int port, String protocol, int atOnce) {
     this.port = port;
@@ -69,12 +69,16 @@ public enum Door {
     this.atOnce = atOnce;
   }
 
-  /** How many requests a client sends before it reads; 1 where answers have no defined order. */
+  /**
+   * Returns how many requests a client sends before it reads; 1 if responses can come in any order.
+   */
   public int atOnce() {
     return atOnce;
   }
 
-  /** Connects. An {@link IOException} here means that no request was sent, so none is lost. */
+  /**
+   * Connects. If this method throws an {@link IOException}, no request was sent and none is lost.
+   */
   public Client open(Server server) throws IOException {
     return open(server.endpoint(this), server.keys());
   }

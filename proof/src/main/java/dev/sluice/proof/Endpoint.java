@@ -9,44 +9,45 @@ import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A port of the server, with TLS or without.
+ * A port of the server, with or without TLS.
  *
- * @param trust the certificates that clients trust; null for no TLS
- * @param protocol the protocol that the TLS handshake requests (ALPN); empty for none
+ * @param trust the certificates that clients trust; null without TLS
+ * @param protocol the protocol that the TLS handshake requests (ALPN); empty for no request
  */
 public record Endpoint(InetSocketAddress address, @Nullable Trust trust, String protocol) {
 
   public static final String HTTP1 = "http/1.1";
   public static final String HTTP2 = "h2";
 
-  /** The last number of the address from which well-behaved clients connect. */
+  /** The last number of the IP address from which well-behaved clients connect. */
   public static final int GOOD_ADDRESS = 1;
 
-  /** The last number of the first address from which attackers connect. */
+  /** The last number of the first IP address from which attackers connect. */
   public static final int FIRST_HOSTILE_ADDRESS = 2;
 
   /**
-   * The receive buffer of an attacker in bytes: small, so that unread data stays in the network.
+   * The receive buffer of an attacker in bytes. It is small, so that unread data stays in the
+   * network.
    */
   public static final int HOSTILE_BUFFER = 4096;
 
   private static final int PATIENCE_MILLIS = 60_000;
 
-  /** Returns the same port with another protocol to request. */
+  /** Returns the same port with another protocol for the TLS handshake. */
   public Endpoint speaking(String other) {
     return new Endpoint(address, trust, other);
   }
 
-  /** Connects as a well-behaved client, which waits up to a minute for each answer. */
+  /** Connects as a well-behaved client, which waits up to a minute for each response. */
   public Connection connect() throws IOException {
     return connect(GOOD_ADDRESS, PATIENCE_MILLIS);
   }
 
   /**
-   * Connects, and completes the TLS handshake where there is TLS.
+   * Connects, and completes the TLS handshake if the port has TLS.
    *
-   * @param from the last number of the address 127.0.0.x that the server sees
-   * @param patienceMillis how long to wait for the connection, and for each answer
+   * @param from the last number of the client's address 127.0.0.x
+   * @param patienceMillis the time-out of the connection and of each response
    */
   public Connection connect(int from, int patienceMillis) throws IOException {
     Socket plain = new Socket();

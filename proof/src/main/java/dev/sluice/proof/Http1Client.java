@@ -9,7 +9,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A keep-alive client of HTTP/1.1, one request at a time. The goodbye is {@code Connection: close}.
+ * A keep-alive client of HTTP/1.1 that sends one request at a time. The server's goodbye is {@code
+ * Connection: close}.
  */
 final class Http1Client extends JsonClient {
 
@@ -57,7 +58,7 @@ final class Http1Client extends JsonClient {
       case 200 -> Answers.of(true);
       case 429 -> Answers.of(false);
       case 503 -> Answers.UNDECIDED;
-      default -> throw new IOException("answered " + answer);
+      default -> throw new IOException("unexpected response: " + answer);
     };
   }
 
@@ -92,10 +93,10 @@ final class Http1Client extends JsonClient {
     return open(post(path, JSON, body, token));
   }
 
-  /** Returns an answer, or fails if the server closes the connection after it. */
+  /** Returns a response. Fails if the server closes the connection after the response. */
   private static HttpAnswer open(HttpAnswer answer) throws IOException {
     if (answer.closes()) {
-      throw new IOException("the connection ends with " + answer);
+      throw new IOException("the connection ends after the response " + answer);
     }
     return answer;
   }

@@ -37,14 +37,14 @@ import org.eclipse.jetty.util.component.LifeCycle;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 
 /**
- * A client that sends several HTTP/2 requests at once, or calls of Envoy's rate limit service. The
- * goodbye is GOAWAY: the server ignored streams beyond the one that GOAWAY names, so they are not
- * lost.
+ * A client that sends several HTTP/2 requests or several calls of Envoy's rate limit service at
+ * once. The server's goodbye is a GOAWAY frame. The server ignored all streams after the stream
+ * that GOAWAY names, so the requests on these streams are not lost.
  */
 final class Http2Client extends JsonClient {
 
   private static final long PATIENCE_SECONDS = 60;
-  private static final long GOODBYE_SECONDS = 1; // the GOAWAY may arrive after the answer
+  private static final long GOODBYE_SECONDS = 1; // the GOAWAY can arrive after the response
   private static final String GRPC_PATH =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
   private static final HTTP2Client JETTY = started();
@@ -138,7 +138,7 @@ final class Http2Client extends JsonClient {
   private HttpAnswer one(String path, byte[] body, String token) throws IOException {
     HttpAnswer answer = new Exchange(path, body, token).answer();
     if (goodbye.isDone()) {
-      throw new IOException("the connection ends");
+      throw new IOException("the connection has ended");
     }
     return answer;
   }
@@ -157,7 +157,7 @@ final class Http2Client extends JsonClient {
 
   private static RateLimitResponse message(HttpAnswer answer) throws IOException {
     if (answer.status() != 200 || !answer.header("grpc-status").equals("0")) {
-      throw new IOException("a call was answered %s".formatted(answer.headers()));
+      throw new IOException("unexpected response to a call: %s".formatted(answer.headers()));
     }
     byte[] body = Connection.ascii(answer.body());
     return RateLimitResponse.parseFrom(
@@ -184,7 +184,7 @@ final class Http2Client extends JsonClient {
     var unused = session.close(ErrorCode.NO_ERROR.code, "", Callback.NOOP);
   }
 
-  /** A request that was sent, and its answer as far as it has arrived. */
+  /** A request that was sent, with the part of its response that has arrived. */
   private final class Exchange implements Stream.Listener {
     private final Map<String, String> headers = new HashMap<>();
     private final ByteArrayOutputStream body = new ByteArrayOutputStream();
@@ -225,7 +225,9 @@ final class Http2Client extends JsonClient {
       return get(answer);
     }
 
-    /** Waits for the answer. Returns whether a GOAWAY says that the server ignored the request. */
+    /**
+     * Waits for the response. Returns whether a GOAWAY reports that the server ignored the request.
+     */
     boolean wasIgnored() throws IOException {
       try {
         HttpAnswer unused = answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
@@ -282,7 +284,8 @@ final class Http2Client extends JsonClient {
 
     @Override
     public void onReset(Stream from, ResetFrame frame, Callback callback) {
-      answer.completeExceptionally(new IOException("reset with " + frame.getError()));
+      answer.completeExceptionally(
+          new IOException("the stream was reset with the error " + frame.getError()));
       callback.succeeded();
     }
 

@@ -5,7 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** Encodes valid and invalid HTTP/2 frames. */
+/** Encodes HTTP/2 frames, both valid and invalid frames. */
 public final class Http2Frames {
 
   public static final int FRAME_HEADER = 9;
@@ -43,7 +43,10 @@ public final class Http2Frames {
         .array();
   }
 
-  /** Returns the preface and a settings frame with the window of each response in bytes. */
+  /**
+   * Returns the preface and a settings frame. The settings contain the window of each response in
+   * bytes.
+   */
   public static byte[] greeting(int responseWindow) {
     byte[] setting =
         ByteBuffer.allocate(SETTING_BYTES)
@@ -57,14 +60,14 @@ public final class Http2Frames {
     return frame(HEADERS, END_HEADERS | END_STREAM, stream, block(0x82, path));
   }
 
-  /** Returns the headers of a POST request whose body follows. */
+  /** Returns the headers of a POST request. The body of the request must follow. */
   public static byte[] post(int stream, String path) {
     return post(stream, path, "application/json");
   }
 
   public static byte[] post(int stream, String path, String mediaType) {
     byte[] type = text(mediaType);
-    // a literal field with the name of index 31
+    // A literal field whose name has the index 31.
     byte[] contentType = joined(new byte[] {0x0f, 0x10}, type);
     return frame(HEADERS, END_HEADERS, stream, joined(block(0x83, path), contentType));
   }
@@ -82,7 +85,7 @@ public final class Http2Frames {
     return joined(new byte[] {(byte) bytes.length}, bytes);
   }
 
-  /** Encodes a gRPC message; the length may differ from the message's own. */
+  /** Encodes a gRPC message. The encoded length can differ from the message's real length. */
   public static byte[] grpcMessage(int length, byte[] message) {
     return ByteBuffer.allocate(GRPC_PREFIX + message.length)
         .put((byte) 0)

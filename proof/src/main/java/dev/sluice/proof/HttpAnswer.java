@@ -11,19 +11,19 @@ import java.util.Map;
 /**
  * An HTTP response.
  *
- * @param headers by lower-case names; over HTTP/2, trailers included
- * @param body the body, one character for each byte
+ * @param headers the header values by lower-case name; with HTTP/2, trailers too
+ * @param body the body, one character per byte
  */
 public record HttpAnswer(int status, Map<String, String> headers, String body) {
 
   private static final int HEX = 16;
 
-  /** Reads a response of HTTP/1.1. */
+  /** Reads an HTTP/1.1 response. */
   public static HttpAnswer read(Connection from) throws IOException {
     String first = from.line();
     String[] words = first.split(" ", -1);
     if (!words[0].equals("HTTP/1.1") || words.length < 2) {
-      throw new IOException("answered " + first);
+      throw new IOException("unexpected response: " + first);
     }
     Map<String, String> headers = new HashMap<>();
     for (String line = from.line(); !line.isEmpty(); line = from.line()) {
@@ -50,7 +50,7 @@ public record HttpAnswer(int status, Map<String, String> headers, String body) {
     return all.toByteArray();
   }
 
-  /** Returns a header, empty if absent. */
+  /** Returns the value of a header; empty if the header is absent. */
   public String header(String name) {
     return headers.getOrDefault(name, "");
   }

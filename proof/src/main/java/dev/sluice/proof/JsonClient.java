@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** A client that requests acts in the server's JSON, over any version of HTTP. */
+/** A client that requests operations in the JSON format of the server, over any version of HTTP. */
 abstract class JsonClient implements Client {
 
   private static final String ALLOWED = "\"allowed\":true";
@@ -25,28 +25,27 @@ abstract class JsonClient implements Client {
     this.keys = keys;
   }
 
-  /** Sends a request and reads its answer; fails if the connection ends after it. */
+  /** Sends a request and reads its response. Fails if the connection ends after the response. */
   abstract HttpAnswer post(String path, String body, String token) throws IOException;
 
   static String spend(String id) {
     return "{\"limit\":\"%s\",\"id\":\"%s\"}".formatted(Door.LIMIT, id);
   }
 
-  /** Counts the answer to a spend. */
   static Answers answers(HttpAnswer answer) throws IOException {
     boolean allowed = answer.body().contains(ALLOWED);
     if (answer.status() != 200 || (!allowed && !answer.body().contains(DENIED))) {
-      throw new IOException("answered " + answer);
+      throw new IOException("unexpected response: " + answer);
     }
     return Answers.of(allowed);
   }
 
-  /** Counts the answers to a stream of spends, one on each line. */
+  /** Counts the responses to a stream of spends, one response per line. */
   static Answers answers(HttpAnswer answer, int lines) throws IOException {
     int allowed = answer.body().split(ALLOWED, -1).length - 1;
     int denied = answer.body().split(DENIED, -1).length - 1;
     if (answer.status() != 200 || allowed + denied != lines) {
-      throw new IOException("%s lines were answered %s".formatted(lines, answer));
+      throw new IOException("unexpected response to %s lines: %s".formatted(lines, answer));
     }
     return new Answers(allowed, denied, 0, 0, false);
   }
@@ -72,7 +71,7 @@ abstract class JsonClient implements Client {
     }
     Matcher reservation = TOKEN.matcher(answer.body());
     if (!reservation.find()) {
-      throw new IOException("a reservation without a token: " + answer);
+      throw new IOException("a reservation returned no token: " + answer);
     }
     HttpAnswer cancelled =
         post("/v1/reservations/%s/cancel".formatted(reservation.group(1)), "", token);
@@ -80,12 +79,12 @@ abstract class JsonClient implements Client {
       return Outcome.UNDECIDED;
     }
     if (cancelled.status() != 200 || !cancelled.body().contains("\"cancelled\":true")) {
-      throw new IOException("a cancellation was answered " + cancelled);
+      throw new IOException("unexpected response to a cancellation: " + cancelled);
     }
     return outcome;
   }
 
-  /** Returns an act as a line of a stream; not for {@code RESERVE}. */
+  /** Returns an operation as a line of a stream. Not for {@code RESERVE}. */
   static String line(Act act, List<String> ids, int cost) {
     String op = act == Act.BATCH ? "batchSpend" : act.name().toLowerCase(Locale.ROOT);
     return "{\"op\":\"%s\",%s}\n".formatted(op, fields(act, ids, cost));
@@ -101,7 +100,7 @@ abstract class JsonClient implements Client {
         : all.get(0);
   }
 
-  /** Reads a decision; the answer to a batch has one for each part. */
+  /** Reads a decision. The response to a batch has one decision for each part. */
   static Outcome outcome(Act act, HttpAnswer answer) throws IOException {
     String body = answer.body();
     if (answer.status() == 503 || body.contains("\"status\":503")) {
@@ -109,7 +108,7 @@ abstract class JsonClient implements Client {
     }
     int parts = act == Act.BATCH ? body.indexOf("\"decisions\":[") : 0;
     if (answer.status() != 200 || parts < 0) {
-      throw new IOException("%s was answered %s".formatted(act, answer));
+      throw new IOException("unexpected response to %s: %s".formatted(act, answer));
     }
     List<Long> remaining = new ArrayList<>();
     Matcher found = REMAINING.matcher(body);

@@ -17,7 +17,7 @@ import java.util.HexFormat;
  */
 public record Keys(String load, String operator) {
 
-  /** The value for a server without access control. */
+  /** The keys of a server without access control. */
   public static final Keys NONE = new Keys("", "");
 
   private static final int BYTES = 32;
@@ -32,7 +32,7 @@ public record Keys(String load, String operator) {
     return Base64.getUrlEncoder().withoutPadding().encodeToString(random);
   }
 
-  /** Writes the file for {@code --tokens}, and returns its name. */
+  /** Writes the file for {@code --tokens}. Returns the path of the file. */
   String write(Folder folder) throws IOException {
     return folder.write(
         "tokens.yml",

@@ -7,7 +7,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
-/** Runs programs of this machine. */
+/** Runs programs on this machine. */
 public final class Programs {
 
   private Programs() {}
@@ -22,19 +22,18 @@ public final class Programs {
     }
   }
 
-  /** Runs a program to its end, and returns its output. */
+  /** Runs a program to its end and returns its output. */
   public static String run(String... command) throws IOException, InterruptedException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     if (process.waitFor() != 0) {
       throw new IOException(
-          "%s ended with %s: %s"
+          "the program %s ended with exit code %s: %s"
               .formatted(String.join(" ", command), process.exitValue(), printed));
     }
     return printed;
   }
 
-  /** Describes the machine. */
   static String machine() {
     long bytes =
         ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
@@ -43,7 +42,7 @@ public final class Programs {
             Runtime.getRuntime().availableProcessors(), bytes >> 30, Runtime.version().feature());
   }
 
-  /** Describes the machine's other load at this moment. */
+  /** Describes the machine's other load at the start of a run. */
   static String load() {
     return String.format(
         Locale.ROOT,

@@ -16,9 +16,9 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The output of a campaign: a table with a row for each attempt, and whether the promise was kept.
- * With {@code --write}, each row also replaces the row of the same name and command in {@code
- * proof/results}. For one thread.
+ * The output of a campaign: a table with a row for each attempt. The row says whether the promise
+ * was kept. With {@code --write}, each row also replaces the row with the same name and command in
+ * {@code proof/results}. Only one thread can use a report.
  */
 public final class Report {
 
@@ -36,7 +36,7 @@ public final class Report {
    * Makes a report.
    *
    * @param wanted the names of the attempts to run; empty for all
-   * @param file the file that receives the rows; null for none
+   * @param file the file that receives the rows; null to write no file
    * @param run the remaining fields of each row in the file: date, machine and command
    */
   Report(List<String> wanted, @Nullable Path file, String run) {
@@ -59,7 +59,7 @@ public final class Report {
     String seen() throws Exception;
   }
 
-  /** The arguments of a campaign. A wrong argument ends the process with 2. */
+  /** The arguments of a campaign. A wrong argument ends the process with exit code 2. */
   public static final class Arguments {
 
     private final String command;
@@ -71,7 +71,7 @@ public final class Report {
       this.words = new ArrayList<>(List.of(words));
     }
 
-    /** Removes an option without a value; returns whether it was present. */
+    /** Removes an option without a value. Returns whether the option was present. */
     public boolean takes(String option) {
       boolean found = words.remove(option);
       if (found) {
@@ -80,7 +80,7 @@ public final class Report {
       return found;
     }
 
-    /** Removes an option and returns its value; null if absent. */
+    /** Removes an option and returns its value; null if the option is absent. */
     public @Nullable String value(String option, String pattern, String expected) {
       int at = words.indexOf(option);
       if (at < 0) {
@@ -95,7 +95,7 @@ public final class Report {
       return value;
     }
 
-    /** Removes a number of up to six digits and returns it. */
+    /** Removes a number with up to six digits and returns it. */
     public int number(int otherwise) {
       int number = otherwise;
       for (String word : List.copyOf(words)) {
@@ -108,7 +108,7 @@ public final class Report {
       return number;
     }
 
-    /** Creates the report; the remaining arguments are the names of the attempts to run. */
+    /** Creates the report. The remaining arguments are the names of the attempts to run. */
     public Report report(Collection<String> known) {
       boolean writes = words.remove("--write");
       for (String name : words) {
@@ -144,15 +144,15 @@ public final class Report {
     return String.format(Locale.ROOT, format, values);
   }
 
-  /** Whether the attempt of this name is to be run. */
+  /** Whether the attempt with this name is to be run. */
   public boolean wants(String name) {
     return wanted.isEmpty() || wanted.contains(name);
   }
 
   /**
-   * Begins a table, whose last column says whether the promise was kept.
+   * Begins a table. Its last column says whether the promise was kept.
    *
-   * @param ofName how many columns, from the first on, make up the name of an attempt
+   * @param ofName the number of columns, from the first one, that form the name of an attempt
    */
   public void table(int ofName, String... headings) {
     names = ofName;
@@ -162,7 +162,7 @@ public final class Report {
         String.join(" | ", headings), "---|".repeat(headings.length + 1));
   }
 
-  /** Prints a row that ends with whether the promise was kept. */
+  /** Prints a row. The last cell of the row says whether the promise was kept. */
   public void row(boolean isKept, String... cells) {
     kept &= isKept;
     System.out.printf("| %s | %s |%n", String.join(" | ", cells), isKept ? "kept" : "BROKEN");
@@ -171,7 +171,7 @@ public final class Report {
     }
   }
 
-  /** Runs an attempt if its name is wanted, and prints the result. */
+  /** Runs an attempt if its name is wanted, and prints the result as a row. */
   public void row(String name, String text, Attempt attempt) throws Exception {
     if (!wants(name)) {
       return;
@@ -219,7 +219,9 @@ public final class Report {
     return String.join(", ", fields);
   }
 
-  /** Ends the process, with 1 if a promise was broken or an attempt could not be run. */
+  /**
+   * Ends the process. The exit code is 1 if a promise was broken or an attempt could not be run.
+   */
   public void exit() {
     System.exit(kept ? 0 : 1);
   }

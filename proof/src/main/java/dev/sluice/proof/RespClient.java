@@ -8,22 +8,23 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A client that pipelines commands of the Redis protocol, whose only goodbye is the end of the
- * connection. It counts the commands without a reply at that end. The caller decides whether they
- * were sent too late to be read, and compares the bucket to find out whether one was run.
+ * A client that pipelines commands of the Redis protocol. The only goodbye of this protocol is the
+ * end of the connection. The client counts the commands without a reply at the end. The caller
+ * decides whether these commands were sent too late to be read, and compares the bucket to find out
+ * whether one of the commands was run.
  */
 public final class RespClient implements Client {
 
   private final Connection connection;
   private final StringBuilder unsent = new StringBuilder();
 
-  /** Takes a connection, and authenticates with the operator's token if the server requires one. */
+  /** Takes a connection. Authenticates with the operator's token if the server requires a token. */
   RespClient(Connection connection, Keys keys) throws IOException {
     this.connection = connection;
     if (!keys.operator().isEmpty()) {
       Object reply = call("AUTH", keys.operator());
       if (!reply.equals("OK")) {
-        throw new IOException("AUTH was answered " + reply);
+        throw new IOException("unexpected reply to AUTH: " + reply);
       }
     }
   }
@@ -40,7 +41,7 @@ public final class RespClient implements Client {
     connection.setPatience(millis);
   }
 
-  /** Queues a command, which {@link #reply} sends. */
+  /** Queues a command. {@link #reply} sends the queued commands. */
   public void send(String... words) {
     unsent.append('*').append(words.length).append("\r\n");
     for (String word : words) {
@@ -48,13 +49,16 @@ public final class RespClient implements Client {
     }
   }
 
-  /** Sends the queued commands, and reads a reply: an array as a list, null as an empty text. */
+  /**
+   * Sends the queued commands and reads a reply. An array is returned as a list, null as an empty
+   * text.
+   */
   public Object reply() throws IOException {
     flush();
     return reply(connection.line());
   }
 
-  /** Sends a command, and reads its reply. */
+  /** Sends a command and reads its reply. */
   public Object call(String... words) throws IOException {
     send(words);
     return reply();
@@ -76,7 +80,7 @@ public final class RespClient implements Client {
     try {
       flush();
     } catch (IOException e) {
-      // The server closed the connection; replies may have arrived earlier.
+      // The server closed the connection; replies can have arrived earlier.
     }
     Answers all = Answers.NONE;
     for (int i = 0; i < requests; i++) {
@@ -110,7 +114,7 @@ public final class RespClient implements Client {
         return Outcome.UNDECIDED;
       }
       if (!cancelled.equals("OK")) {
-        throw new IOException("a cancellation was answered " + cancelled);
+        throw new IOException("unexpected reply to a cancellation: " + cancelled);
       }
     }
     List<Long> remaining = new ArrayList<>();
@@ -150,19 +154,19 @@ public final class RespClient implements Client {
         }
         yield values;
       }
-      default -> throw new IOException("answered " + head);
+      default -> throw new IOException("unexpected reply: " + head);
     };
   }
 
-  /** Returns an array reply as a list; fails for any other reply. */
+  /** Returns an array reply as a list. Fails for any other reply. */
   public static List<?> list(Object reply) throws IOException {
     if (reply instanceof List<?> values) {
       return values;
     }
-    throw new IOException("answered " + reply);
+    throw new IOException("unexpected reply: " + reply);
   }
 
-  /** Returns the element that follows a name. */
+  /** Returns the element that follows a name in a list. */
   public static Object value(List<?> decision, String name) throws IOException {
     int at = decision.indexOf(name);
     if (at < 0) {

@@ -31,8 +31,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@code sluice serve} in a separate process, with HTTP, Redis protocol and gRPC on free loopback
- * ports. Thread-safe.
+ * A {@code sluice serve} in a separate process, with HTTP, the Redis protocol and gRPC on free
+ * loopback ports. Thread-safe.
  */
 public final class Server implements AutoCloseable {
 
@@ -50,8 +50,9 @@ public final class Server implements AutoCloseable {
   private final Launch launch;
   private final List<Integer> ports;
   private final HttpClient http;
-  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // only the first lines
-  private final AtomicInteger logLines = new AtomicInteger(); // since the server began to listen
+  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // the first lines of the log
+  private final AtomicInteger logLines =
+      new AtomicInteger(); // counts lines since the server began to listen
   private final Thread reader;
 
   private Server(
@@ -72,9 +73,9 @@ public final class Server implements AutoCloseable {
   /**
    * The options with which a server is started.
    *
-   * @param heap the heap, such as 256m, with no bound on other memory; null for the flags of a
-   *     machine with {@value ServerFlags#SMALL_MIB} MiB
-   * @param trust the certificates that clients trust; null if the server has none
+   * @param heap the heap size, such as 256m, without a bound on other memory; null for the flags of
+   *     a machine with {@value ServerFlags#SMALL_MIB} MiB
+   * @param trust the certificates that clients trust; null without TLS
    * @param keys the access tokens of the server
    * @param environment additional environment variables of the process
    * @param shell a shell command to run first, such as {@code ulimit -n 64}
@@ -88,7 +89,7 @@ public final class Server implements AutoCloseable {
       String shell,
       List<String> options) {
 
-    /** Starts on a small machine, without TLS, access control or options. */
+    /** The launch on a small machine, without TLS, access control and options. */
     public static final Launch SMALL = new Launch(null, null, Keys.NONE, Map.of(), "", List.of());
 
     public Launch withHeap(String size) {
@@ -96,14 +97,14 @@ public final class Server implements AutoCloseable {
     }
 
     /**
-     * Adds TLS with the certificate in a folder, which may be replaced, and the trust of the
-     * clients.
+     * Adds TLS with the certificate in a folder. The certificate can be replaced later. Clients
+     * trust the given certificates.
      */
     public Launch withTls(Folder folder, Trust trusted) {
       return new Launch(heap, trusted, keys, environment, shell, joined(folder.tls()));
     }
 
-    /** Adds TLS with a fresh certificate in a folder. */
+    /** Adds TLS with a new certificate in a folder. */
     public Launch withTls(Folder folder)
         throws IOException, InterruptedException, GeneralSecurityException {
       TlsIdentity identity = TlsIdentity.make(folder);
@@ -129,7 +130,7 @@ public final class Server implements AutoCloseable {
       return Stream.concat(options.stream(), more.stream()).toList();
     }
 
-    /** Whether a peak of the process's memory is within the promise. */
+    /** Whether a peak of the process's memory is within the promised bound. */
     public boolean allows(long peakMib) {
       return heap != null || peakMib <= ServerFlags.SMALL_MIB;
     }
@@ -141,7 +142,7 @@ public final class Server implements AutoCloseable {
           : "lives with a heap of " + heap + " and no other bound";
     }
 
-    /** Starts a server with wrong options, and returns its exit code. */
+    /** Starts a server with wrong options. Returns the exit code of the process. */
     public int refusal(String... more) throws IOException, InterruptedException {
       try (Server unexpected = start(more)) {
         return unexpected.isAlive() ? -1 : unexpected.exitCode();
@@ -153,7 +154,7 @@ public final class Server implements AutoCloseable {
     /**
      * Starts a server.
      *
-     * @throws NotStarted if the process ends before it listens
+     * @throws NotStarted if the process ends before it begins to listen
      */
     public Server start(String... more) throws IOException, InterruptedException {
       List<String> command = new ArrayList<>();
@@ -186,7 +187,7 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Thrown when the process ended before it listened. */
+  /** Thrown if the process ended before it began to listen. */
   public static final class NotStarted extends IOException {
 
     private static final long serialVersionUID = 1;
@@ -203,12 +204,12 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Starts a server on a small machine, without TLS or access control. */
+  /** Starts a server with the settings for a small machine, without TLS and access control. */
   public static Server start(String... options) throws IOException, InterruptedException {
     return Launch.SMALL.start(options);
   }
 
-  /** Sends the first requests, which load classes; on a busy machine that takes long. */
+  /** Sends the first requests, which load classes. On a busy machine this takes long. */
   private void warmUp() throws IOException, InterruptedException {
     for (String path : List.of("/readyz", "/metrics", "/v1/admin/overrides")) {
       long end = System.nanoTime() + PATIENCE.toNanos();
@@ -233,7 +234,7 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Returns the endpoint to which clients of a door connect. */
+  /** Returns the endpoint to which the clients of a protocol connect. */
   public Endpoint endpoint(Door door) {
     InetSocketAddress address =
         new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(door.port));
@@ -246,7 +247,7 @@ public final class Server implements AutoCloseable {
         "%s://localhost:%s%s".formatted(launch.trust == null ? "http" : "https", httpPort(), path));
   }
 
-  /** Returns the HTTP port, which serves gRPC too. */
+  /** Returns the HTTP port, on which the server also serves gRPC. */
   public int httpPort() {
     return ports.get(Door.HTTP.port);
   }
@@ -268,12 +269,12 @@ public final class Server implements AutoCloseable {
     return List.copyOf(log);
   }
 
-  /** How many lines the server has logged since it began to listen. */
+  /** Returns how many lines the server has logged since it began to listen. */
   public int logLines() {
     return logLines.get();
   }
 
-  /** How many lines of the log contain a text. */
+  /** Returns how many lines of the log contain a text. */
   public long logged(String text) {
     return log.stream().filter(line -> line.contains(text)).count();
   }
@@ -281,7 +282,7 @@ public final class Server implements AutoCloseable {
   /**
    * Sends a request on a connection of the JDK's pool.
    *
-   * @param headers names and values in turn
+   * @param headers the names and values of headers, in alternation
    */
   public HttpResponse<String> ask(String method, String path, String body, String... headers)
       throws IOException, InterruptedException {
@@ -304,12 +305,12 @@ public final class Server implements AutoCloseable {
     String path = "/v1/limits/%s/buckets/%s".formatted(Door.LIMIT, id);
     Matcher remaining = REMAINING.matcher(ask("GET", path, "").body());
     if (!remaining.find()) {
-      throw new IOException("a bucket without a level");
+      throw new IOException("the response contains no level of the bucket");
     }
     return burst - Long.parseLong(remaining.group(1));
   }
 
-  /** Returns the sum of all series of a metric, 0 if there are none. */
+  /** Returns the sum of all series of a metric; 0 if there are no series. */
   public double metric(String series) throws IOException, InterruptedException {
     return ask("GET", "/metrics", "")
         .body()
@@ -340,19 +341,19 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Sends SIGTERM, as a supervisor does. */
+  /** Sends SIGTERM, as a process supervisor does. */
   public void terminate() {
     process.destroy();
   }
 
-  /** Sends SIGKILL, and waits until the process has ended. */
+  /** Sends SIGKILL and waits until the process has ended. */
   public void kill() throws InterruptedException {
     var unused = process.destroyForcibly().waitFor();
   }
 
   /**
-   * Returns the exit code, or -1 if the process does not end within a minute. The log is then
-   * complete.
+   * Returns the exit code; -1 if the process does not end within a minute. After the process has
+   * ended, the log is complete.
    */
   public int exitCode() throws InterruptedException {
     if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {

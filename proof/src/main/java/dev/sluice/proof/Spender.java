@@ -11,13 +11,14 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A client that spends from its own bucket until the server ends the connection. A server that
- * stops closes connections that were idle for a second. So if the machine delayed this thread for a
- * second, the end of the connection also counts as a regular close. The bucket shows later whether
- * a command was lost.
+ * stops closes connections that were idle for a second. If the machine delayed this thread for a
+ * second, such an end is therefore regular too. A later look at the bucket shows whether a command
+ * was lost.
  *
- * <p>The Redis protocol has no other goodbye. Commands that the server no longer read are not lost;
- * only the time at which they were sent identifies them. After SIGTERM, the server still answers
- * for a second. It then ends a connection within about another second.
+ * <p>The Redis protocol has no other goodbye than the end of the connection. Commands that the
+ * server did not read are not lost; only the time at which they were sent identifies them. After
+ * SIGTERM, the server still replies for a second. It then ends each connection within about another
+ * second.
  */
 public final class Spender {
 
@@ -26,12 +27,12 @@ public final class Spender {
   private static final long MOST_STOP_MILLIS = 15_000;
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
-  /** How long after SIGTERM every command must be read: half of the second that is promised. */
+  /** The time after SIGTERM in which every command must be read: half of the promised second. */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /**
-   * The server closes a connection without a pending reply earlier than this; one with a pending
-   * reply stays open for 10 s.
+   * An upper bound of the time after which the server closes a connection without a pending reply.
+   * The server keeps a connection with a pending reply open for 10 s.
    */
   private static final long MOST_UNREAD_NANOS = TimeUnit.SECONDS.toNanos(4);
 
@@ -55,20 +56,20 @@ public final class Spender {
 
   public static Spender start(Door door, String id, Server server) throws IOException {
     Spender spender = new Spender(door, id, door.open(server));
-    spender.thread.setDaemon(true); // so that a campaign that fails still exits
+    spender.thread.setDaemon(true); // a failed campaign exits although this thread runs
     spender.thread.start();
     return spender;
   }
 
   /**
-   * How a server stopped under load.
+   * The result of a stop under load.
    *
-   * @param answered how many tokens each spender was granted, in the order of the spenders
-   * @param tookMillis time from SIGTERM to the end of the process
+   * @param answered the tokens that each spender was granted, in the order of the spenders
+   * @param tookMillis the time from SIGTERM to the end of the process
    */
   public record Stop(List<Integer> answered, long tookMillis) {}
 
-  /** Sends SIGTERM to a server while all of these spend. */
+  /** Sends SIGTERM to a server while all the given spenders spend. */
   public static Stop stopUnderLoad(Server server, List<Spender> spenders)
       throws InterruptedException, BrokenPromise {
     for (Spender spender : spenders) {
@@ -82,16 +83,18 @@ public final class Spender {
       answered.add(spender.answeredUntilTheEnd(stopNanos));
     }
     int code = server.exitCode();
-    BrokenPromise.unless(code == Server.STOPPED, "exit code %s, expected %s", code, Server.STOPPED);
+    BrokenPromise.unless(
+        code == Server.STOPPED, "the exit code is %s, expected %s", code, Server.STOPPED);
     long tookMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - stopNanos);
-    BrokenPromise.unless(tookMillis <= MOST_STOP_MILLIS, "stopped after %s ms", tookMillis);
+    BrokenPromise.unless(
+        tookMillis <= MOST_STOP_MILLIS, "the server stopped only after %s ms", tookMillis);
     return new Stop(List.copyOf(answered), tookMillis);
   }
 
   private void run() {
     long lastNanos = System.nanoTime();
     lastSentNanos = lastNanos;
-    long betweenMillis = 0; // the server may consider a connection idle from its last answer on
+    long betweenMillis = 0; // the server can consider a connection idle after its last response
     try (client) {
       Answers last = Answers.NONE;
       int seen = 0;
@@ -107,7 +110,7 @@ public final class Spender {
         seen += last.allowed();
         answered = seen;
         if (last.denied() + last.undecided() > 0) {
-          throw new IOException("a spend of a full bucket was answered " + last);
+          throw new IOException("unexpected response to a spend from a full bucket: " + last);
         }
         if (seen >= WARM) {
           warm.countDown();
@@ -116,7 +119,7 @@ public final class Spender {
     } catch (IOException e) {
       if (!heldUp) {
         lost =
-            "%s after %s answers, %s ms after the request before: %s"
+            "%s after %s responses, %s ms after the previous request: %s"
                 .formatted(door, answered, betweenMillis, e);
       }
     } finally {
@@ -124,7 +127,7 @@ public final class Spender {
     }
   }
 
-  /** Whether the machine delayed the last request, so that the connection was idle. */
+  /** Whether the machine delayed the last request for so long that the connection was idle. */
   public boolean heldUp() {
     return heldUp;
   }
@@ -133,24 +136,24 @@ public final class Spender {
     return id;
   }
 
-  /** How many requests had no answer at the end and were sent too late to be read. */
+  /** Returns how many requests had no response at the end because they were sent too late. */
   public int unanswered() {
     return unanswered;
   }
 
   /**
-   * Waits for the end, and returns how many tokens this spender was granted.
+   * Waits until this spender has ended. Returns how many tokens the spender was granted.
    *
-   * @param stopNanos when SIGTERM was sent
+   * @param stopNanos the time at which SIGTERM was sent
    */
   private int answeredUntilTheEnd(long stopNanos) throws InterruptedException, BrokenPromise {
     thread.join();
-    BrokenPromise.unless(lost.isEmpty(), "an answer was lost, %s", lost);
+    BrokenPromise.unless(lost.isEmpty(), "a response was lost: %s", lost);
     BrokenPromise.unless(
         unanswered == 0
             || (lastSentNanos - stopNanos > STILL_READ_NANOS
                 && endNanos - lastSentNanos < MOST_UNREAD_NANOS),
-        "%s: %s requests have no answer; they were sent %s ms after the stop, and %s ms before the end",
+        "%s: %s requests have no response; the last request was sent %s ms after the stop and %s ms before the end of the connection",
         door,
         unanswered,
         TimeUnit.NANOSECONDS.toMillis(lastSentNanos - stopNanos),

@@ -14,7 +14,7 @@ import java.time.Instant;
 import java.util.Base64;
 import java.util.concurrent.TimeUnit;
 
-/** A self-signed certificate for localhost and its key, made by keytool. */
+/** A self-signed certificate for localhost with its key, made by keytool. */
 public record TlsIdentity(X509Certificate certificate, Key key) {
 
   private static final String PASSWORD = "changeit";
@@ -51,7 +51,8 @@ public record TlsIdentity(X509Certificate certificate, Key key) {
   }
 
   /**
-   * Replaces the certificate and key files; {@link Folder#tls} returns the options that name them.
+   * Writes the certificate file and the key file. {@link Folder#tls} returns the options that name
+   * these files.
    */
   public void install(Folder folder) throws IOException, GeneralSecurityException {
     folder.write("tls.key", pem("PRIVATE KEY", key.getEncoded()));

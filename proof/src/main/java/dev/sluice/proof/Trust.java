@@ -15,7 +15,7 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.TrustManagerFactory;
 
-/** The certificates that a client trusts, each only while it is valid. Thread-safe. */
+/** The certificates that a client trusts while they are valid. Thread-safe. */
 public final class Trust {
 
   private final TrustManagerFactory managers;
@@ -45,10 +45,10 @@ public final class Trust {
   }
 
   /**
-   * Creates the client's side of a TLS connection. Uses the native library where it is available:
-   * it needs a tenth of the time, and an attacker does thousands of handshakes.
+   * Creates the client's side of a TLS connection. Uses the native library if it is available,
+   * since it needs a tenth of the time and an attacker makes thousands of handshakes.
    *
-   * @param protocol the protocol that the handshake requests (ALPN); empty for none
+   * @param protocol the protocol that the handshake requests (ALPN); empty for no request
    */
   public SSLEngine engine(String protocol) {
     return engines

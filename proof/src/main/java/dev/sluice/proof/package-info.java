@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the campaigns share: servers, connections, clients and the report. */
+/** The classes that all campaigns share: servers, connections, clients and the report. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.proof;

@@ -24,37 +24,40 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The script that decides inside Redis, and the way to it and back: batches of charges into its one
- * argument, its answer into readings. Stateless, thread-safe.
+ * The script that decides inside Redis. Encodes batches of charges as the script's only argument,
+ * and parses the script's response. Stateless, thread-safe.
  */
 final class ChargeScript {
 
   static final String SOURCE = source();
   static final String DIGEST = digest(SOURCE);
 
-  /** The forms of a group of charges, as the script calls them. */
+  /** The number with which the argument marks a group of spends. */
   private static final int SPENDS = 0;
 
   private static final int SHORT = 1;
   private static final int LONG = 2;
 
-  private static final int HEAD = 3; // the numbers before the first group
+  private static final int HEAD = 3; // the count of numbers before the first group
   private static final int GROUP_HEAD = 2;
   private static final int LONGEST_CHARGE = 7;
   private static final long SHORT_BELOW_NANOS = 1L << 52;
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final int MAX_DIGITS = 20;
 
-  /** Finds the server's own words; some versions add where in the script the error occurred. */
+  /**
+   * Finds the server's own message. Some versions add the place in the script where the error
+   * occurred.
+   */
   private static final Pattern WORDS =
       Pattern.compile("(?s)(?:@user_script: ?\\d+: )?-?(.*?)(?: script: [0-9a-f]{40}, on .*)?");
 
   private ChargeScript() {}
 
   /**
-   * The argument of a call that decides on batches, one after the other.
+   * Returns the argument of a call that decides on batches, one after the other.
    *
-   * @param clock the client's, read now; null for the server's
+   * @param clock the client's clock, read by this call; null if the server's clock decides
    */
   static byte[] argument(@Nullable ClientClock clock, List<List<Charge>> batches) {
     MessagePackArray array = new MessagePackArray(HEAD + mostNumbers(batches));
@@ -93,7 +96,9 @@ final class ChargeScript {
     return most;
   }
 
-  /** How many batches from here on are one spend each, as nearly all are. */
+  /**
+   * Returns the number of batches from an index on that are a single spend. Nearly all batches are.
+   */
   private static int spendsFrom(int first, List<List<Charge>> batches) {
     int next = first;
     while (next < batches.size() && isSpend(batches.get(next))) {
@@ -132,7 +137,7 @@ final class ChargeScript {
     }
   }
 
-  /** Whether the script may calculate with one number for a time, and only spends or looks. */
+  /** Whether the charge is a check or a spend whose times are small enough for the short form. */
   private static boolean isShort(Charge charge) {
     boolean spendsOrLooks =
         switch (charge.op()) {
@@ -144,7 +149,7 @@ final class ChargeScript {
         && charge.offsetNanos() < SHORT_BELOW_NANOS;
   }
 
-  /** How the script calls an act. */
+  /** Returns the script's number for an operation. */
   private static int number(Effect.Op act) {
     return switch (act) {
       case CHECK -> 0;
@@ -158,22 +163,22 @@ final class ChargeScript {
     };
   }
 
-  /** Two numbers that a double holds, for one that it does not; unsigned. */
+  /** Adds an unsigned time as two numbers, since a double does not represent every time exactly. */
   private static void addTime(MessagePackArray array, long nanos) {
     array.add(Long.divideUnsigned(nanos, NANOS_PER_SECOND));
     array.add(Long.remainderUnsigned(nanos, NANOS_PER_SECOND));
   }
 
-  /** The present of an answer. */
+  /** Returns the server's current time from a response. */
   static long nowNanos(List<Object> answer) {
     return (Long) answer.get(0) * NANOS_PER_SECOND + (Long) answer.get(1);
   }
 
   /**
-   * The readings of one batch.
+   * Returns the readings of the buckets of one batch.
    *
-   * @param first where the batch's first charge stands among all charges of the call
-   * @throws StoreException if the batch could not be decided on; nothing was charged then
+   * @param first the index of the batch's first charge among all charges of the call
+   * @throws StoreException if the server could not decide on the batch; nothing was charged then
    */
   static List<Reading> readings(List<Object> answer, int first, List<Charge> batch, String server) {
     long nowNanos = nowNanos(answer);
@@ -187,7 +192,7 @@ final class ChargeScript {
           throw text[0] == '!'
               ? refused(reason, batch, server)
               : new StoreException(
-                  "%s refused a part of the batch after it had charged another part: %s; allow the user both SET and DEL"
+                  "%s rejected a part of the batch after it had charged another part: %s; allow the user both SET and DEL"
                       .formatted(server, words(reason)));
         }
         tatNanos = parse(text);
@@ -199,11 +204,11 @@ final class ChargeScript {
 
   private static long parse(byte[] digits) {
     if (digits.length == 0 || digits.length > MAX_DIGITS) {
-      throw new IllegalStateException("the script let a TAT of " + digits.length + " digits pass");
+      throw new IllegalStateException("the script accepted a TAT of " + digits.length + " digits");
     }
     long nanos = 0;
     for (byte digit : digits) {
-      // Cannot overflow: the script returns only numbers that fit unsigned 64 bits.
+      // Cannot overflow: the script returns only numbers below 2^64.
       nanos = nanos * 10 + (digit - '0');
     }
     return nanos;
@@ -219,18 +224,18 @@ final class ChargeScript {
     List<String> keys = batch.stream().map(Charge::key).toList();
     if (reason.startsWith("GARBAGE ")) {
       return ChargeOutcome.NOTHING.exception(
-          "the bucket of %s on %s holds \"%s\", expected a TAT in decimal nanoseconds; delete the key or find out who writes it"
+          "the bucket of %s on %s holds \"%s\", expected a TAT in decimal nanoseconds; delete the key, or find the program that writes the key"
               .formatted(keys, server, reason.substring("GARBAGE ".length())));
     }
     if (reason.startsWith("WRONGTYPE")) {
       return ChargeOutcome.NOTHING.exception(
-          "the bucket of %s on %s is not a string; delete the key or find out who writes it"
+          "the bucket of %s on %s is not a string; delete the key, or find the program that writes the key"
               .formatted(keys, server));
     }
-    return new Refusal("%s refused to charge %s: %s".formatted(server, keys, reason), reason);
+    return new Refusal("%s rejected the charge of %s: %s".formatted(server, keys, reason), reason);
   }
 
-  /** The server does not take writes; its own words say why. */
+  /** The server rejects writes. The message contains the reason in the server's own words. */
   static final class Refusal extends ChargedException {
     private static final long serialVersionUID = 1;
 
@@ -241,7 +246,7 @@ final class ChargeScript {
       this.reason = reason;
     }
 
-    /** Whether the server refused because it is a replica. */
+    /** Whether the server rejected the call because it is a replica. */
     boolean byReplica() {
       return reason.startsWith("READONLY");
     }
@@ -250,7 +255,8 @@ final class ChargeScript {
   private static String source() {
     try (InputStream in = ChargeScript.class.getResourceAsStream("charge.lua")) {
       if (in == null) {
-        throw new IllegalStateException("charge.lua is missing beside " + ChargeScript.class);
+        throw new IllegalStateException(
+            "the resource charge.lua is missing beside " + ChargeScript.class);
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {

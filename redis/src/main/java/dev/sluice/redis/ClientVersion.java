@@ -10,12 +10,15 @@ import io.lettuce.core.resource.KqueueProvider;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The Lettuce that the application brings, 6.5 or newer: what not every one of these versions has.
- * All other code uses only what each of them has.
+ * Checks the version of Lettuce that the application uses, 6.5 or newer, and uses features that
+ * only some of these versions have. All other code uses only features of all these versions.
  */
 final class ClientVersion {
 
-  /** A class that entered Lettuce with 6.5: on a module path no package knows its version. */
+  /**
+   * A class that Lettuce has since 6.5. It identifies the version on a module path, where a package
+   * has no version.
+   */
   private static final String SINCE_6_5 = "io.lettuce.core.json.JsonParser";
 
   /** A class of Lettuce that needs a class of Netty 4.2. */
@@ -25,15 +28,19 @@ final class ClientVersion {
 
   private static final String SINCE_7_0 = "io.lettuce.core.MaintNotificationsConfig";
 
-  /** A class that every Lettuce has: the one that tells its version entered it with 6.3. */
+  /**
+   * A class that every version of Lettuce has. The class that reports the version exists only since
+   * 6.3.
+   */
   private static final Class<?> OF_LETTUCE = RedisClient.class;
 
   private ClientVersion() {}
 
   /**
-   * Refuses a Lettuce that is too old, or too new for its Netty.
+   * Rejects a Lettuce that is too old, or that needs a newer Netty.
    *
-   * @throws IllegalStateException if it is older than 6.5, or needs Netty 4.2 and finds 4.1
+   * @throws IllegalStateException if Lettuce is older than 6.5, or if it needs Netty 4.2 and the
+   *     application has Netty 4.1
    */
   static void check() {
     check(OF_LETTUCE.getClassLoader(), OF_LETTUCE.getPackage().getImplementationVersion());
@@ -43,19 +50,19 @@ final class ClientVersion {
     if (!exists(SINCE_6_5, loader)) {
       throw new IllegalStateException(
           "sluice-redis needs Lettuce 6.5 or newer, found %s; set the version of io.lettuce:lettuce-core"
-              .formatted(version == null ? "an older one" : version));
+              .formatted(version == null ? "an older version" : version));
     }
     if (exists(FOR_NETTY_4_2, loader) && !exists(SINCE_NETTY_4_2, loader)) {
       throw new IllegalStateException(
-          "%s needs Netty 4.2, found an older one; set the version of io.lettuce:lettuce-core to 6.8, or that of io.netty to 4.2"
+          "%s needs Netty 4.2, found an older version; set the version of io.lettuce:lettuce-core to 6.8, or the version of io.netty to 4.2"
               .formatted(version == null ? "this Lettuce" : "Lettuce " + version));
     }
   }
 
   /**
-   * Turns maintenance notifications off, where Lettuce has them: it asks each server for them in
-   * its greeting, and answers them by connecting elsewhere, which a {@link LazyConnection} does not
-   * expect.
+   * Disables maintenance notifications, if Lettuce has them. Lettuce requests notifications from
+   * each server, and on a notification connects to another server, which a {@link LazyConnection}
+   * does not expect.
    */
   static void withoutMaintenanceNotifications(ClientOptions.Builder options) {
     if (exists(SINCE_7_0, OF_LETTUCE.getClassLoader())) {
@@ -63,7 +70,10 @@ final class ClientVersion {
     }
   }
 
-  /** Whether the transport in use can time its keep-alives; Lettuce warns where it cannot. */
+  /**
+   * Whether the transport in use supports keep-alive intervals. Lettuce logs a warning if it does
+   * not.
+   */
   static boolean hasTimedKeepAlive() {
     return EpollProvider.isAvailable()
         || IOUringProvider.isAvailable()
@@ -79,7 +89,7 @@ final class ClientVersion {
     }
   }
 
-  /** Loaded only where Lettuce has what it names. */
+  /** Loaded only if Lettuce has the method that this class calls. */
   private static final class Since7 {
 
     static void withoutMaintenanceNotifications(ClientOptions.Builder options) {

@@ -85,8 +85,8 @@ final class Clients {
   }
 
   /**
-   * How long the client library waits before it reconnects to a Cluster: at most the time between
-   * two probes.
+   * Returns how long Lettuce waits before it reconnects to a Cluster: at most the interval of
+   * probes.
    */
   private Delay reconnectDelay() {
     Duration most = options.get(RedisOptions.PROBE);
@@ -100,9 +100,10 @@ final class Clients {
   }
 
   /**
-   * Returns the addresses of the Sentinels, in the order in which they are tried.
+   * Returns the addresses of the Sentinels, in the order in which Lettuce tries them.
    *
-   * @param left how many were left, since they did not answer: the next one comes first
+   * @param left the number of Sentinels that were given up since they did not respond; the next
+   *     Sentinel comes first
    */
   RedisURI sentinel(int left) {
     RedisURI.Builder sentinel =
@@ -135,10 +136,10 @@ final class Clients {
   }
 
   /**
-   * Returns a provider that gives its credentials at once. With any other provider, such as that of
-   * {@code withAuthentication(user, password)}, Lettuce 7.7 ends the handshake on a thread of some
-   * pool. It then returns a connection that for a moment does not know that it is connected, and
-   * that refuses commands.
+   * Returns a provider that returns its credentials at once. With any other provider, such as the
+   * provider of {@code withAuthentication(user, password)}, Lettuce 7.7 ends the handshake on a
+   * thread of another pool. The connection that Lettuce then returns can reject commands for a
+   * moment, since its state is not yet "connected".
    */
   static RedisCredentialsProvider credentials(@Nullable String user, String password) {
     return new StaticCredentialsProvider(RedisCredentials.just(user, password.toCharArray()));
@@ -172,10 +173,11 @@ final class Clients {
   }
 
   /**
-   * Finds a peer that vanished without a word (a pulled plug, a firewall that forgot). On an idle
-   * connection, keep-alive finds it. On one with calls under way, the user time-out does, which not
-   * every transport has. Calls made during that time, and the breaker's probe, don't wait for
-   * either.
+   * Returns options that detect a server that disappeared without closing the connection, for
+   * example after a power failure or behind a firewall that dropped the connection's state.
+   * Keep-alive detects this on an idle connection. The TCP user time-out detects it on a connection
+   * with calls in flight, but not every transport has this time-out. Calls and the breaker's probe
+   * have their own time-outs and do not wait for this detection.
    */
   SocketOptions socketOptions() {
     SocketOptions.Builder sockets = SocketOptions.builder().connectTimeout(timeout);
@@ -203,7 +205,8 @@ final class Clients {
         ClientOptions.builder()
             .socketOptions(socketOptions())
             .sslOptions(sslOptions())
-            .timeoutOptions(TimeoutOptions.create()); // only a RequestQueue ends calls by time-out
+            .timeoutOptions(
+                TimeoutOptions.create()); // RequestQueue times calls out, Lettuce does not
     ClientVersion.withoutMaintenanceNotifications(client);
     Protocol protocol = options.find(RedisOptions.PROTOCOL);
     if (protocol != null) {
@@ -224,9 +227,9 @@ final class Clients {
   }
 
   /**
-   * Lets go of a client, in bounded time. Lettuce's own shutdown waits for a look at the topology
-   * that is under way, which a lost server can hold up for ever. Its threads end with {@link
-   * #close}.
+   * Closes a client in bounded time. Lettuce's own shutdown waits for a refresh of the topology in
+   * flight, which an unreachable server can delay for ever. {@link #close} ends the client's
+   * threads.
    */
   static void close(AbstractRedisClient client) {
     client

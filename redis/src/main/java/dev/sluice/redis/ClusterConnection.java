@@ -6,32 +6,34 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to a Cluster: a call goes to the master of its keys' slot, and follows redirections.
+ * A connection to a Cluster. A call goes to the master of its keys' slot and follows redirections.
  * Thread-safe; no method blocks.
  */
 interface ClusterConnection extends Connection {
 
-  /** Returns the master of a slot by the map as it is known, null where the map has a hole. */
+  /**
+   * Returns the master of a slot in the client's current map; null if the map has no master for the
+   * slot.
+   */
   @Nullable Node masterOf(int slot);
 
-  /** Returns a node by its id, null if it has left the Cluster. */
+  /** Returns a node by its id; null if the node has left the Cluster. */
   @Nullable Node node(String id);
 
-  /** Returns the masters that have slots. */
   List<Node> masters();
 
   /**
-   * Asks a node whether it is there, on the connection that calls take.
+   * Pings a node on the connection that calls use.
    *
-   * @param nanos after this time without an answer the connection is cut, so that the client
-   *     reconnects: the machine behind it may be gone
+   * @param nanos the time-out; after it the connection is closed, so that the client reconnects.
+   *     The node's machine may be down
    */
   CompletionStage<String> ping(Node node, long nanos);
 
   /**
    * A node.
    *
-   * @param id its name in the Cluster, for good
+   * @param id the node's permanent name in the Cluster
    */
   record Node(String id, String host, int port) {
 

@@ -21,8 +21,9 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Cluster: one queue for each slot, since a script may only touch keys of one; one breaker for
- * each master, since that is what fails. Redirections are followed by the client. Thread-safe.
+ * A Cluster. Each slot has a queue, since a script can access only keys of one slot. Each master
+ * has a circuit breaker, since masters fail independently. The client follows redirections.
+ * Thread-safe.
  */
 final class ClusterSlots implements Roll.Servers {
 
@@ -35,7 +36,8 @@ final class ClusterSlots implements Roll.Servers {
   private final StoreContext context;
   private final AtomicReferenceArray<@Nullable RequestQueue> queues =
       new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
-  private final AtomicInteger waiting = new AtomicInteger(); // one bound for all slots
+  private final AtomicInteger waiting =
+      new AtomicInteger(); // counts the waiting requests of all slots
   private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
   private final AtomicBoolean looking = new AtomicBoolean();
   private final Breaker beforeItIsKnown;
@@ -68,7 +70,7 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   private Breaker breakerOf(Node node) {
-    // The map nearly always has the breaker, and its get method takes no lock.
+    // The map nearly always contains the breaker, and get does not lock.
     Breaker breaker = breakers.get(node.id());
     return breaker != null
         ? breaker
@@ -77,10 +79,10 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   /**
-   * Refreshes the map, which may take longer where another server is lost, and asks the server
-   * itself at the same time, on the connection that calls take. One that is open and silent is cut
-   * off, so that the client reconnects: the machine behind it may be gone. A server that answers a
-   * PING must run the script as well.
+   * Refreshes the map and, at the same time, pings the server itself on the connection that calls
+   * use. The refresh can take longer if another server is unreachable. A silent connection is
+   * closed, so that the client reconnects, since the server's machine may be down. A server that
+   * responds to PING must run the script as well.
    */
   private CompletionStage<?> probe(String nodeId) {
     look();
@@ -105,18 +107,19 @@ final class ClusterSlots implements Roll.Servers {
         return scripts.probe(key);
       }
     }
-    return CompletableFuture.completedFuture("has hardly a slot");
+    return CompletableFuture.completedFuture("owns no slot of a probe key");
   }
 
   /**
-   * One call, to whichever master has the key: it brings the map, and the script to one of them.
+   * Probes whichever master has the probe key. The call loads the map, and loads the script on this
+   * master.
    */
   @Override
   public CompletionStage<?> probe() {
     return scripts.probe(context.probeKey());
   }
 
-  /** One look at a time. */
+  /** Refreshes the map, unless a refresh is in flight. */
   private void look() {
     if (looking.compareAndSet(false, true)) {
       try {
@@ -136,7 +139,7 @@ final class ClusterSlots implements Roll.Servers {
     return ServerFault.named(name, within(link.connection().thenCompose(this::pingMasters)));
   }
 
-  /** Uses the server of the key's slot. */
+  /** Announces the process to the server of the key's slot. */
   @Override
   public CompletionStage<List<String>> announce(byte[] key, String process, Duration time) {
     return within(link.connection().thenCompose(to -> to.announce(key, process, time)));
@@ -162,7 +165,7 @@ final class ClusterSlots implements Roll.Servers {
     connector.close();
   }
 
-  /** A slot, on whichever master it is. */
+  /** A slot with its current master. */
   private final class Slot implements Endpoint {
     private final int slot;
 

@@ -8,31 +8,30 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A connection that runs the script of {@link ChargeScript}; Lettuce has one implementation, the
- * simulator another. Thread-safe; no method blocks.
+ * A connection that runs the script of {@link ChargeScript}. One implementation uses Lettuce,
+ * another one is the simulator's. Thread-safe; no method blocks.
  */
 interface Connection {
 
-  /** Returns whether a call may be sent; may still be true just after the connection broke. */
+  /** Returns whether a call can be sent. Can still return true just after the connection broke. */
   boolean isOpen();
 
   /**
    * Prepares a call of the script.
    *
    * @param whole whether to send the text of the script instead of its digest
-   * @param keys all on one server
+   * @param keys the keys, all on one server
    */
   Exchange exchange(boolean whole, byte[][] keys, byte[] argument);
 
-  /** Pings the server. */
   CompletionStage<String> ping();
 
-  /** Runs the script of {@link Roll}. A simulated server has no such list. */
+  /** Runs the script of {@link Roll}. The simulator does not implement this method. */
   default CompletionStage<List<String>> announce(byte[] key, String process, Duration time) {
     return CompletableFuture.failedFuture(new UnsupportedOperationException());
   }
 
-  /** Closes the connection; its outstanding calls fail. */
+  /** Closes the connection. Its calls in flight fail. */
   @CanIgnoreReturnValue
   CompletionStage<Void> closeAsync();
 }

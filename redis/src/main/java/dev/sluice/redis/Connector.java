@@ -4,22 +4,20 @@ package dev.sluice.redis;
 import dev.sluice.redis.StoreUri.Host;
 import java.util.concurrent.CompletionStage;
 
-/** Makes the connections of one store. Thread-safe; no method blocks but {@link #close}. */
+/** Makes the connections of one store. Thread-safe; only {@link #close} blocks. */
 interface Connector {
 
-  /** Connects to a server. */
   CompletionStage<? extends Connection> connect(Host server);
 
   /**
-   * Asks a Sentinel for the address of the master. Fails if that Sentinel does not answer; the next
-   * call asks another one.
+   * Returns the address of the master according to a Sentinel. Fails if that Sentinel does not
+   * respond; the next call uses another Sentinel.
    */
   CompletionStage<Host> askForMaster();
 
-  /** Looks at the Cluster's map, and connects. */
+  /** Connects to the Cluster and loads the Cluster's map. */
   CompletionStage<? extends ClusterConnection> connectToCluster();
 
-  /** Refreshes the Cluster's map. */
   CompletionStage<?> refreshCluster();
 
   /** Closes all connections, in bounded time. */

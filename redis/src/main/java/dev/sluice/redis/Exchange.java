@@ -5,15 +5,18 @@ import dev.sluice.remote.RemoteCall;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 
-/** One command and its answer. Thread-safe; no method blocks. */
+/** One command and the server's response. Thread-safe; no method blocks. */
 interface Exchange extends RemoteCall.Attempt {
 
-  /** Sends the command, once; whatever goes wrong arrives in {@link #answer}. */
+  /** Sends the command once. Every failure is reported by {@link #answer}. */
   void send();
 
-  /** Returns what the script answers, or the server's refusal, or the connection's failure. */
+  /** Returns the script's result; fails with the server's error or the connection's failure. */
   CompletionStage<List<Object>> answer();
 
-  /** Returns, of an exchange that has ended, whether a byte of the command may have left. */
+  /**
+   * Returns whether a byte of the command may have been sent. To be called after the exchange has
+   * ended.
+   */
   boolean wasSent();
 }

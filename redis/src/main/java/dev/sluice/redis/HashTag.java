@@ -4,24 +4,26 @@ package dev.sluice.redis;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part of a bucket key that decides on its server, in a Cluster and on a ring.
+ * The part of a bucket key that selects its server, in a Cluster and on a ring.
  *
- * <p>A batch whose keys have one tag stays on one server, and is decided on at one moment there.
- * The price: the tag stands in braces in the key, so that Boulder, which writes none, doesn't find
- * the bucket; and buckets with one tag cannot be spread.
+ * <p>If all keys of a batch have one tag, the batch stays on one server and is decided at one
+ * instant. The price: the tag is written in braces inside the key. Boulder writes no braces, so
+ * Boulder does not find the bucket. And buckets with the same tag are always on the same server.
  */
 public enum HashTag {
 
-  /** The whole key; keys are written as they are, and are shared with Boulder. */
+  /** The whole key. Keys are written unchanged and are shared with Boulder. */
   NONE,
 
-  /** The id: {@code 3:1000} becomes <code>3:{1000}</code>; all limits of one id are together. */
+  /**
+   * The id: {@code 3:1000} becomes <code>3:{1000}</code>. All limits of one id are on one server.
+   */
   ID,
 
   /**
    * The id up to its first colon: {@code 4:1000:example.com} becomes <code>4:{1000}:example.com
-   * </code>; all limits of one account are together. Not for limits whose ids are IPv6 addresses:
-   * all addresses with the same first 16 bits would be on one server.
+   * </code>. All limits of one account are on one server. Do not use this tag for limits whose ids
+   * are IPv6 addresses: all addresses with the same first 16 bits would be on one server.
    */
   ACCOUNT;
 
@@ -36,7 +38,10 @@ public enum HashTag {
     };
   }
 
-  /** Returns the key of which {@link #apply} made a text; null if it made no such text. */
+  /**
+   * Returns the key from which {@link #apply} made a text; null if {@link #apply} cannot make this
+   * text.
+   */
   @Nullable String undo(String text) {
     int start = text.indexOf(':') + 1;
     boolean tagged = this != NONE && start > 0 && text.startsWith("{", start);
@@ -49,7 +54,10 @@ public enum HashTag {
     return apply(key).equals(text) ? key : null;
   }
 
-  /** Two keys never become one: the first colon is left of the braces, where there is no other. */
+  /**
+   * Puts the tag of a key in braces. Different keys stay different, since the first colon is always
+   * before the braces.
+   */
   private static String braced(String key, int end) {
     int start = key.indexOf(':') + 1;
     return start == 0 || end == start

@@ -23,12 +23,15 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Reads keys of a store with {@code SCAN}, on connections of its own. One scan has one object.
+ * Reads keys of a store with {@code SCAN}, on separate connections. Each scan uses a new object.
  * Blocks; not thread-safe.
  */
 final class KeyScan {
 
-  /** How many keys a server looks at in one step, during which it decides nothing. */
+  /**
+   * The number of keys that a server scans in one step. The server makes no decisions during a
+   * step.
+   */
   private static final int STEP = 500;
 
   private static final Pattern SPECIAL = Pattern.compile("[*?\\[\\]^\\\\-]");
@@ -55,7 +58,7 @@ final class KeyScan {
   /**
    * Returns keys of a store.
    *
-   * @throws StoreException if a server does not answer, or does not allow {@code SCAN}
+   * @throws StoreException if a server does not respond or does not allow {@code SCAN}
    */
   static List<String> keys(StoreUri uri, RedisOptions options, int most, Duration longest) {
     KeyScan scan = new KeyScan(uri, options, most, longest);

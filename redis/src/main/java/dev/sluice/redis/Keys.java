@@ -7,10 +7,11 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bucket keys as Redis has them: a prefix, the key with its tag, in UTF-8. Immutable, thread-safe.
+ * Writes bucket keys as keys in Redis: a prefix and the bucket key with its tag, in UTF-8.
+ * Immutable, thread-safe.
  *
- * @param prefix before every key, may be empty
- * @param tag the rule for the part that decides on the server
+ * @param prefix the text before every key; can be empty
+ * @param tag the rule for the part of a key that selects the server
  */
 record Keys(String prefix, HashTag tag) {
 
@@ -18,14 +19,17 @@ record Keys(String prefix, HashTag tag) {
     return KeyBytes.utf8(prefix + tag.apply(key));
   }
 
-  /** Returns the bucket key of a key in Redis; null if it is not one of these. */
+  /**
+   * Returns the bucket key for a key in Redis; null if the key does not belong to these buckets.
+   */
   @Nullable String text(byte[] key) {
     String text = new String(key, StandardCharsets.UTF_8);
     return text.startsWith(prefix) ? tag.undo(text.substring(prefix.length())) : null;
   }
 
   /**
-   * The part of a key that decides on its server: what stands in its first braces, or all of it.
+   * Returns the part of a key that selects its server: the text in the first braces, or the whole
+   * key.
    */
   static byte[] tagOf(byte[] key) {
     int open = indexOf(key, '{', 0);

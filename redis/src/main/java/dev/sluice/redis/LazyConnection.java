@@ -10,16 +10,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to one server (or one Cluster) that is opened when first needed, and replaced when
- * it breaks.
+ * A connection to one server or one Cluster. The connection is opened when it is first needed, and
+ * replaced when it breaks.
  *
  * <p>A call reaches the server at most once. A call that was in flight when a connection broke is
- * not repeated, since the server may have run it. A call that was certainly not sent is tried once
- * more, on a new connection: a connection may be broken before it reports so. A call that was
- * abandoned while its connection was being opened ends when that has opened or failed, and is not
- * sent. Thread-safe; no method blocks.
+ * not repeated, since the server may have run the call. A call that was certainly not sent is tried
+ * once more on a new connection, since a connection can be broken before it reports this. If a call
+ * is abandoned while its connection is being opened, the call ends when the connection is open or
+ * has failed, and is not sent. Thread-safe; no method blocks.
  *
- * @param <C> the kind of connection
+ * @param <C> the type of the connection
  */
 final class LazyConnection<C extends Connection> {
 
@@ -31,10 +31,10 @@ final class LazyConnection<C extends Connection> {
   private @Nullable CompletableFuture<C> connection; // guarded by this
 
   /**
-   * Creates a connection that is not open yet.
+   * Creates a connection that is not yet open.
    *
-   * @param heals whether a connection reconnects on its own; otherwise a broken one is replaced
-   * @param elsewhere runs the closing of old connections, not on a thread that reads answers
+   * @param heals whether a broken connection reconnects itself; otherwise it is replaced
+   * @param elsewhere closes old connections; must not run on a thread that reads responses
    */
   LazyConnection(
       Supplier<? extends CompletionStage<? extends C>> connect, boolean heals, Executor elsewhere) {
@@ -44,8 +44,8 @@ final class LazyConnection<C extends Connection> {
   }
 
   /**
-   * Sends a call, and completes it with the result; the text of the script is sent only if the
-   * server does not know its digest.
+   * Sends a call and completes it with the result. Sends the text of the script only if the server
+   * does not know the script's digest.
    */
   void send(ScriptCall call) {
     attempt(call, heals ? 1 : ATTEMPTS);
@@ -92,7 +92,7 @@ final class LazyConnection<C extends Connection> {
     }
   }
 
-  /** Returns the current connection if it is open, else null; never begins to connect. */
+  /** Returns the current connection if it is open, otherwise null. Never opens a connection. */
   synchronized @Nullable C open() {
     C made = made();
     return made != null && made.isOpen() ? made : null;
@@ -123,7 +123,7 @@ final class LazyConnection<C extends Connection> {
     }
   }
 
-  /** Drops the current connection, whose server is the wrong one or does not answer. */
+  /** Drops the current connection, since its server is the wrong server or does not respond. */
   synchronized void renew() {
     CompletableFuture<C> current = connection;
     if (current != null && current.isDone()) {
@@ -133,8 +133,9 @@ final class LazyConnection<C extends Connection> {
   }
 
   /**
-   * Closes an old connection, on another thread: closing fails its commands, and code that handles
-   * such a failure may close it again, which waits until the first close has ended.
+   * Closes an old connection on another thread. Closing fails the connection's commands. Code that
+   * handles such a failure could close the connection again, and would wait until the first close
+   * has ended.
    */
   private void closeWhenOpen(@Nullable CompletableFuture<C> old) {
     if (old != null) {

@@ -86,9 +86,10 @@ class LettuceConnection implements Connection {
   /**
    * A call of the script.
    *
-   * <p>In a Cluster, Lettuce reconnects on its own, and writes commands without an answer again,
-   * although the server may have run them. So this command writes a PING instead of itself if it is
-   * done or was sent before: Lettuce expects one answer for each command that it writes.
+   * <p>In a Cluster, Lettuce reconnects by itself and sends commands without a response again,
+   * although the server may have run them. So if this command is already done or was already sent,
+   * it writes a PING instead of itself. Lettuce expects one response for each command that it
+   * writes.
    */
   private static final class ScriptCommand extends AsyncCommand<byte[], byte[], List<Object>>
       implements Exchange {
@@ -115,7 +116,7 @@ class LettuceConnection implements Connection {
       this.answer = answer;
     }
 
-    /** Called by Lettuce when it writes, and never before. */
+    /** Encodes this command. Only Lettuce calls this method, and only when it writes. */
     @Override
     public void encode(ByteBuf out) {
       if (sent && !answer.isError) {
@@ -146,7 +147,10 @@ class LettuceConnection implements Connection {
     }
   }
 
-  /** An answer that records server errors, such as redirections: the script has not run then. */
+  /**
+   * A response that records server errors, such as redirections. After an error, the script did not
+   * run.
+   */
   private static final class Answer extends NestedMultiOutput<byte[], byte[]> {
 
     private volatile boolean isError;

@@ -24,7 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
-/** Connects to servers by means of Lettuce. Thread-safe. */
+/** Connects to servers with Lettuce. Thread-safe. */
 final class LettuceConnector implements Connector {
 
   private static final long SENTINEL_ANSWERS_NANOS = 400_000_000;
@@ -55,7 +55,10 @@ final class LettuceConnector implements Connector {
         .thenApply(LettuceConnection::new);
   }
 
-  /** On one connection, to the first Sentinel that answers; one that fell silent is left. */
+  /**
+   * Uses one connection to the first Sentinel that responds. A Sentinel that stops responding is
+   * given up.
+   */
   @Override
   public CompletionStage<Host> askForMaster() {
     var asked = sentinel();
@@ -67,7 +70,7 @@ final class LettuceConnector implements Connector {
               if (failure == null) {
                 answered();
               } else {
-                leave(asked); // the next question goes to another Sentinel
+                leave(asked); // the next request goes to another Sentinel
               }
             });
   }
@@ -84,7 +87,8 @@ final class LettuceConnector implements Connector {
       return new Host(known.getHostString(), known.getPort());
     }
     throw new RedisException(
-        "no Sentinel knows the master \"%s\"; check the name after #".formatted(uri.master()));
+        "the Sentinels have no master with the name \"%s\"; check the name after #"
+            .formatted(uri.master()));
   }
 
   private synchronized CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>>
@@ -104,8 +108,9 @@ final class LettuceConnector implements Connector {
   }
 
   /**
-   * In the time that an answer may take, while there is a Sentinel left to try. Otherwise, and at
-   * the start of a JVM, which has classes to load, in the time for connecting.
+   * Connects to a Sentinel. The time-out is the short time-out of a response as long as another
+   * Sentinel can be tried, and otherwise the time-out of connecting. The first connection of a JVM,
+   * which must load classes, also has the time-out of connecting.
    */
   private CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> connectToSentinel() {
     CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> connecting =
@@ -129,7 +134,10 @@ final class LettuceConnector implements Connector {
     leftSinceAnswer = 0;
   }
 
-  /** Once for all who asked there: the next Sentinel may be the one that answers. */
+  /**
+   * Gives up the current Sentinel, unless another caller already has. The next request tries the
+   * next Sentinel.
+   */
   private synchronized void leave(
       CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> asked) {
     if (sentinel == asked) {
@@ -198,7 +206,7 @@ final class LettuceConnector implements Connector {
       return new Node(node.getNodeId(), node.getUri().getHost(), node.getUri().getPort());
     }
 
-    /** Any node will do: the library picks one. */
+    /** Pings any node: Lettuce selects the node. */
     @Override
     public CompletionStage<String> ping() {
       return wire.async().ping();

@@ -11,13 +11,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows the master's address by asking the Sentinels four times a second. Thread-safe; no method
- * blocks.
+ * Follows the master's address. Requests the address from the Sentinels four times a second.
+ * Thread-safe; no method blocks.
  *
- * <p>After a planned failover the old master continues to grant for ten seconds or more, while the
- * new one grants as well, and the connection shows no sign of it. So clients must leave the old
- * master, which they do within a second after the Sentinels name its successor: four questions, one
- * of which may be lost with a Sentinel.
+ * <p>After a planned failover the old master continues to grant tokens for ten seconds or more,
+ * while the new master also grants tokens, and the connection to the old master stays open. So
+ * clients must leave the old master. They do so within a second after the Sentinels report the new
+ * master: this takes up to four requests, one of which can be lost if a Sentinel fails.
  */
 final class Master {
 
@@ -37,12 +37,11 @@ final class Master {
     this.context = context;
   }
 
-  /** Sets the action to run when the master is not the server connected to. */
+  /** Sets the action to run when the master is another server than the connected server. */
   void onChange(Runnable leave) {
     onChange = leave;
   }
 
-  /** Connects to the current master. */
   CompletionStage<? extends Connection> connect() {
     if (started.compareAndSet(false, true)) {
       start();
@@ -57,7 +56,7 @@ final class Master {
             });
   }
 
-  /** Checks the master again: it may have been replaced while the connection was opened. */
+  /** Checks the master again, since the master can have changed while the connection was opened. */
   private CompletionStage<? extends Connection> stillMaster(Host host, Connection made) {
     if (host.equals(named)) {
       return CompletableFuture.completedFuture(made);
@@ -70,14 +69,15 @@ final class Master {
     try {
       context.timing().every(ASK_EVERY_NANOS, this::ask);
     } catch (RejectedExecutionException e) {
-      // The store was closed.
-    } catch (Throwable e) { // no memory: this connection fails; the next one tries again
+      // The store was closed before the first request.
+    } catch (
+        Throwable e) { // out of memory: this connection fails, and the next connection starts again
       started.set(false);
       throw e;
     }
   }
 
-  /** Asks the Sentinels, unless a question is in flight. */
+  /** Requests the address from the Sentinels, unless a request is in flight. */
   private void ask() {
     if (closed || !asking.compareAndSet(false, true)) {
       return;
@@ -89,7 +89,7 @@ final class Master {
             asking.set(false);
             told(host);
           });
-    } catch (Throwable e) { // such as a missing class: allow the next question
+    } catch (Throwable e) { // after an error, such as a missing class, the next request is allowed
       asking.set(false);
     }
   }

@@ -11,10 +11,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One option of a store: what it is called, in the URI and as a method of the builder. It knows
- * which values it takes, and which it has if nobody sets it. Immutable, thread-safe.
+ * An option of a store, with the name that it has in the URI and as a method of the builder, its
+ * allowed values and its default. Immutable, thread-safe.
  *
- * @param <T> its values in Java
+ * @param <T> the type of its values in Java
  */
 final class RedisOption<T> {
 
@@ -37,17 +37,17 @@ final class RedisOption<T> {
     return name;
   }
 
-  /** Returns the value if nobody sets it, null for none. */
+  /** Returns the default value; null if the option has no default. */
   @Nullable T fallback() {
     return fallback;
   }
 
-  /** Reads the URI's text. */
+  /** Parses the option's text in the URI. */
   T read(String text) {
     return kind.reader.apply(text);
   }
 
-  /** Refuses a value, saying what was found and expected. */
+  /** Rejects a value that is not allowed. The message says what was found and what was expected. */
   void check(StoreUri uri, T value) {
     kind.rule.check(uri, value);
   }
@@ -57,12 +57,12 @@ final class RedisOption<T> {
     return "| `%s` | %s | %s | %s |".formatted(name, kind.values, usual, meaning);
   }
 
-  /** Refuses a value. */
+  /** A check that rejects values. */
   interface Rule<T> {
     void check(StoreUri uri, T value);
   }
 
-  /** Makes options that take the same values. */
+  /** Makes options with the same allowed values. */
   static final class Kind<T> {
     private final String values;
     private final Function<String, T> reader;
@@ -74,7 +74,7 @@ final class RedisOption<T> {
       this.rule = rule;
     }
 
-    /** Sets the values as the URI writes them, for the documentation. */
+    /** Sets the description of the allowed values, for the documentation. */
     Kind<T> values(String shown) {
       return new Kind<>(shown, reader, rule);
     }
@@ -87,12 +87,12 @@ final class RedisOption<T> {
       return new Kind<>(values, reader, other);
     }
 
-    /** An option with a default, in the URI's words. */
+    /** Makes an option with a default. The default is written as in the URI. */
     RedisOption<T> option(String name, String usual, String meaning) {
       return new RedisOption<>(this, name, usual, reader.apply(usual), meaning);
     }
 
-    /** An option that has no value if nobody sets it, or one that depends on other things. */
+    /** Makes an option without a default, or with a default that depends on other options. */
     RedisOption<T> optional(String name, String usual, String meaning) {
       return new RedisOption<>(this, name, usual, null, meaning);
     }

@@ -19,15 +19,18 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options of a store: those that were set, in the URI or in the builder, and the defaults of
- * all others. Each option is defined here, and only here. Immutable, thread-safe.
+ * The options of a store: the values that were set in the URI or in the builder, and the defaults
+ * of all other options. Each option is defined only in this class. Immutable, thread-safe.
  */
 final class RedisOptions {
 
   private static final Duration MILLISECOND = Duration.ofMillis(1);
   private static final Duration HOUR = Duration.ofHours(1);
 
-  /** The server works on one call while the answer to the other travels. */
+  /**
+   * The most calls in flight. The server runs one call while the response to another call is on its
+   * way.
+   */
   private static final int MAX_CALLS = 2;
 
   static final RedisOption<Duration> TIMEOUT =
@@ -55,16 +58,16 @@ final class RedisOptions {
           .option(
               "verify",
               "full",
-              "what to check of a server's certificate: authority and host name, authority only, nothing");
+              "checks of a server's certificate: authority and host name, authority only, or nothing");
 
   static final RedisOption<Path> CA =
-      RedisOption.file().optional("ca", "those of the JVM", "PEM: trusted authorities");
+      RedisOption.file().optional("ca", "the JVM's authorities", "trusted authorities (PEM)");
 
   static final RedisOption<Path> CERT =
-      RedisOption.file().optional("cert", "none", "PEM: the client's certificate");
+      RedisOption.file().optional("cert", "none", "client certificate (PEM)");
 
   static final RedisOption<Path> KEY =
-      RedisOption.file().optional("key", "none", "PEM, PKCS#8, not encrypted: the key of `cert`");
+      RedisOption.file().optional("key", "none", "unencrypted PKCS#8 key of `cert` (PEM)");
 
   static final RedisOption<String> PREFIX =
       RedisOption.text()
@@ -77,10 +80,10 @@ final class RedisOptions {
 
   static final RedisOption<Optional<TimeSource>> CLOCK =
       RedisOption.kind("server, client", RedisOptions::clock)
-          .option("clock", "server", "clock that decides");
+          .option("clock", "server", "clock for decisions");
 
   static final RedisOption<Duration> SKEW =
-      // With no slack, Redis could expire a bucket too early.
+      // Without this slack, Redis could expire a bucket too early.
       RedisOption.duration(Duration.ZERO, ClientClock.SLACK)
           .option("skew", "100ms", "largest difference between the clients' clocks");
 
@@ -95,7 +98,7 @@ final class RedisOptions {
           .option(
               "queue",
               "16384",
-              "most requests that wait for a server or Cluster; more are refused");
+              "most waiting requests per server or Cluster; further requests are rejected");
 
   static final RedisOption<Integer> FAILURES =
       RedisOption.atLeastOne()
@@ -118,7 +121,7 @@ final class RedisOptions {
   static final RedisOption<List<String>> NAMES =
       RedisOption.kind("one for each host", text -> List.of(text.split(",", -1)))
           .rule(RedisOptions::requireRing)
-          .optional("names", "addresses", "names of a ring's servers, which place the keys");
+          .optional("names", "addresses", "names of a ring's servers for placing keys");
 
   /** Every option, in the order of the documentation. */
   static final List<RedisOption<?>> ALL =
@@ -155,7 +158,8 @@ final class RedisOptions {
   /**
    * Reads the options of a URI.
    *
-   * @throws IllegalArgumentException naming the option that is unknown, or whose value is refused
+   * @throws IllegalArgumentException if an option is unknown or its value is not allowed; the
+   *     message names the option
    */
   static RedisOptions of(StoreUri uri) {
     RedisOptions options = new RedisOptions(uri, Map.of());
@@ -197,10 +201,10 @@ final class RedisOptions {
   }
 
   /**
-   * Returns these options with another value for one of them.
+   * Returns a copy of these options with another value for one option.
    *
-   * @throws IllegalArgumentException if the option does not take the value, or this store does not
-   *     take the option
+   * @throws IllegalArgumentException if the option does not allow the value, or if this kind of
+   *     store does not have the option
    */
   <T> RedisOptions with(RedisOption<T> option, T value) {
     try {
@@ -218,13 +222,13 @@ final class RedisOptions {
         "store %s: option %s: %s".formatted(uri, option.name(), why.getMessage()), why);
   }
 
-  /** Returns the value that was set, else the default. */
+  /** Returns the value that was set, or the default. */
   <T> T get(RedisOption<T> option) {
     return Objects.requireNonNull(find(option), option.name());
   }
 
-  /** Returns the value that was set, else the default, null where there is neither. */
-  @SuppressWarnings("unchecked") // only with() adds values, each of its option's type
+  /** Returns the value that was set, or the default; null if the option has neither. */
+  @SuppressWarnings("unchecked") // only with() adds values, and it requires the option's type
   <T> @Nullable T find(RedisOption<T> option) {
     Object value = set.get(option);
     return value == null ? option.fallback() : (T) value;
@@ -235,8 +239,6 @@ final class RedisOptions {
     return asked == null ? uri.kind() == Kind.SINGLE_TLS : asked;
   }
 
-  /** Returns what the store needs besides its servers. */
-  /** Returns how bucket keys are written. */
   Keys keys() {
     String prefix = find(PREFIX);
     return new Keys(prefix == null ? "" : prefix, get(TAG));
@@ -258,7 +260,7 @@ final class RedisOptions {
   /**
    * Rejects contradictory options.
    *
-   * @throws IllegalArgumentException naming them
+   * @throws IllegalArgumentException if options contradict each other; the message names them
    */
   void check() {
     if (!tls() && (find(CA) != null || find(CERT) != null)) {
@@ -306,7 +308,10 @@ final class RedisOptions {
     }
   }
 
-  /** The first braces of a key decide on its server. */
+  /**
+   * Rejects a prefix with braces in a store with several servers, since the text in the first
+   * braces of a key selects the server.
+   */
   private static void requireSpread(StoreUri uri, String prefix) {
     boolean isSpread = uri.kind() == Kind.CLUSTER || uri.kind() == Kind.RING;
     if (isSpread && prefix.contains("{")) {

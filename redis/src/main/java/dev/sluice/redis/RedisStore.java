@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A store for several processes that keeps buckets in Redis or Valkey. A script decides inside the
- * server, by the server's clock, in one round trip.
+ * server, with the server's clock, in one round trip.
  *
  * <pre>{@code
  * try (BucketStore store = RedisStore.open(URI.create("redis://localhost:6379/0"))) {
@@ -23,17 +23,19 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>A batch whose keys are on one server is atomic. A batch over several servers is all or nothing
- * as well, but while it is decided, concurrent callers may see tokens missing that come back a
- * moment later. They never see a token too many. Concurrent callers share calls to the server. A
- * charge is sent at most once: if its answer is lost, it fails although it may have been made.
+ * <p>A batch whose keys are on one server is atomic. A batch over several servers is also charged
+ * all or nothing. While such a batch is being decided, concurrent callers can miss tokens that are
+ * returned a moment later, but they never get a token too many. Concurrent callers share calls to
+ * the server. A charge is sent at most once: if the response is lost, the charge fails although the
+ * server may have made it.
  *
- * <p>Opening connects and runs the script once, up to {@code connectTimeout}; if a server is
- * unreachable, opening still succeeds, and charges fail. Every charge ends by the time-out. A
- * caller that no longer wants the answer cancels the future of {@link #chargeAsync}; a batch that
- * was not sent yet is then not charged. Actions chained to that future run on threads that may
- * block. Thread-safe; {@link #charge} and {@link #ping} block for a round trip (and throw on the
- * store's own threads, where they would deadlock), {@link #chargeAsync} never.
+ * <p>Opening connects and runs the script once, up to {@code connectTimeout}. If a server is
+ * unreachable, opening still succeeds, and charges fail. Every charge ends at the latest after the
+ * time-out. A caller that no longer needs the result cancels the future of {@link #chargeAsync}; a
+ * batch that was not sent yet is then not charged. Actions chained to that future run on threads
+ * that are allowed to block. Thread-safe. {@link #charge} and {@link #ping} block for a round trip;
+ * on the store's own threads, where they would deadlock, they throw. {@link #chargeAsync} never
+ * blocks.
  */
 public final class RedisStore implements BucketStore {
 
@@ -44,8 +46,9 @@ public final class RedisStore implements BucketStore {
   /**
    * Makes a store.
    *
-   * @param scan returns up to a number of keys, found within a time, if it can
-   * @param presence the list of processes, null for none
+   * @param scan returns up to a number of keys, found within a time; empty if listing is not
+   *     possible
+   * @param presence the list of processes; null if there is none
    */
   RedisStore(
       RemoteStore remote,
@@ -64,7 +67,7 @@ public final class RedisStore implements BucketStore {
    *     redis-ring://h:p,h:p}; with {@code user:password@} and with options, see {@link
    *     RedisStoreBuilder}
    * @return the store
-   * @throws IllegalArgumentException for an invalid address, saying what is wrong
+   * @throws IllegalArgumentException if the address is invalid; the message says why
    */
   public static RedisStore open(URI uri) {
     return builder(uri).open();
@@ -73,21 +76,21 @@ public final class RedisStore implements BucketStore {
   /**
    * Opens a store whose address comes from a configuration.
    *
-   * @param address as for {@link #open(URI)}
+   * @param address the address, in the form that {@link #open(URI)} describes
    * @return the store
-   * @throws IllegalArgumentException for an invalid address, saying what is wrong without showing
-   *     its password, which {@link URI#create} would show
+   * @throws IllegalArgumentException if the address is invalid; the message says why and does not
+   *     contain the password, which {@link URI#create} would show
    */
   public static RedisStore open(String address) {
     return builder(address).open();
   }
 
   /**
-   * Returns a builder, to set options that the address does not have.
+   * Returns a builder, to set further options.
    *
-   * @param uri as for {@link #open(URI)}
+   * @param uri the address, in the form that {@link #open(URI)} describes
    * @return a builder with the settings of the URI
-   * @throws IllegalArgumentException for an invalid address, saying what is wrong
+   * @throws IllegalArgumentException if the address is invalid; the message says why
    */
   public static RedisStoreBuilder builder(URI uri) {
     return new RedisStoreBuilder(StoreUri.parse(uri));
@@ -96,9 +99,10 @@ public final class RedisStore implements BucketStore {
   /**
    * Returns a builder for an address from a configuration.
    *
-   * @param address as for {@link #open(String)}
+   * @param address the address, in the form that {@link #open(URI)} describes
    * @return a builder with the settings of the address
-   * @throws IllegalArgumentException as for {@link #open(String)}
+   * @throws IllegalArgumentException if the address is invalid; the message does not contain the
+   *     password
    */
   public static RedisStoreBuilder builder(String address) {
     return new RedisStoreBuilder(StoreUri.parse(address));
@@ -144,29 +148,30 @@ public final class RedisStore implements BucketStore {
     remote.ping();
   }
 
-  /** Uses {@code SCAN}, on connections of its own. */
+  /** Returns keys that {@code SCAN} finds, on separate connections. */
   @Override
   public Optional<List<String>> someKeys(int most, Duration longest) {
     return scan.apply(most, longest);
   }
 
-  /** Empty if clients' clocks decide: such a Redis is often shared with Boulder. */
+  /** Empty if the clients' clocks decide, since such a Redis is often shared with Boulder. */
   @Override
   public Optional<Presence> presence() {
     return Optional.ofNullable(presence);
   }
 
   /**
-   * Waits up to the time-out for refunds and batches over several servers in flight, then closes
-   * the connections; requests still outstanding fail. If called on one of the store's own threads,
-   * which must not wait for their own work, another thread does this.
+   * Waits up to the time-out for refunds and for batches over several servers in flight, then
+   * closes the connections. Requests that are still in flight fail. If one of the store's own
+   * threads calls this method, another thread closes the store, since the store's threads must not
+   * wait for their own work.
    */
   @Override
   public void close() {
     remote.close();
   }
 
-  /** Returns whether a bucket's server has no open request, and no give-back is pending. */
+  /** Returns whether the server of a bucket has no request in flight and no pending refund. */
   boolean isIdle(String bucketKey) {
     return remote.isIdle(bucketKey);
   }

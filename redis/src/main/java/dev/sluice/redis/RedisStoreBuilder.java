@@ -13,12 +13,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Makes a {@link RedisStore}. Each method but {@link #credentials}, {@link #observer} and {@link
+ * Makes a {@link RedisStore}. Each method except {@link #credentials}, {@link #observer} and {@link
  * #open} is also an option of the URI with the same name: {@code
  * redis://host:port/0?timeout=200ms&prefix=rl:}. A method overrides the URI's option.
  *
- * <p>Each method that sets an option throws an {@link IllegalArgumentException} for a value out of
- * its range. Not thread-safe.
+ * <p>Each method that sets an option throws an {@link IllegalArgumentException} if the value is out
+ * of its range. Not thread-safe.
  */
 public final class RedisStoreBuilder {
 
@@ -41,25 +41,26 @@ public final class RedisStoreBuilder {
   public enum Protocol {
     /** The older protocol, which every server and proxy supports. */
     RESP2,
-    /** The one since Redis 6. */
+    /** The protocol that Redis has since version 6. */
     RESP3
   }
 
   /** The checks that a server's certificate must pass. */
   public enum Verify {
-    /** A trusted authority has issued it, for the host that is called. */
+    /** Requires a certificate that a trusted authority issued for the host that is called. */
     FULL,
-    /** A trusted authority has issued it. */
+    /** Requires a certificate that a trusted authority issued, for any host. */
     CA,
-    /** None. */
+    /** Accepts every certificate. */
     NONE
   }
 
   /**
-   * Sets the user that logs in, instead of the URI's.
+   * Sets the user and the password of the log-in. They replace the user and the password in the
+   * URI.
    *
-   * @param user the ACL user, {@code default} for servers that have only a password
-   * @param password its password
+   * @param user the ACL user; {@code default} for servers that have only a password
+   * @param password the user's password
    * @return this
    */
   @CanIgnoreReturnValue
@@ -69,7 +70,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how long a call may take in all; 500 ms if not called.
+   * Sets the time-out of a call; by default 500 ms.
    *
    * @param limit from 1 ms to an hour
    * @return this
@@ -80,8 +81,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how long connecting may take, including greeting and log-in; 2 s if not called. A charge
-   * that waits for a connection still ends by {@link #timeout}.
+   * Sets the time-out of connecting, including greeting and log-in; by default 2 s. A charge that
+   * waits for a connection still times out after {@link #timeout}.
    *
    * @param limit from 1 ms to an hour
    * @return this
@@ -103,9 +104,10 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the protocol, for a proxy that speaks only one.
+   * Sets the protocol, for a proxy that supports only one; by default the newest protocol that the
+   * server supports.
    *
-   * @param protocol the newest that the server speaks if not called
+   * @param protocol the protocol of all connections
    * @return this
    */
   @CanIgnoreReturnValue
@@ -114,7 +116,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets whether connections are encrypted; if not called, they are for a {@code rediss} URI.
+   * Sets whether connections are encrypted; by default only connections of a {@code rediss} URI.
    *
    * @param encrypted true for TLS
    * @return this
@@ -125,9 +127,9 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how much of a server's certificate is checked; everything if not called.
+   * Sets the checks of a server's certificate; by default {@link Verify#FULL}.
    *
-   * @param checks for TLS
+   * @param checks the checks; they require TLS
    * @return this
    */
   @CanIgnoreReturnValue
@@ -136,7 +138,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the authorities that are trusted, instead of those that the JVM trusts; for TLS.
+   * Sets the trusted authorities for TLS; by default the authorities that the JVM trusts.
    *
    * @param pem a readable file with one or more X.509 certificates in PEM
    * @return this
@@ -147,10 +149,10 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the certificate of this client, for a server that requires one, as Redis does by default
-   * ({@code tls-auth-clients}). It requires {@link #key}.
+   * Sets the certificate of this client, for a server that requires client certificates. Redis
+   * requires them by default ({@code tls-auth-clients}). Call {@link #key} too.
    *
-   * @param pem a readable file with an X.509 certificate in PEM, and its intermediate certificates
+   * @param pem a readable file with an X.509 certificate in PEM and its intermediate certificates
    * @return this
    */
   @CanIgnoreReturnValue
@@ -173,7 +175,7 @@ public final class RedisStoreBuilder {
    * Sets the prefix of every bucket key. Applications that share a Redis need different prefixes:
    * otherwise limits with the same number share their buckets.
    *
-   * @param prefix empty if not called; with a prefix, buckets are not shared with Boulder
+   * @param prefix the prefix, by default empty; with a prefix, buckets are not shared with Boulder
    * @return this
    */
   @CanIgnoreReturnValue
@@ -182,9 +184,9 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets which part of a key decides on its server; the whole key if not called.
+   * Sets which part of a key selects its server; by default the whole key.
    *
-   * @param rule the rule
+   * @param rule the part of the key
    * @return this
    */
   @CanIgnoreReturnValue
@@ -193,8 +195,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Makes the store decide by a clock of this process instead of the server's. Set {@link #skew} to
-   * zero if no other clock is used on the same buckets, as in a replay or a test.
+   * Makes the store decide with a clock of this process instead of the server's clock. Set {@link
+   * #skew} to zero if no other clock is used for the same buckets, as in a replay or a test.
    *
    * @param time the clock
    * @return this
@@ -205,12 +207,13 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how far the clocks of the processes on the same buckets may differ; 100 ms if not called.
-   * While they differ by less, the processes together grant, in any time, at most what one clock
-   * would grant in that time plus the difference. It requires {@link #clock}.
+   * Sets the largest difference between the clocks of the processes that use the same buckets; by
+   * default 100 ms. While the difference is smaller, the processes together grant, in any period,
+   * at most the tokens that one clock would grant in that period plus the difference. Requires
+   * {@link #clock}.
    *
-   * @param most up to ten minutes; the wait in a denial may be too short by this, for a process
-   *     whose clock is behind, or after a limit has shrunk
+   * @param most up to ten minutes. The wait in a denial can be too short by this difference, for a
+   *     process whose clock is behind, or after a limit was reduced
    * @return this
    */
   @CanIgnoreReturnValue
@@ -219,11 +222,11 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets for how long a denial may be answered from memory before the server is asked again; 1 s if
-   * not called. A refund or reset by another process is seen after this time at the latest. A
-   * Cluster and a ring of several servers are always asked.
+   * Sets how long a denial is repeated from memory before the server is called again; by default 1
+   * s. A refund or reset by another process takes effect at the latest after this time. A Cluster
+   * or a ring of several servers is called every time.
    *
-   * @param most up to an hour; zero to always ask
+   * @param most up to an hour; zero to call the server every time
    * @return this
    */
   @CanIgnoreReturnValue
@@ -232,8 +235,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how many requests may wait for a server (in a Cluster: for all of it); 16384 if not
-   * called. More are refused.
+   * Sets how many requests can wait for a server, or for the whole Cluster; by default 16384.
+   * Further requests are rejected.
    *
    * @param requests at least 1
    * @return this
@@ -244,7 +247,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how many calls in a row fail before a server is marked down; 5 if not called.
+   * Sets how many calls in a row fail before a server is marked down; by default 5.
    *
    * @param calls at least 1
    * @return this
@@ -255,7 +258,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how often a server that is marked down is probed; every 500 ms if not called.
+   * Sets the interval of probes to a server that is marked down; by default 500 ms.
    *
    * @param interval from 1 ms to an hour
    * @return this
@@ -266,10 +269,10 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the user that logs in to the Sentinels. They have users and passwords of their own, and
-   * are never shown those of the servers. It requires {@link #sentinelPassword}.
+   * Sets the user that logs in to the Sentinels. Sentinels have separate users and passwords, and
+   * never receive the servers' credentials. Call {@link #sentinelPassword} too.
    *
-   * @param user the ACL user; not needed for Sentinels that have only a password
+   * @param user the ACL user; not needed if the Sentinels have only a password
    * @return this
    */
   @CanIgnoreReturnValue
@@ -278,9 +281,9 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the password of the log-in to the Sentinels; only for a {@code redis-sentinel} URI.
+   * Sets the password of the log-in to the Sentinels, for a {@code redis-sentinel} URI.
    *
-   * @param password their password
+   * @param password the password of the Sentinels
    * @return this
    */
   @CanIgnoreReturnValue
@@ -289,11 +292,11 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the names by which a ring places keys, in the order of the hosts. With the same names as
-   * Boulder's configuration, and only then, both find a bucket on the same server. A server that
-   * moves to another address keeps its keys by keeping its name.
+   * Sets the names with which a ring places keys, in the order of the hosts. Sluice and Boulder
+   * find a bucket on the same server only if both have the same names. A server that moves to
+   * another address keeps its keys if it keeps its name.
    *
-   * @param names one for each host, all different
+   * @param names one name for each host, all different
    * @return this
    */
   @CanIgnoreReturnValue
@@ -304,7 +307,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the observer.
    *
-   * @param newObserver counts and times what the store does
+   * @param newObserver counts and times the calls of the store
    * @return this
    */
   @CanIgnoreReturnValue
@@ -318,9 +321,9 @@ public final class RedisStoreBuilder {
    * is unreachable, opening still succeeds, and charges fail.
    *
    * @return the store, to be closed by the caller
-   * @throws IllegalArgumentException for options that contradict each other
-   * @throws IllegalStateException if the application runs with a Lettuce older than 6.5, or with
-   *     one that needs Netty 4.2 on Netty 4.1
+   * @throws IllegalArgumentException if options contradict each other
+   * @throws IllegalStateException if the application uses a Lettuce older than 6.5, or a Lettuce
+   *     that needs Netty 4.2 together with Netty 4.1
    */
   public RedisStore open() {
     ClientVersion.check();
@@ -333,7 +336,8 @@ public final class RedisStoreBuilder {
     if (store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos())) {
       store.rehearse();
     }
-    store.rehearseTimeOuts(); // needed even without a server, since the first call may time out
+    store
+        .rehearseTimeOuts(); // needed even if the server is down, since the first call can time out
     return new RedisStore(
         store,
         (most, longest) -> Optional.of(KeyScan.keys(uri, options, most, longest)),

@@ -7,7 +7,7 @@ import io.netty.util.concurrent.FastThreadLocalThread;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A thread of a store, with Netty's faster access to what belongs to a thread. */
+/** A thread of a store, with Netty's faster thread-local variables. */
 final class RedisThread extends FastThreadLocalThread implements StoreThread {
 
   private RedisThread(Runnable target, String name) {
@@ -21,7 +21,6 @@ final class RedisThread extends FastThreadLocalThread implements StoreThread {
         new RedisThread(target, "sluice-redis-" + role + "-" + number.incrementAndGet());
   }
 
-  /** Returns the system's time, for one store. */
   static SystemTiming timing() {
     return new SystemTiming("redis", factory("timer"));
   }

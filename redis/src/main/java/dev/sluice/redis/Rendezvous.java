@@ -5,16 +5,17 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Places keys on servers by the highest hash of the two together (rendezvous hashing). A server
- * that is added takes its share from all others, one that is taken away leaves its share to them,
- * and no other key moves. Same hashes as the ring of Boulder's client, so that both find the same
- * server where they call them by the same names. Immutable, thread-safe.
+ * Places each key on the server with the highest common hash of key and server (rendezvous
+ * hashing). An added server takes its share of keys from all other servers. The keys of a removed
+ * server are shared among the other servers. No other key moves. The hashes are those of Boulder's
+ * client, so Sluice and Boulder find the same server if the servers have the same names. Immutable,
+ * thread-safe.
  *
  * @see <a href="https://en.wikipedia.org/wiki/Rendezvous_hashing">the scheme</a>
  */
 final class Rendezvous {
 
-  private static final long MULTIPLIER = 2685821657736338717L; // of xorshift64*
+  private static final long MULTIPLIER = 2685821657736338717L; // the multiplier of xorshift64*
 
   private final long[] serverHashes;
 
@@ -25,7 +26,6 @@ final class Rendezvous {
             .toArray();
   }
 
-  /** The index of the server of a key. */
   int serverOf(byte[] key) {
     long keyHash = XxHash64.hash(Keys.tagOf(key));
     int best = 0;

@@ -13,15 +13,16 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 
 /**
- * The processes that use a store, in one key of Redis. The value has a line for each process: the
- * time at which it leaves the list, in milliseconds since the epoch, and its name. The key expires
- * with the line that was written last. A line that ends in more than a minute is wrong, for example
- * because the server's clock was put back, and is dropped. Needs only commands that the script of
- * the buckets needs too, so that an ACL for the buckets suffices.
+ * The list of processes that use a store, in one key of Redis. The value has a line for each
+ * process: the time at which the process leaves the list, in milliseconds since the epoch, and its
+ * name. The key expires with the line that was written last. A line that expires in more than a
+ * minute is wrong, for example because the server's clock was set back, and is dropped. The list
+ * needs only commands that the script of the buckets also needs, so the ACL for the buckets is
+ * sufficient.
  */
 final class Roll implements Presence {
 
-  /** A bucket key that no bucket has, since no limit has the number 0. */
+  /** A bucket key that no bucket uses, since no limit has the number 0. */
   private static final String KEY = "0:servers";
 
   private static final Duration LONGEST = Duration.ofMinutes(1);
@@ -63,13 +64,13 @@ final class Roll implements Presence {
     this.context = context;
   }
 
-  /** The servers of a store, each of which may keep the list. */
+  /** The servers of a store. Each server can keep the list. */
   interface Servers extends Topology {
 
     /**
-     * Adds a process to the list of every server that should have it.
+     * Adds a process to the list on every server that keeps a list.
      *
-     * @return the names on these lists; fails if no server answered
+     * @return the names on these lists; fails if no server responded
      */
     CompletionStage<List<String>> announce(byte[] key, String process, Duration time);
   }
@@ -77,7 +78,7 @@ final class Roll implements Presence {
   @Override
   public List<String> announce(String process, Duration time) {
     if (process.indexOf('\n') >= 0) {
-      throw new IllegalArgumentException("the name of a process has a line break: " + process);
+      throw new IllegalArgumentException("found a line break in the name of a process: " + process);
     }
     if (time.compareTo(LONGEST) > 0) {
       throw new IllegalArgumentException(

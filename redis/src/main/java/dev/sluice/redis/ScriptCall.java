@@ -17,7 +17,7 @@ final class ScriptCall extends RemoteCall<List<Object>> {
   /**
    * Creates a call that has not been sent yet.
    *
-   * @param onReplica run if the server answers that it is a replica
+   * @param onReplica run if the server reports that it is a replica
    */
   ScriptCall(LazyConnection<?> link, Runnable onReplica, byte[][] keys, byte[] argument) {
     this.link = link;
@@ -32,7 +32,7 @@ final class ScriptCall extends RemoteCall<List<Object>> {
   }
 
   /**
-   * Sends this call on a connection, unless it was abandoned.
+   * Sends this call on a connection, unless the call was abandoned.
    *
    * @param whole whether to send the text of the script instead of its digest
    */

@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the script's calls on one connection. Thread-safe; no method blocks. */
+/** Makes the calls of the script on one connection. Thread-safe; no method blocks. */
 final class Scripts {
 
   private final LazyConnection<?> link;
@@ -21,7 +21,7 @@ final class Scripts {
   /**
    * Creates the calls of a connection.
    *
-   * @param onReplica run if the server answers a call that it is a replica
+   * @param onReplica run if the server reports that it is a replica
    */
   Scripts(LazyConnection<?> link, Runnable onReplica, StoreContext context) {
     this.link = link;
@@ -36,10 +36,10 @@ final class Scripts {
   }
 
   /**
-   * Checks a bucket that nobody uses.
+   * Checks a bucket that no client uses.
    *
-   * @param key its key
-   * @return a future that fails if the server is down; other errors count as success
+   * @param key the bucket's key
+   * @return a future that fails if the server is down; any other error counts as success
    */
   CompletableFuture<String> probe(byte[] key) {
     ScriptCall call = call(List.of(key), List.of(List.of(context.nobodys())));

@@ -14,14 +14,14 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The meaning of a failed call. Immutable.
+ * The cause of a failed call, and what it means for the charges. Immutable.
  *
- * @param cause what the client threw
- * @param code the first word of the server's own message, empty where the server said nothing
+ * @param cause the exception of the client
+ * @param code the first word of the server's error message; empty if the server sent no error
  */
 record ServerFault(Throwable cause, String code) implements Fault {
 
-  /** Lettuce's message where it looks at a new connection too late to learn why it was closed. */
+  /** Lettuce's message if it examines a new connection after the server has already closed it. */
   private static final String GONE_AT_ONCE = "RedisHandshakeHandler not registered";
 
   static ServerFault of(@Nullable Throwable failure) {
@@ -32,8 +32,8 @@ record ServerFault(Throwable cause, String code) implements Fault {
   }
 
   /**
-   * Returns a stage whose failure is a {@link StoreException} that names the server; for stages
-   * that charge nothing.
+   * Returns a stage that fails with a {@link StoreException} that names the server. For stages that
+   * charge nothing.
    */
   static <T> CompletableFuture<T> named(String server, CompletionStage<T> stage) {
     return stage
@@ -63,28 +63,34 @@ record ServerFault(Throwable cause, String code) implements Fault {
     return null;
   }
 
-  /** Whether the server refused the call, because of one of its keys, before it did anything. */
+  /**
+   * Whether the server rejected the call, because of one of the call's keys, before the call
+   * charged anything.
+   */
   @Override
   public boolean wasNotBegun() {
     return code.equals("TRYAGAIN") || (code.equals("NOPERM") && !neverLeft());
   }
 
-  /** Whether the fault is transient: a slot is moving from one master to another. */
+  /** Whether the fault is transient: a slot is moving from one master to another master. */
   @Override
   public boolean passes() {
     return code.equals("TRYAGAIN");
   }
 
-  /** Whether the call was not sent, since there was no connection or its greeting was refused. */
+  /**
+   * Whether the call was not sent, since there was no connection or the server rejected the
+   * greeting.
+   */
   private boolean neverLeft() {
     return among(cause, NotSentException.class) != null;
   }
 
-  /** Whether the server is unreachable or refuses this client, so that a retry would not help. */
+  /** Whether the server is unreachable or rejects this client, so that a retry would not help. */
   @Override
   public boolean isOutage() {
     if (neverLeft()) {
-      return true; // whatever the reason: "max number of clients", "DENIED", an unknown database
+      return true; // every reason counts: "max number of clients", "DENIED", an unknown database
     }
     return switch (code) {
       case "", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "NOAUTH", "WRONGPASS" -> true;
@@ -92,7 +98,7 @@ record ServerFault(Throwable cause, String code) implements Fault {
     };
   }
 
-  /** Whether the server said nothing at all. */
+  /** Whether the server sent no error. */
   boolean isSilence() {
     return code.isEmpty();
   }
@@ -104,8 +110,8 @@ record ServerFault(Throwable cause, String code) implements Fault {
   }
 
   /**
-   * Without line ends, a full stop at the end, names and numbers of system calls, and what the
-   * client's addresses say of a login.
+   * Returns a message on one line, without a full stop at the end, names and numbers of system
+   * calls, and the credentials and options of addresses.
    */
   static String oneLine(String message) {
     return message
@@ -117,7 +123,7 @@ record ServerFault(Throwable cause, String code) implements Fault {
         .replaceAll("[. ]+$", "");
   }
 
-  /** The innermost message says most: "connection refused", "WRONGPASS …". */
+  /** Returns the innermost message, which says most: "connection refused", "WRONGPASS …". */
   @Override
   public String words() {
     Throwable root = cause;
@@ -127,12 +133,12 @@ record ServerFault(Throwable cause, String code) implements Fault {
     String message = root.getMessage();
     String said = message == null ? root.getClass().getSimpleName() : oneLine(message);
     if (said.equals(GONE_AT_ONCE)) {
-      return "the server closed the connection as soon as it was greeted";
+      return "the server closed the connection directly after the greeting";
     }
     return among(cause, SSLException.class) == null
         ? said
-        : ("no TLS (%s), expected a certificate of an authority that is trusted (option ca), made out"
-                + " to this host (option verify)")
+        : ("the TLS handshake failed (%s), expected a certificate of a trusted authority (option ca)"
+                + " for this host (option verify)")
             .formatted(said);
   }
 }

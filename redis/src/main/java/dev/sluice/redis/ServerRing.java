@@ -12,10 +12,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Independent servers, each with its share of the keys; a single server is a ring of one.
+ * Independent servers, each with a share of the keys. A single server is a ring of one server.
  *
- * <p>A server that is down keeps its share, and charges of its keys fail until it is back. If the
- * keys were moved to another server, their buckets would be full there, and full once more when the
+ * <p>A server that is down keeps its share, and charges of its keys fail until the server is back.
+ * If its keys moved to another server, their buckets would be full there, and full again when the
  * server returns. Thread-safe.
  */
 final class ServerRing implements Roll.Servers {
@@ -28,7 +28,7 @@ final class ServerRing implements Roll.Servers {
   /**
    * Creates a ring.
    *
-   * @param placementNames the servers' names in the placement of keys
+   * @param placementNames the servers' names, with which keys are placed
    * @param onClose run when the ring is closed
    */
   ServerRing(
@@ -65,7 +65,7 @@ final class ServerRing implements Roll.Servers {
             .toArray(CompletableFuture[]::new));
   }
 
-  /** Uses every server, since any of them may be down. */
+  /** Announces the process to every server, since any server can be down. */
   @Override
   public CompletionStage<List<String>> announce(byte[] key, String process, Duration time) {
     Set<String> names = ConcurrentHashMap.newKeySet();

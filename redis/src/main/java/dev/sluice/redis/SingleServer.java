@@ -15,10 +15,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One server, or the master that Sentinel names at the time. Thread-safe; no method blocks.
+ * One server, or the master that Sentinel currently reports. Thread-safe; no method blocks.
  *
- * <p>A probe that gets no answer drops the connection: behind it may be a master that froze while
- * another one took over.
+ * <p>A probe without a response drops the connection, since the connected server can be a master
+ * that froze while another server took over.
  */
 final class SingleServer implements Endpoint {
 
@@ -39,7 +39,10 @@ final class SingleServer implements Endpoint {
     this.queue = context.queue(this, new AtomicInteger());
   }
 
-  /** Runs the script once, on a bucket that nobody has: a server may answer a PING and no call. */
+  /**
+   * Runs the script once on a bucket that no client uses, since a server can respond to PING but
+   * not run calls.
+   */
   CompletionStage<?> probe() {
     return scripts
         .probe(context.probeKey())
@@ -65,7 +68,7 @@ final class SingleServer implements Endpoint {
             context.timeoutNanos());
   }
 
-  /** Looks the master up again when the next call is sent. */
+  /** Drops the connection. The next call looks the master up again. */
   void renew() {
     link.renew();
   }

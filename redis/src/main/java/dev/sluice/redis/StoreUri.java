@@ -14,13 +14,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The address of a store, taken apart. Immutable; never shows its password.
+ * The parsed address of a store. Immutable; never shows its password.
  *
- * @param kind one server or which many
- * @param hosts at least one, for {@link Kind#SINGLE} exactly one
+ * @param kind the kind of store, by the URI's scheme
+ * @param hosts the hosts, at least one; exactly one for {@link Kind#SINGLE}
  * @param database the number of the logical database
- * @param master the name under which Sentinel knows the master, for {@link Kind#SENTINEL} only
- * @param options what stands behind "?"
+ * @param master the name of the master in Sentinel; only for {@link Kind#SENTINEL}
+ * @param options the options after "?"
  */
 record StoreUri(
     Kind kind,
@@ -59,31 +59,40 @@ record StoreUri(
   private static final int REDIS_PORT = 6379;
   private static final int SENTINEL_PORT = 26379;
 
-  /** Quotes nothing: behind the host then stands a piece of a password, or before it. */
+  /**
+   * Quotes no text of the address, since the text before or after the host can be a part of a
+   * password.
+   */
   private static final String AT_IN_THE_WRONG_PLACE =
       "store: found an @ after the host; percent-encode the user and the password:"
           + " / as %2F, ? as %3F, # as %23, and an @ in an option as %40";
 
-  /** Nor here: what stands between the two may belong to a password. */
+  /**
+   * Quotes no text of the address, since the text between the two @ can be a part of a password.
+   */
   private static final String AT_TWICE =
-      "store: found an @ twice before a host; user and password stand once, before the first of all"
-          + " hosts, and an @ in them is written %40";
+      "store: found an @ twice before a host; write user and password once, before the first"
+          + " host, and write an @ in them as %40";
 
-  /** The option with a secret: of what stands behind it nothing is quoted. */
+  /** The option with a secret. Messages never quote its value. */
   static final String SENTINEL_PASSWORD = "sentinelPassword";
 
-  /** An address as text: a mistake in it is told without the password that {@link URI} quotes. */
+  /**
+   * Parses an address. Unlike a message of {@link URI}, the messages of this method never contain
+   * the password.
+   */
   static StoreUri parse(String address) {
     try {
       return parse(new URI(address));
-    } catch (URISyntaxException e) { // without the cause, whose message quotes the whole address
+    } catch (
+        URISyntaxException e) { // the cause is dropped, since its message quotes the whole address
       String scheme =
           Kind.schemes().stream()
               .filter(known -> address.startsWith(known + ":"))
               .findFirst()
               .orElse(Kind.SINGLE.scheme);
       throw new IllegalArgumentException(
-          "store: cannot be read as a URI (%s at character %s), expected %s://host:port; user and password are written with percent signs"
+          "store: the address is not a URI (%s at character %s), expected %s://host:port; percent-encode the user and the password"
               .formatted(e.getReason(), e.getIndex() + 1, scheme));
     }
   }
@@ -120,14 +129,16 @@ record StoreUri(
     String master = uri.getFragment();
     if (kind == Kind.SENTINEL && (master == null || master.isEmpty())) {
       throw bad(
-          uri, "no master's name", "the name at the end, redis-sentinel://host:port/0#mymaster");
+          uri,
+          "no name of the master",
+          "the name at the end, redis-sentinel://host:port/0#mymaster");
     }
     if (kind != Kind.SENTINEL && master != null) {
-      throw bad(uri, "#" + master, "no fragment; only redis-sentinel has one");
+      throw bad(uri, "#" + master, "no fragment; only a redis-sentinel address has a fragment");
     }
     int database = database(uri);
     if (kind == Kind.CLUSTER && database != 0) {
-      throw bad(uri, "database " + database, "0: a Cluster has no other");
+      throw bad(uri, "database " + database, "0, the only database of a Cluster");
     }
     return new StoreUri(
         kind,
@@ -166,7 +177,7 @@ record StoreUri(
       name = name.substring(1, name.length() - 1);
     }
     if (name.isEmpty()) {
-      throw new IllegalArgumentException( // the message omits the text, which may be a password
+      throw new IllegalArgumentException( // the message omits the text, which can be a password
           "store %s://…: found an empty host, expected host:port, separated by commas"
               .formatted(kind.scheme));
     }
@@ -177,7 +188,10 @@ record StoreUri(
     return new Host(name, port);
   }
 
-  /** Where the host was forgotten, the port is a password: it is not quoted. */
+  /**
+   * Parses the port. If the host is missing, the port is a password, so the message does not quote
+   * it.
+   */
   private static int port(Kind kind, String host, String text) {
     try {
       int port = Integer.parseInt(text);
@@ -222,12 +236,12 @@ record StoreUri(
       if (sides.length < 2) {
         String found =
             options.containsKey(SENTINEL_PASSWORD)
-                ? "no = after an &"
+                ? "an option without ="
                 : "\"" + pair + "\" after the question mark";
         throw bad(uri, found, "name=value (an & in a value is written %26)");
       }
       if (options.put(PercentEncoding.decode(sides[0]), PercentEncoding.decode(sides[1])) != null) {
-        throw bad(uri, "option " + sides[0] + " twice", "it once");
+        throw bad(uri, "option " + sides[0] + " twice", "each option once");
       }
     }
     return options;
@@ -238,7 +252,10 @@ record StoreUri(
         "store %s: found %s, expected %s".formatted(withoutPassword(uri), found, expected));
   }
 
-  /** Nor with options, which may hold another password. */
+  /**
+   * Returns the address without its password and without its options, which can contain another
+   * password.
+   */
   private static String withoutPassword(URI uri) {
     String text = uri.toString().split("[?]", 2)[0];
     int start = text.indexOf("://");
@@ -248,12 +265,10 @@ record StoreUri(
         : text.substring(0, start < 0 ? 0 : start + 3) + "…" + text.substring(at);
   }
 
-  /** Returns this address with another login. */
   StoreUri withLogin(String otherUser, String otherPassword) {
     return new StoreUri(kind, hosts, otherUser, otherPassword, database, master, options);
   }
 
-  /** Whether one batch may need several servers. */
   boolean isSeveralServers() {
     return kind == Kind.CLUSTER || (kind == Kind.RING && hosts.size() > 1);
   }
@@ -262,7 +277,7 @@ record StoreUri(
     return String.join(",", hosts.stream().map(Host::toString).toList());
   }
 
-  /** Without user, password and options. */
+  /** Returns the address without user, password and options. */
   @Override
   public String toString() {
     return kind.scheme + "://" + hostList() + "/" + database + (master == null ? "" : "#" + master);

@@ -6,10 +6,10 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * The hash xxHash, 64 bits, seed 0: the one by which Boulder's ring places keys. Pure.
+ * The hash xxHash with 64 bits and seed 0. Boulder's ring places keys with this hash. Pure.
  *
- * @see <a href="https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md">its
- *     specification</a>
+ * @see <a href="https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md">the specification
+ *     of xxHash</a>
  */
 final class XxHash64 {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Buckets in Redis or Valkey, decided on inside the server: on one server, behind Sentinel, in a
- * Cluster or on a ring of independent servers.
+ * Buckets in Redis or Valkey. The servers themselves decide: a single server, servers behind
+ * Sentinel, a Cluster or a ring of independent servers.
  */
 @NullMarked
 @CheckReturnValue

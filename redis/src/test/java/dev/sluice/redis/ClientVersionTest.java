@@ -39,7 +39,7 @@ final class ClientVersionTest {
   void check_olderThan65WithoutAName_isRefused() {
     assertThatIllegalStateException()
         .isThrownBy(() -> ClientVersion.check(new WithoutJson(), null))
-        .withMessageContaining("found an older one");
+        .withMessageContaining("found an older version");
   }
 
   /** Lettuce before 6.3 does not have the class that tells its version. */
@@ -106,8 +106,8 @@ final class ClientVersionTest {
     assertThatIllegalStateException()
         .isThrownBy(() -> ClientVersion.check(netty41, "7.7.0.RELEASE/abc"))
         .withMessage(
-            "Lettuce 7.7.0.RELEASE/abc needs Netty 4.2, found an older one; set the version of"
-                + " io.lettuce:lettuce-core to 6.8, or that of io.netty to 4.2");
+            "Lettuce 7.7.0.RELEASE/abc needs Netty 4.2, found an older version; set the version of"
+                + " io.lettuce:lettuce-core to 6.8, or the version of io.netty to 4.2");
   }
 
   /** Reads what the options say, as the tests are compiled for Lettuce before 7.0 too. */

@@ -102,7 +102,7 @@ final class LoginTest {
       assertThatThrownBy(() -> store.charge(List.of(reset)))
           .hasMessageContaining("nothing was charged");
       assertThatThrownBy(() -> store.charge(List.of(Charges.spend("1:a").get(0), reset)))
-          .hasMessageContaining("refused a part of the batch after it had charged another")
+          .hasMessageContaining("rejected a part of the batch after it had charged another")
           .hasMessageNotContaining("nothing was charged");
       assertThat(redis.command("EXISTS", "rl:1:a")).isEqualTo(1L);
     }

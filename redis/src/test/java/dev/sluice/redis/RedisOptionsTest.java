@@ -74,7 +74,7 @@ class RedisOptionsTest {
     String[] cells = option.row().split(" \\| ", -1);
     String usual = cells[2].replaceAll("(\\d)([a-z])", "$1 $2");
 
-    assertThat(commentInTheBuilder(option.name())).contains(usual + " if not called");
+    assertThat(commentInTheBuilder(option.name())).contains("by default " + usual);
     assertThat(RANGES).containsKey(cells[1]);
     assertThat(commentInTheBuilder(option.name())).contains(RANGES.get(cells[1]));
   }

@@ -27,7 +27,7 @@ final class RefusalTest {
   void readOnly_isToldInTheServersWords_andMeansAnotherMaster(String answer) {
     assertThat(refused(answer))
         .hasMessage(
-            "there refused to charge [1:a]: READONLY You can't write against a read only replica;"
+            "there rejected the charge of [1:a]: READONLY You can't write against a read only replica;"
                 + " nothing was charged")
         .isInstanceOfSatisfying(
             ChargeScript.Refusal.class, refusal -> assertThat(refusal.byReplica()).isTrue());

@@ -84,9 +84,9 @@ final class ServerFaultTest {
         .isEqualTo("IllegalStateException");
     assertThat(
             ServerFault.of(new IOException("x", new SSLException("no path to an anchor"))).words())
-        .startsWith("no TLS (no path to an anchor), expected a certificate");
+        .startsWith("the TLS handshake failed (no path to an anchor), expected a certificate");
     assertThat(ServerFault.of(new IOException("RedisHandshakeHandler not registered")).words())
-        .isEqualTo("the server closed the connection as soon as it was greeted");
+        .isEqualTo("the server closed the connection directly after the greeting");
   }
 
   @Test

@@ -62,7 +62,7 @@ final class StoreUriTest {
         "redis://a/x | database \"x\"",
         "redis://a/-1 | database \"-1\"",
         "redis://a#m | #m",
-        "redis-sentinel://a | no master's name",
+        "redis-sentinel://a | no name of the master",
         "redis-cluster://a/1 | database 1",
         "redis://a?timeout | name=value",
         "redis://a?prefix=a&prefix=b | option prefix twice",
@@ -180,8 +180,8 @@ final class StoreUriTest {
   void open_noUri_saysSoWithoutThePasswordThatUriQuotes(String address) {
     assertThatThrownBy(() -> RedisStore.open(address))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("cannot be read as a URI")
-        .hasMessageContaining("percent signs")
+        .hasMessageContaining("the address is not a URI")
+        .hasMessageContaining("percent-encode")
         .hasMessageNotContaining("user:")
         .hasMessageNotContaining("sec")
         .hasNoCause();

@@ -13,20 +13,21 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets one thread wait for a request. Unlike a thread in a future's own {@code get}, it helps to
- * wake other threads ({@link WakeUp}). Thread-safe; only {@link #sleep} blocks.
+ * Blocks one thread until a request is done. Unlike a thread in {@link CompletableFuture#get}, the
+ * woken thread helps to wake other threads ({@link WakeUp}). Thread-safe; only {@link #sleep}
+ * blocks.
  */
 final class BlockingWaiter {
 
   private final AtomicReference<@Nullable Thread> thread = new AtomicReference<>();
-  // Written before `thread` is cleared; the waiting thread reads it afterwards.
+  // Written before `thread` is cleared. The waiting thread reads this field after `thread`.
   private @Nullable WakeUp others;
 
   /**
    * Blocks until a future is done, at most for the given time. The thread that completes the future
    * calls {@link #wake} next.
    *
-   * @throws IllegalStateException if another thread sleeps here
+   * @throws IllegalStateException if another thread already sleeps in this waiter
    */
   void sleep(CompletableFuture<?> future, long nanos) throws InterruptedException {
     Thread own = Thread.currentThread();
@@ -47,10 +48,10 @@ final class BlockingWaiter {
   }
 
   /**
-   * Wakes the thread, whose future is done.
+   * Wakes the sleeping thread. To be called when the thread's future is done.
    *
-   * @param next the wake-up that the thread continues, null for none
-   * @return false if no thread sleeps any more
+   * @param next the wake-up that the woken thread continues; null if there is none
+   * @return false if the thread has already stopped sleeping
    */
   @CanIgnoreReturnValue
   boolean wake(@Nullable WakeUp next) {
@@ -68,7 +69,7 @@ final class BlockingWaiter {
     return true;
   }
 
-  /** Wakes the thread if it is virtual; it wakes no others. */
+  /** Wakes the thread if it is virtual. The woken thread wakes no other threads. */
   void wakeIfVirtual() {
     Thread sleeping = thread.get();
     if (sleeping != null && VirtualThreads.isOne(sleeping)) {
@@ -76,7 +77,9 @@ final class BlockingWaiter {
     }
   }
 
-  /** One wait; as a {@link ManagedBlocker} it lets a fork-join pool add threads meanwhile. */
+  /**
+   * One wait. As a {@link ManagedBlocker}, the wait lets a fork-join pool add threads meanwhile.
+   */
   private static final class Sleep implements ManagedBlocker {
     private final CompletableFuture<?> future;
     private final long end;
@@ -102,7 +105,7 @@ final class BlockingWaiter {
     }
   }
 
-  /** Recognizes virtual threads, which Java has from 21 on. */
+  /** Recognizes virtual threads, which exist since Java 21. */
   private static final class VirtualThreads {
 
     private static final @Nullable MethodHandle IS_VIRTUAL = isVirtual();
@@ -114,7 +117,7 @@ final class BlockingWaiter {
         return MethodHandles.publicLookup()
             .findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));
       } catch (ReflectiveOperationException e) {
-        return null; // an older Java
+        return null; // this Java has no virtual threads
       }
     }
 

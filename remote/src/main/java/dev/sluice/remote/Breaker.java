@@ -14,20 +14,21 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A circuit breaker: stops calling a server that does not answer, and probes for its return.
+ * A circuit breaker: stops calling a server that does not respond, and probes whether the server is
+ * back.
  *
- * <p>After some failed calls in a row the server is marked down: callers fail at once instead of
- * waiting for a time-out each. From then on one probe at a time is sent, outside of callers' calls.
- * The first answered probe marks the server up. If the next call fails, the server is marked down
- * again at once. Each change is logged in one line.
+ * <p>After several failed calls in a row, the server is marked down: callers fail at once, and do
+ * not wait for a time-out. From then on the breaker sends one probe at a time, separately from the
+ * callers' calls. The first probe with a response marks the server up. If the next call fails, the
+ * server is marked down again at once. Each change is logged in one line.
  *
- * <p>A server is marked down only while a probe is scheduled or in flight. If none can be
+ * <p>A server is marked down only while a probe is scheduled or in flight. If no probe can be
  * scheduled, for lack of memory, the server is marked up. Thread-safe; no method blocks.
  */
 public final class Breaker {
 
-  /** Why a server is marked up without an answered probe. */
-  public static final String NO_PROBE = "no probe could be set";
+  /** The reason in the log if a server is marked up because no probe can be scheduled. */
+  public static final String NO_PROBE = "no probe could be scheduled";
 
   private final String server;
   private final int maxFailures;
@@ -41,7 +42,7 @@ public final class Breaker {
   // Null while the server is up.
   private final AtomicReference<String> downFor = new AtomicReference<>();
   private volatile long lastFailure;
-  private volatile boolean onTrial; // the server answered a probe, but no call yet
+  private volatile boolean onTrial; // the server responded to a probe, but not yet to a call
   private volatile boolean closed;
 
   public Breaker(
@@ -83,10 +84,10 @@ public final class Breaker {
   }
 
   /**
-   * Counts a call that failed.
+   * Counts a failed call.
    *
-   * @param start when the call began, a {@link Timing#nanoTime}: concurrent calls that fail
-   *     together, for example by one broken connection, count once
+   * @param start the {@link Timing#nanoTime} at which the call began; concurrent calls that fail
+   *     together, for example because one connection broke, are counted as one failure
    */
   public void failed(String reason, long start) {
     long last = lastFailure;
@@ -108,7 +109,7 @@ public final class Breaker {
         onTrial
             ? "again, since the first call after it answered a probe failed"
             : maxFailures == 1 ? "after a failure" : "after " + maxFailures + " failures in a row";
-    // Called before the log, which may be slow to write.
+    // The observer is called before the log, since logging can be slow.
     observer.changed(server, State.DOWN, reason);
     log(Level.WARNING, "marked {0} down {1}: {2}", server, when, reason);
   }
@@ -128,9 +129,9 @@ public final class Breaker {
     try {
       timing.after(probeEveryNanos, this::probe);
     } catch (RejectedExecutionException e) {
-      // The store was closed in between.
+      // The store was closed before the probe was scheduled.
     } catch (Throwable e) { // no probe was scheduled, so the server would stay down for ever
-      markUp(NO_PROBE, "{0} is called again, since no probe of it could be set");
+      markUp(NO_PROBE, "{0} is called again, since no probe could be scheduled");
     }
   }
 
@@ -138,13 +139,13 @@ public final class Breaker {
     try {
       return probe.get();
     } catch (Throwable e) {
-      return CompletableFuture.failedFuture(e); // schedules the next probe
+      return CompletableFuture.failedFuture(e); // the failed future schedules the next probe
     }
   }
 
   private void probe() {
     if (downFor.get() == null) {
-      return; // after() threw although its timer was set, so the server is marked up
+      return; // the timer was set although after() threw, and the server is already marked up
     }
     try {
       Stages.onEnd(ask(), (answer, failure) -> probed(failure));

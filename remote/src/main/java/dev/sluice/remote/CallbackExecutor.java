@@ -8,14 +8,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs users' code that is chained to answers: in the order of the answers, on threads that may
- * block. If these threads are stuck, more are started, so that one caller's code does not delay the
- * answers of others. Thread-safe; never blocks.
+ * Runs callers' code that is chained to results, in the order of the results, on threads that are
+ * allowed to block. If these threads are blocked, more threads are started, so that the code of one
+ * caller does not delay the results of other callers. Thread-safe; never blocks.
  */
 public final class CallbackExecutor {
 
   private static final long STUCK_AFTER_NANOS = 1_000_000;
-  // Without a bound, a stalled machine would start many threads.
+  // Without a bound, a stalled machine would start too many threads.
   private static final int MOST_AT_ONCE = 16;
 
   private final Timing timing;
@@ -40,7 +40,7 @@ public final class CallbackExecutor {
   private void start() {
     try {
       timing.elsewhere(this::runAll);
-    } catch (Throwable e) { // no thread available: the answers must still arrive
+    } catch (Throwable e) { // no thread available: this thread must run the tasks
       runAll();
     }
   }
@@ -51,7 +51,7 @@ public final class CallbackExecutor {
       try {
         task.run();
       } catch (Throwable e) {
-        // User code; its own stage reports the failure.
+        // The caller's code threw; the caller's own stage reports the failure.
       }
     }
     runners.decrementAndGet();
@@ -60,7 +60,7 @@ public final class CallbackExecutor {
     }
   }
 
-  /** Schedules a check whether tasks wait behind one that does not end. */
+  /** Schedules a check whether tasks wait behind a task that does not end. */
   private void watch() {
     if (!watched.compareAndSet(false, true)) {
       return;
@@ -68,8 +68,8 @@ public final class CallbackExecutor {
     try {
       timing.after(STUCK_AFTER_NANOS, this::look);
     } catch (RejectedExecutionException e) {
-      watched.set(false); // the store is closed: blocking delays nobody
-    } catch (Throwable e) { // no check was scheduled: assume that the working thread is stuck
+      watched.set(false); // the store is closed, so a blocked task delays no other work
+    } catch (Throwable e) { // no check was scheduled: assume that the running thread is blocked
       watched.set(false);
       join();
     }
@@ -89,7 +89,7 @@ public final class CallbackExecutor {
     watch();
   }
 
-  /** Adds another thread to those at work. */
+  /** Adds a thread that runs tasks. */
   private void join() {
     runners.incrementAndGet();
     start();

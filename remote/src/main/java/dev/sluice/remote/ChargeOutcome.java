@@ -6,11 +6,11 @@ import dev.sluice.store.StoreException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Whether a failed call may have charged a bucket. */
+/** Whether a failed call can have charged a bucket. */
 public enum ChargeOutcome {
-  /** The server has certainly not charged anything. */
+  /** The server certainly charged nothing. */
   NOTHING("nothing was charged"),
-  /** The call was sent, and its answer was lost. */
+  /** The call was sent, and its response was lost. */
   UNKNOWN("whether anything was charged is unknown");
 
   private final String words;
@@ -19,17 +19,17 @@ public enum ChargeOutcome {
     this.words = words;
   }
 
-  /** Returns the effect of a failed call. */
+  /** Returns the outcome of a failed call. */
   public static ChargeOutcome by(boolean neverSent) {
     return neverSent ? NOTHING : UNKNOWN;
   }
 
-  /** Returns the effect of charges that were sent and had no answer. */
+  /** Returns the outcome of charges that were sent without a response. */
   static ChargeOutcome ofSent(List<Charge> charges) {
     return writes(charges) ? UNKNOWN : NOTHING;
   }
 
-  /** Whether any of the charges may change a bucket; a check never does. */
+  /** Whether at least one of the charges can change a bucket. A check changes no bucket. */
   static boolean writes(List<Charge> charges) {
     for (Charge charge : charges) {
       if (charge.op().writes()) {
@@ -39,12 +39,11 @@ public enum ChargeOutcome {
     return false;
   }
 
-  /** Whether a failure says that nothing was charged. */
   static boolean isNothing(Throwable failure) {
     return failure instanceof ChargedException its && its.charged() == NOTHING;
   }
 
-  /** Returns the failure with this effect in its message, in place of any other effect. */
+  /** Returns a failure whose message reports this outcome instead of another outcome. */
   Throwable said(Throwable failure) {
     if (failure instanceof ChargedException its) {
       return its.charged() == this ? its : exception(its.what(), its);
@@ -54,7 +53,6 @@ public enum ChargeOutcome {
         : failure;
   }
 
-  /** Appends this effect to a message. */
   String after(String message) {
     return message + "; " + words;
   }
@@ -65,10 +63,11 @@ public enum ChargeOutcome {
 
   public StoreException exception(String message, @Nullable Throwable cause) {
     String ending = after("");
-    String what = // some messages already have this ending, such as those of a failed clock
+    String
+        what = // some messages already end with an outcome, such as the message of a failed clock
         message.endsWith(ending)
-            ? message.substring(0, message.length() - ending.length())
-            : message;
+                ? message.substring(0, message.length() - ending.length())
+                : message;
     return new ChargedException(what, this, cause);
   }
 }

@@ -4,7 +4,7 @@ package dev.sluice.remote;
 import dev.sluice.store.StoreException;
 import org.jspecify.annotations.Nullable;
 
-/** A failure that says whether anything was charged, at the end of its message. */
+/** A failure whose message ends with the outcome: whether anything was charged. */
 public class ChargedException extends StoreException {
 
   private static final long serialVersionUID = 1;
@@ -13,11 +13,11 @@ public class ChargedException extends StoreException {
   private final ChargeOutcome charged;
 
   /**
-   * A failure.
+   * Makes a failure.
    *
-   * @param what what went wrong
-   * @param charged what was charged all the same
-   * @param cause null for none
+   * @param what what failed
+   * @param charged whether anything was charged
+   * @param cause the cause; null if there is none
    */
   public ChargedException(String what, ChargeOutcome charged, @Nullable Throwable cause) {
     super(charged.after(what));
@@ -28,7 +28,7 @@ public class ChargedException extends StoreException {
     this.charged = charged;
   }
 
-  /** Returns what went wrong, without what was charged. */
+  /** Returns the message without the outcome. */
   final String what() {
     return what;
   }

@@ -5,15 +5,17 @@ import dev.sluice.store.TimeSource;
 import java.time.Duration;
 
 /**
- * A clock of this process, by which the store decides instead of the server's. Thread-safe.
+ * A clock of this process with which the store decides instead of the server's clock. Thread-safe.
  *
  * @param time the clock
- * @param skew how far the clocks of the clients may differ, at most {@link #SLACK}. A TAT that lies
- *     beyond now + τ by less was written by a clock that is ahead: it is not a debt that could be
- *     forgiven
+ * @param skew the largest difference between the clients' clocks, at most {@link #SLACK}. If a TAT
+ *     exceeds now + τ by less than the skew, a clock that is ahead wrote the TAT. It is then not a
+ *     debt to be forgiven
  */
 public record ClientClock(TimeSource time, Duration skew) {
 
-  /** How much longer than its debt a bucket is kept, for clients that are behind. */
+  /**
+   * The extra time for which a bucket is kept after its TAT, for clients whose clocks are behind.
+   */
   public static final Duration SLACK = Duration.ofMinutes(10);
 }

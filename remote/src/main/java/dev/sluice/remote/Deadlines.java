@@ -5,12 +5,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends the overdue requests of a queue. All requests have the same time-out, so the oldest is due
- * first: one timer per queue suffices, armed only while requests are outstanding.
+ * Ends the overdue requests of a queue. All requests have the same time-out, so the oldest request
+ * is overdue first. So one timer per queue is sufficient, and the timer runs only while requests
+ * are outstanding.
  *
- * <p>If a sweep throws (a missing class, a full heap), the next sweep continues its work, and there
- * is always a next one while requests are outstanding. A timer is set before any code relies on it,
- * since setting it may throw as well. Thread-safe; no method blocks.
+ * <p>If a sweep throws (a missing class, a full heap), the next sweep continues its work. While
+ * requests are outstanding, a next sweep is always scheduled. The timer is set before other code
+ * relies on the timer, since setting it can also throw. Thread-safe; no method blocks.
  */
 final class Deadlines {
 
@@ -20,16 +21,14 @@ final class Deadlines {
   /** The requests of a queue that have not ended. */
   interface Requests {
 
-    /** Ends the requests that are overdue. */
     void end(long nanoTime);
 
-    /** Returns the request that is due next, null if there is none. */
+    /** Returns the request with the earliest deadline; null if there are no requests. */
     @Nullable Request oldest();
 
-    /** Called after a sweep, which may have freed places. */
+    /** Called after a sweep, which can have freed slots of calls. */
     void swept();
 
-    /** Runs a task later. */
     void after(long nanos, Runnable task);
   }
 
@@ -48,8 +47,8 @@ final class Deadlines {
   }
 
   /**
-   * Arms a sweep for the time when a request is due, unless one is armed for that time already. If
-   * this throws, no sweep was armed, and the sender must end the request.
+   * Schedules a sweep for the deadline of a request, unless a sweep is already scheduled for that
+   * time. If this method throws, no sweep was scheduled, and the sender must end the request.
    */
   void arm(Request due) {
     Sweep armed = next.get();
@@ -61,12 +60,12 @@ final class Deadlines {
     while (!next.compareAndSet(armed, sweep)) {
       armed = next.get();
       if (armed != null && armed.comesFor(due)) {
-        return; // the Sweep set above will find nothing to do
+        return; // the redundant sweep will find no overdue request
       }
     }
   }
 
-  /** A timer task that ends overdue requests, and arms the next sweep. */
+  /** A timer task that ends overdue requests and schedules the next sweep. */
   private final class Sweep implements Runnable {
     private final Request due;
     private volatile boolean hasEnded; // whether requests must no longer rely on this Sweep
@@ -99,7 +98,7 @@ final class Deadlines {
       if (oldest != null) {
         try {
           arm(oldest);
-        } catch (Throwable e) { // no memory for a timer: ends all requests, although too early
+        } catch (Throwable e) { // no memory for a timer: ends all requests at once
           requests.end(timing.nanoTime() + AFTER_ALL_NANOS);
         }
       }

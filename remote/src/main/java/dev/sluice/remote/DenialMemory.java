@@ -10,32 +10,32 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A bucket that denied a cost will deny it until its TAT is near enough, whatever others spend
- * until then. Only a refund, a reset, or the next attempt under a smaller limit lowers a TAT. Until
- * then the denial can be answered here.
+ * A bucket that denied a cost denies the same cost until the time is close enough to the bucket's
+ * TAT. Other spends only raise the TAT. Only a refund, a reset, or the next spend under a smaller
+ * limit lowers the TAT. Until then the denial can be repeated from memory.
  *
- * This needs no reading of the store's clock. The clock showed `now` at some moment between sending
- * the request and receiving the answer; so at the time t it shows
+ * This does not need the store's current time. The store's clock showed `now` at some instant
+ * between sending the request and receiving the response. So at the local time t:
  *
  *        now + (t − received)   ≤   the store's time at t   ≤   now + (t − sent)
  *
- * A denial is answered from memory only if the later of the two times denies, so no denial lasts
- * longer than in the store. It reports the earlier time, so that its wait is never too short.
+ * A denial is repeated from memory only if the later of the two times denies, so no denial lasts
+ * longer than in the store. The denial reports the earlier time, so its wait is never too short.
  *
- * A refund or a reset by this process clears the remembered denial before it is sent and after it
- * is answered. An answer that was in flight meanwhile must not bring the denial back. So each place
- * has a stamp, which clearing increments, and an entry with an older stamp does not count. A spend
- * by this process also clears the denial: a smaller cost may still have fitted, and the wait is
- * longer then. Charges by other processes are seen at the latest when an entry reaches its maximum
- * age.
+ * A refund or a reset by this process clears the remembered denial before the request is sent and
+ * after its response has arrived. Another response that was in flight meanwhile must not restore
+ * the denial. So each place has a stamp, which clearing increments, and an entry with an older
+ * stamp is ignored. A spend by this process also clears the denial: a smaller cost can have passed,
+ * which makes the wait longer. Charges by other processes take effect at the latest when an entry
+ * reaches its maximum age.
  *
- * With several servers nothing is remembered: a denial may come from a batch that took tokens on
- * one server, is denied on another, and gives the tokens back a moment later.
+ * With several servers, no denial is remembered: the denial can come from a batch that took tokens
+ * on one server, is denied on another server, and refunds the tokens a moment later.
  */
 
 /**
- * Remembers denials of buckets, in a hash table of fixed size in which a new entry replaces the old
- * one. Thread-safe, lock-free.
+ * Remembers denials of buckets in a hash table of fixed size. A new entry replaces the old entry in
+ * its place. Thread-safe, lock-free.
  */
 final class DenialMemory {
 
@@ -48,7 +48,7 @@ final class DenialMemory {
   /**
    * Creates an empty memory.
    *
-   * @param entries how many places it has; 0 switches it off
+   * @param entries the number of places; 0 disables the memory
    * @param clock the client's clock if the store uses it; null for the server's clock
    */
   DenialMemory(int entries, long maxAgeNanos, @Nullable TimeSource clock, Timing timing) {
@@ -59,13 +59,17 @@ final class DenialMemory {
     this.stamps = new AtomicIntegerArray(entries);
   }
 
-  /** A denial that the store gave. */
+  /** A denial by the store. */
   private record Entry(
       String key, long nowNanos, long tatNanos, long sent, long received, int stamp) {}
 
-  /** Returns the reading of a certain denial; null if the store must be asked. */
+  /**
+   * Returns the store's reading for a charge that is certainly denied; null if the store must
+   * decide.
+   */
   @Nullable Reading denial(Charge charge) {
-    // A settlement may spend up to a number; what it cannot spend now is never charged.
+    // SPEND_UP_TO of a settlement is never answered from memory: the tokens that it cannot spend at
+    // once are never charged later.
     boolean mayAnswer =
         charge.op().votes() && charge.op() != Op.FORGIVE && charge.op() != Op.SPEND_UP_TO;
     if (entries.length() == 0 || !mayAnswer || charge.incrementNanos() == 0) {
@@ -89,13 +93,13 @@ final class DenialMemory {
         : new Reading(earliest, entry.tatNanos);
   }
 
-  /** Returns the stamp to pass to {@link #learn}; to be called before the store is asked. */
+  /** Returns the stamp for {@link #learn}. To be called before the charge is sent to the store. */
   int stamp(String key) {
     return entries.length() == 0 ? 0 : stamps.get(place(key));
   }
 
   /**
-   * Remembers a denial, and clears a remembered one if a spend was allowed or the TAT has changed.
+   * Remembers a denial. Clears a remembered denial if a spend was admitted or the TAT has changed.
    */
   void learn(Charge charge, Reading reading, long sent, int stamp) {
     if (entries.length() == 0) {
@@ -122,7 +126,7 @@ final class DenialMemory {
     }
   }
 
-  /** Clears a remembered denial; to be called before and after a refund or reset. */
+  /** Clears a remembered denial. To be called before and after a refund or reset. */
   void forget(String key) {
     if (entries.length() > 0) {
       stamps.incrementAndGet(place(key));

@@ -8,24 +8,24 @@ import org.jspecify.annotations.Nullable;
 /** The server of a {@link RequestQueue}. Thread-safe; no method blocks. */
 public interface Endpoint {
 
-  /** Returns host and port, for messages; never with a password. */
+  /** Returns host and port for messages, without a password. */
   String name();
 
   Breaker breaker();
 
   /**
-   * Makes a call that decides on batches, each of them all or nothing, in order.
+   * Makes a call that decides on batches in their order. Each batch is charged all or nothing.
    *
    * @param keys the keys of all charges in order, all on this server
-   * @param batches at least one
-   * @return the call, which is sent later
+   * @param batches the batches, at least one
+   * @return the call, not yet sent
    */
   RemoteCall<?> call(List<byte[]> keys, List<List<Charge>> batches);
 
   /**
    * Explains a failed call.
    *
-   * @param failure null if the call ended without an answer
+   * @param failure the failure; null if the call ended without a response
    */
   Fault fault(@Nullable Throwable failure);
 }

@@ -10,19 +10,20 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Queue of events for an observer or the log, delivered in order by one thread at a time, which may
- * block. While {@value #MOST} events wait, further events are dropped. Thread-safe; no method
- * blocks.
+ * A queue of events for an observer or the log. One thread at a time delivers the events in order,
+ * and the delivery is allowed to block. While {@value #MOST} events wait, further events are
+ * dropped. Thread-safe; no method blocks.
  */
 final class EventQueue {
 
-  /** One event takes about 100 bytes. */
+  /** The most events in the queue. One event takes about 100 bytes. */
   static final int MOST = 16_384;
 
   private final Executor elsewhere;
   private final StoreLog log;
   private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
-  private final AtomicInteger untold = new AtomicInteger(); // includes the event in delivery
+  private final AtomicInteger untold =
+      new AtomicInteger(); // includes the event that is being delivered
   private final AtomicBoolean telling = new AtomicBoolean();
   private final AtomicBoolean dropped = new AtomicBoolean();
 
@@ -31,7 +32,10 @@ final class EventQueue {
     this.log = log;
   }
 
-  /** Whether no event waits; otherwise an event delivered directly would overtake it. */
+  /**
+   * Whether no event waits. While events wait, an event that is delivered directly would overtake
+   * them.
+   */
   boolean isEmpty() {
     return untold.get() == 0;
   }
@@ -52,10 +56,12 @@ final class EventQueue {
     }
     try {
       elsewhere.execute(this::tellAll);
-    } catch (RejectedExecutionException e) { // the store was closed: blocking delays nobody
+    } catch (
+        RejectedExecutionException
+            e) { // the store is closed, so a blocked delivery delays no other work
       tellAll();
     } catch (Throwable e) {
-      telling.set(false); // no thread available: the next event tries again
+      telling.set(false); // no thread available: the next event starts the delivery again
     }
   }
 
@@ -64,14 +70,14 @@ final class EventQueue {
       try {
         event.run();
       } catch (Throwable e) {
-        // User code; GuardedObserver and StoreLog catch and log failures themselves.
+        // An observer threw; GuardedObserver and StoreLog catch and log such failures themselves.
       }
       untold.decrementAndGet();
     }
     if (dropped.getAndSet(false)) {
       log.log(
           Level.WARNING,
-          "an observer or the log blocked for so long that events of the store were dropped; more than {0} waited",
+          "an observer or the log blocked for so long that more than {0} events of the store waited; further events were dropped",
           MOST);
     }
     telling.set(false);

@@ -6,20 +6,21 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** Failures of stages, unwrapped and wrapped. */
+/** Unwraps and wraps the failures of stages. */
 final class Failures {
 
   private Failures() {}
 
-  /** Returns the failure of a future that has failed. */
+  /** Returns the failure of a failed future. */
   static Throwable of(CompletableFuture<?> failed) {
     Throwable why = failed.<@Nullable Throwable>handle((none, failure) -> failure).join();
-    return why == null ? new IllegalStateException("it has not failed") : Stages.cause(why);
+    return why == null ? new IllegalStateException("the future has not failed") : Stages.cause(why);
   }
 
   /**
-   * Wraps a failure in the form in which stages pass it on. Otherwise each stage creates such an
-   * exception with a useless stack trace, which delays thousands of callers that time out at once.
+   * Wraps a failure in the exception with which stages pass a failure on. Otherwise each stage
+   * would create such an exception with a useless stack trace. That would delay thousands of
+   * callers that time out together.
    */
   static CompletionException passedOn(Throwable failure) {
     return failure instanceof CompletionException known ? known : new PassedOn(failure);

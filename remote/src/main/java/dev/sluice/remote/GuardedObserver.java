@@ -6,10 +6,11 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Protects the store from its observer. The first exception or Error of the observer is logged: a
- * missing class must not stop time-outs. Events from the thread that times calls out are reported
- * on another thread, which the observer may block. No method throws; each has its own catch, since
- * passing a lambda to a shared one takes memory, which may be what is missing.
+ * Protects the store from its observer. The first exception or Error of the observer is logged: for
+ * example, a missing class must not stop time-outs. Events from the thread that times calls out are
+ * reported on another thread, which the observer is allowed to block. No method throws. Each method
+ * has its own catch block, since a lambda for a shared method needs memory, and memory can be what
+ * is missing.
  */
 final class GuardedObserver implements BucketStore.Observer {
 

@@ -4,14 +4,14 @@ package dev.sluice.remote;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Bucket keys as bytes. Stateless, thread-safe. */
+/** Converts bucket keys to bytes. Stateless, thread-safe. */
 public final class KeyBytes {
 
   private KeyBytes() {}
 
   /**
-   * UTF-8, in which a surrogate without its pair stays what it is, instead of becoming a question
-   * mark: two different keys must never be one bucket.
+   * Returns the text in UTF-8. A surrogate without its pair is encoded as three bytes and not
+   * replaced by a question mark, since two different keys must never share a bucket.
    */
   public static byte[] utf8(String text) {
     if (!hasLoneSurrogate(text)) {
@@ -20,7 +20,7 @@ public final class KeyBytes {
     byte[] bytes = new byte[text.length() * 3];
     int length = 0;
     for (int i = 0; i < text.length(); i++) {
-      // Any char takes three bytes here, so that lone surrogates keep their value.
+      // Every char becomes three bytes here, so that lone surrogates keep their value.
       char c = text.charAt(i);
       bytes[length++] = (byte) (0xe0 | (c >> 12));
       bytes[length++] = (byte) (0x80 | ((c >> 6) & 0x3f));

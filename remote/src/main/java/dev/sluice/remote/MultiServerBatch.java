@@ -18,24 +18,30 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A batch over several servers, all or nothing without a lock.
+ * A batch over several servers is charged all or nothing without a lock.
  *
  * Each server decides on its part atomically, and takes the tokens that it grants. If all servers
- * grant, the batch is done after one parallel round trip. If one denies or fails, the tokens that
- * the others took are given back, except those that have refilled since (Charge.untilNanos), so a
- * bucket never gets back more than was taken. Other refunds on that bucket count too: the caller of
- * the store follows each part, and decides how much to give back (Tentative). Until then concurrent
- * callers may see tokens missing that come back a moment later, and be denied for it; they never
- * see a token too many. If giving back fails too, the tokens stay spent.
+ * grant their parts, the batch is done after one parallel round trip. If one server denies or
+ * fails, the tokens of the other parts are refunded, except tokens that have refilled since
+ * (Charge.untilNanos), so a bucket never receives more than was taken. Other refunds on that bucket
+ * count too: the caller of the store follows each part and computes the refund (Tentative). Until
+ * the refund arrives, concurrent callers can miss tokens that are returned a moment later, and can
+ * be denied, but they never get a token too many. If the refund fails too, the tokens stay spent.
  *
- * If the batch has charges that vote, a charge that cannot be undone (a refund, a reset) waits for
- * the verdict. It is sent as a check first, and charged in a second round.
+ * If the batch has charges that can be denied, a charge that cannot be undone (a refund, a reset)
+ * waits for the verdict. It is sent as a check first and charged in a second round.
  */
 
-/** One batch over the queues of several servers. Used once; its threads take turns. */
+/**
+ * One batch over the queues of several servers. Used once; no two threads use the batch at the same
+ * time.
+ */
 final class MultiServerBatch {
 
-  /** Follows nothing; correct only if nobody else gives tokens back to these buckets. */
+  /**
+   * Refunds without considering other refunds. Correct only if no other caller refunds tokens to
+   * these buckets.
+   */
   static final Tentative ALONE = Alone::new;
 
   private final List<Charge> charges;
@@ -50,11 +56,11 @@ final class MultiServerBatch {
   private boolean denied;
   private CompletableFuture<Void> settled = CompletableFuture.completedFuture(null);
 
-  /** The charges of one queue; {@code places} are their indexes in the batch. */
+  /** The charges for one queue; {@code places} are the indexes of these charges in the batch. */
   private record Part(
       RequestQueue queue, List<Integer> places, List<Charge> asked, Request answer) {
 
-    /** Returns why the part failed, null if it was answered. */
+    /** Returns why the part failed; null if it did not fail. */
     @Nullable Throwable failure() {
       return answer.isCompletedExceptionally() ? Failures.of(answer) : null;
     }
@@ -63,12 +69,12 @@ final class MultiServerBatch {
   /**
    * Creates a batch.
    *
-   * @param known the reading of each charge that is known to be denied, null for the others; with
-   *     one such reading the batch is denied, and the other buckets are only read
+   * @param known the reading of each charge that is certainly denied, null for each other charge;
+   *     with one such reading the batch is denied, and the other buckets are only read
    * @param tentative follows the tokens that the parts take
    * @param send sends a part to its queue
-   * @param giveBack sends refunds to their queue, with a time-out of their own, since the batch's
-   *     time-out may be over
+   * @param giveBack sends refunds to their queue, with a separate time-out, since the batch's
+   *     time-out can already have expired
    */
   MultiServerBatch(
       List<Charge> charges,
@@ -85,7 +91,10 @@ final class MultiServerBatch {
     this.readings = new Reading[charges.size()];
   }
 
-  /** Sends each queue its part; fails with the first part's failure, after giving back. */
+  /**
+   * Sends each queue its part. If a part fails, refunds the other parts and fails with the first
+   * failure.
+   */
   CompletableFuture<List<Reading>> charge(List<RequestQueue> queues) {
     Map<RequestQueue, List<Integer>> places = new LinkedHashMap<>();
     boolean isDenied = false;
@@ -115,7 +124,7 @@ final class MultiServerBatch {
             }
             parts.add(new Part(queue, at, asked, send.apply(queue, asked)));
           });
-    } catch (Throwable e) { // parts that were sent stay spent
+    } catch (Throwable e) { // the parts that were already sent stay spent
       keepTheRest();
       throw e;
     }
@@ -127,12 +136,15 @@ final class MultiServerBatch {
     return verdict;
   }
 
-  /** Returns a future that is done when nothing is in flight, even if the caller gave up. */
+  /**
+   * Returns a future that is done when no request of the batch is in flight, even if the caller
+   * gave up.
+   */
   CompletableFuture<Void> over() {
     return CompletableFuture.allOf(settled, verdict);
   }
 
-  /** Drops unsent parts after the caller gave up; tokens that sent parts take are given back. */
+  /** Drops the unsent parts after the caller gave up. The tokens of the sent parts are refunded. */
   private void withdraw(@Nullable Throwable failure) {
     if (failure != null) {
       parts.forEach(part -> part.answer.withdraw());
@@ -155,7 +167,10 @@ final class MultiServerBatch {
         parts.stream().map(Part::answer).toArray(CompletableFuture[]::new));
   }
 
-  /** Passes whatever is thrown to the caller; tokens not given back by then stay spent. */
+  /**
+   * Refunds or completes the batch. Passes every exception to the caller; tokens not yet refunded
+   * then stay spent.
+   */
   private void settleOrFail(@Nullable Throwable failure) {
     try {
       settle(failure);
@@ -187,8 +202,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Returns the failure to report. If a part took tokens, or may have, it says that the effect is
-   * unknown: those tokens may come back too late, or never.
+   * Returns the failure to report. If a part took tokens or possibly took tokens, the failure
+   * reports an unknown outcome, since the refund of these tokens can be late or fail.
    */
   private Throwable told(Throwable failure) {
     Throwable told = failure;
@@ -196,7 +211,7 @@ final class MultiServerBatch {
     for (Part part : parts) {
       Throwable its = part.failure();
       if (!ChargeOutcome.writes(part.asked) || (its == null && !passes(part))) {
-        continue; // this part took nothing
+        continue; // this part took no tokens
       }
       if (its == null || !ChargeOutcome.isNothing(its)) {
         charged = ChargeOutcome.UNKNOWN;
@@ -227,12 +242,12 @@ final class MultiServerBatch {
   }
 
   /**
-   * Gives back the tokens of a part. Nobody waits for the refund: it is queued in the queue before
-   * this process's next requests, so these see no trace of a denied batch.
+   * Refunds the tokens of a part. No caller waits for the refund. The refund enters the queue
+   * before this process's next requests, so these requests are not affected by a denied batch.
    */
   private void giveBack(Part part) {
     if (!passes(part)) {
-      return; // a part that denied took nothing; whether a failed part took some is unknown
+      return; // a denied part took no tokens; whether a failed part took tokens is unknown
     }
     List<Reading> answer = part.answer.join();
     List<Charge> refunds = new ArrayList<>();
@@ -268,7 +283,7 @@ final class MultiServerBatch {
     return spends && charge.incrementNanos() > 0;
   }
 
-  /** Notifies the followers of charges that stay spent, or were not made. */
+  /** Notifies the followers of charges that stay spent or were not made. */
   private void keepTheRest() {
     for (int i = 0; i < followers.length; i++) {
       Tentative.Part follower = followers[i];
@@ -279,7 +294,7 @@ final class MultiServerBatch {
     }
   }
 
-  /** Sends the charges that had to wait for the verdict, and takes their new readings. */
+  /** Sends the charges that had to wait for the verdict, and replaces their readings. */
   private void second() {
     List<Part> late = new ArrayList<>();
     for (Part part : parts) {
@@ -316,7 +331,7 @@ final class MultiServerBatch {
     }
   }
 
-  /** Gives back the tokens of one charge that have not refilled since. */
+  /** Refunds the tokens of one charge that have not refilled since. */
   private record Alone(Charge charge) implements Tentative.Part {
 
     @Override

@@ -10,11 +10,11 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call of a server, and the future of its answer. It records whether the server may have
- * received it: a call that was certainly not sent can be retried, and has charged nothing.
+ * A call of a server, and the future of the server's response. The call records whether the server
+ * can have received it. A call that was certainly not sent has charged nothing and can be retried.
  * Thread-safe; no method blocks.
  *
- * @param <A> the server's answer
+ * @param <A> the type of the server's response
  */
 public abstract class RemoteCall<A> extends CompletableFuture<A> {
 
@@ -24,7 +24,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   /** An attempt to send a call. */
   public interface Attempt {
 
-    /** Ends the attempt; a call that has not left yet never will. */
+    /** Ends the attempt. If the call was not sent yet, it is never sent. */
     void cancel();
   }
 
@@ -35,7 +35,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
     return call;
   }
 
-  /** Sends this call, and completes it with the result. */
+  /** Sends this call and completes it with the result. */
   protected abstract void send();
 
   /**
@@ -47,7 +47,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
    */
   protected abstract List<Reading> readings(A answer, int first, List<Charge> batch, String server);
 
-  /** Returns the readings of one batch of a call that was answered. */
+  /** Returns the readings of one batch, after this call has a response. */
   final List<Reading> readings(int first, List<Charge> batch, String server) {
     return readings(join(), first, batch, server);
   }
@@ -55,7 +55,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   /**
    * Begins to send this call.
    *
-   * @return false if it was abandoned, and must not be sent
+   * @return false if the call was abandoned and must not be sent
    */
   protected final synchronized boolean begin(Attempt attempt) {
     if (!abandoned) {
@@ -68,17 +68,17 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
     return abandoned;
   }
 
-  /** Fails this call, which the server has certainly not received. */
+  /** Fails this call. To be called only if the server certainly did not receive the call. */
   public final void notSent(Throwable failure) {
     completeExceptionally(new NotSentException(failure));
   }
 
-  /** Records that the last attempt failed and that the server has certainly not received it. */
+  /** Records that the last attempt failed before the server could receive the call. */
   public final synchronized void hasNotLeft() {
     last = null;
   }
 
-  /** Completes this abandoned call with {@link StayedException}, unless it was sent. */
+  /** Completes this abandoned call with {@link StayedException}, unless the call was sent. */
   public final void stayedHere() {
     boolean neverSent;
     synchronized (this) {
@@ -90,9 +90,9 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   }
 
   /**
-   * Abandons this call: if it was not sent yet, it never will be.
+   * Abandons this call. If the call was not sent yet, it is never sent.
    *
-   * @return whether the server has certainly not received it
+   * @return whether the server has certainly not received the call
    */
   @CanIgnoreReturnValue
   public final boolean abandon() {
@@ -108,14 +108,14 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   }
 
   /**
-   * Abandons this call if it was not sent yet, since its connection is still being opened. It then
-   * completes when that has opened or failed.
+   * Abandons this call if it was not sent yet, since its connection is still being opened. The call
+   * then completes when the connection is open or has failed.
    */
   final synchronized void keepHere() {
     abandoned |= last == null;
   }
 
-  /** The call never left this process. */
+  /** Thrown if the call was never sent. */
   public static final class NotSentException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
@@ -124,12 +124,12 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
     }
   }
 
-  /** The connection is open, but nobody waits for the call any more, which was never sent. */
+  /** Thrown if the connection is open, but the call was abandoned before it was sent. */
   static final class StayedException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     StayedException() {
-      super("nobody waits for it", null, false, false);
+      super("the call was abandoned before it was sent", null, false, false);
     }
   }
 
@@ -141,7 +141,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
 
     @Override
     protected List<Reading> readings(Void answer, int first, List<Charge> batch, String server) {
-      throw new IllegalStateException("it has failed");
+      throw new IllegalStateException("the call has failed");
     }
   }
 }

@@ -26,18 +26,20 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store on one server or several: makes requests of batches, remembers denials, and waits for
- * answers.
+ * A store on one server or several servers. Makes requests from batches, remembers denials, and
+ * waits for responses.
  *
- * <p>Every charge ends by the time-out. Actions chained to a future of {@link #chargeAsync} run on
- * threads that may block. Thread-safe; {@link #charge} and {@link #ping} block for a round trip
- * (and throw on the store's own threads, where they would deadlock), {@link #chargeAsync} never.
+ * <p>Every charge ends at the latest after the time-out. Actions chained to a future of {@link
+ * #chargeAsync} run on threads that are allowed to block. Thread-safe. {@link #charge} and {@link
+ * #ping} block for a round trip; on the store's own threads, where they would deadlock, they throw.
+ * {@link #chargeAsync} never blocks.
  */
 public final class RemoteStore implements BucketStore {
 
-  private static final int LATE = 25; // a deadline may be missed by 1/25 of the time-out
+  private static final int LATE = 25; // a deadline is missed by at most 1/25 of the time-out
   private static final int REHEARSED = 3; // two requests are sent, the third stays in the queue
-  private static final long REHEARSED_NANOS = 5_000_000; // time to send the first two requests
+  private static final long REHEARSED_NANOS =
+      5_000_000; // a time-out in which the first two requests can be sent
 
   private final String name;
   private final Topology topology;
@@ -52,8 +54,8 @@ public final class RemoteStore implements BucketStore {
   /**
    * Creates a store.
    *
-   * @param name its address without a password, for messages
-   * @param release run when the store is closed, after its servers
+   * @param name the store's address without a password, for messages
+   * @param release run after the store was closed and its servers were closed
    */
   public RemoteStore(String name, Topology topology, StoreContext context, Runnable release) {
     this.name = name;
@@ -65,11 +67,11 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * Connects and makes one call, since in a cold JVM that takes longer than the first caller's
-   * time-out. Never fails: with an unreachable server, charges fail later, and the callers' failure
+   * Connects and makes one call, since in a cold JVM the first call takes longer than a caller's
+   * time-out. Never fails. If a server is unreachable, charges fail later, and the callers' failure
    * rules decide.
    *
-   * @return whether every server answered
+   * @return whether every server responded
    */
   @CanIgnoreReturnValue
   public boolean warmUp(long nanos) {
@@ -91,8 +93,8 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * Reads a bucket that nobody uses, through the same code as a caller's call but hidden from the
-   * observer, so that classes are not loaded during a caller's time-out.
+   * Reads a bucket that no client uses, so that classes are not loaded during a caller's time-out.
+   * Uses the same code as a caller's call, but hides the call from the observer.
    */
   public void rehearse() {
     awaited(this::lookAtNobodys, context.timeoutNanos());
@@ -111,9 +113,9 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * Lets calls to an unreachable server time out, hidden from the observer. So the classes that a
-   * time-out needs are not loaded during an outage, while all callers wait for the thread that ends
-   * calls.
+   * Lets calls to an unreachable server time out, hidden from the observer. The classes that a
+   * time-out needs are then loaded before an outage. Otherwise all callers would wait during the
+   * outage while the thread that times calls out loads these classes.
    */
   public void rehearseTimeOuts() {
     long nanos = REHEARSED_NANOS;
@@ -122,11 +124,11 @@ public final class RemoteStore implements BucketStore {
     }
     long now = context.timing().nanoTime();
     HandedOver late = new HandedOver(look(now, now), ChargeOutcome.UNKNOWN);
-    late.timeOut(); // the charge's own timer does this if the queue would end it later
+    late.timeOut(); // does what the charge's own timer does if it fires before the queue's
     awaited(() -> late, context.timeoutNanos());
   }
 
-  /** Whether all requests were submitted before the first one timed out. */
+  /** Returns whether all requests were submitted before the first one timed out. */
   private boolean timedOutTogether(long nanos) {
     RequestQueue queue = context.queueToUnreachable();
     long until = context.timing().nanoTime() + nanos;
@@ -163,7 +165,7 @@ public final class RemoteStore implements BucketStore {
     return await(ask(charges, tentative, until), ChargeOutcome.ofSent(charges), until);
   }
 
-  /** Returns when a call that begins now has to end. */
+  /** Returns the time at which a call that begins now has to end. */
   private long fromNow() {
     return context.timing().nanoTime() + context.timeoutNanos();
   }
@@ -180,7 +182,7 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
-  /** Waits with a time-out of its own, in case the store's thread that ends calls is late. */
+  /** Waits with a separate time-out, in case the store's thread that times calls out is late. */
   @CanIgnoreReturnValue
   private <T> T await(CompletableFuture<T> answer, @Nullable ChargeOutcome ifSent, long until) {
     try {
@@ -197,7 +199,7 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
-  /** Withdraws the request if it is still in the queue. */
+  /** Withdraws the request if it is still in the queue. Returns the exception for the caller. */
   private static StoreException leave(
       CompletableFuture<?> answer,
       @Nullable ChargeOutcome ifSent,
@@ -212,7 +214,7 @@ public final class RemoteStore implements BucketStore {
     return cause == null ? new StoreException(message) : new StoreException(message, cause);
   }
 
-  /** Adds to the failure of checks that nothing was charged, whatever became of the call. */
+  /** Adds to the failure of checks that nothing was charged, since a check charges nothing. */
   private static Throwable told(Throwable failure, @Nullable ChargeOutcome ifSent) {
     return ifSent == ChargeOutcome.NOTHING ? ifSent.said(failure) : failure;
   }
@@ -249,12 +251,12 @@ public final class RemoteStore implements BucketStore {
     HandedOver stage = new HandedOver(answer, ifSent);
     long leftNanos = until - context.timing().nanoTime();
     if (leftNanos < context.timeoutNanos() - context.timeoutNanos() / LATE) {
-      try { // the call has begun earlier: the queue alone would end this charge too late
+      try { // the call began earlier, so the queue would end this charge too late
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
-        // The store was closed in between, which ends the stage.
+        // The store was closed meanwhile, which also ends the stage.
       } catch (Throwable e) {
-        // No memory for the timer, so nothing else would end the charge in time.
+        // No memory for the timer, so the charge must end now.
         stage.completeExceptionally(leave(answer, ifSent, name + ": " + e, null));
       }
     }
@@ -267,7 +269,8 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * A view whose charges share one time-out: later charges have what the earlier ones left of it.
+   * A view whose charges share one time-out: each charge has the time that the earlier charges left
+   * over.
    */
   private final class OneCall implements BucketStore {
     private final long until = fromNow();
@@ -304,7 +307,8 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * A future that completes on a thread that users may block; cancelling it cancels the request.
+   * A future that completes on a thread that callers are allowed to block. Cancelling the future
+   * cancels the request.
    */
   private final class HandedOver extends CompletableFuture<List<Reading>> {
     private final CompletableFuture<List<Reading>> answer;
@@ -319,14 +323,14 @@ public final class RemoteStore implements BucketStore {
     private void handOver(List<Reading> readings, @Nullable Throwable failure) {
       try {
         callbacks.run(() -> settle(readings, failure));
-      } catch (Throwable e) { // no memory: the answer must arrive all the same
+      } catch (Throwable e) { // no memory: completes the future on this thread
         settle(readings, failure);
       }
     }
 
     private void settle(List<Reading> readings, @Nullable Throwable failure) {
       if (failure instanceof CancellationException) {
-        return; // the code that cancelled the answer ends this stage with its own failure
+        return; // the code that cancelled the request completes this future itself
       }
       if (failure == null) {
         complete(readings);
@@ -345,12 +349,15 @@ public final class RemoteStore implements BucketStore {
 
     @Override
     public boolean cancel(boolean interrupt) {
-      boolean cancelled = super.cancel(interrupt); // first, before the answer can end this stage
+      boolean cancelled = super.cancel(interrupt); // completes this future before the request can
       answer.cancel(false);
       return cancelled;
     }
 
-    /** Also called by a time-out that the caller has set ({@code orTimeout}). */
+    /**
+     * Also cancels the request. A time-out that the caller has set ({@code orTimeout}) calls this
+     * method too.
+     */
     @Override
     @CanIgnoreReturnValue
     public boolean completeExceptionally(Throwable failure) {
@@ -360,7 +367,7 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
-  /** Sends charges; every failure, an Error included, is reported by the future. */
+  /** Sends charges. The future reports every failure, also an Error. */
   private CompletableFuture<List<Reading>> ask(
       List<Charge> charges, Tentative tentative, long until) {
     BucketStore.requireDifferentKeys(charges);
@@ -373,7 +380,7 @@ public final class RemoteStore implements BucketStore {
         return CompletableFuture.failedFuture(ChargeOutcome.NOTHING.exception(timedOut()));
       }
       return charges.size() == 1 ? one(charges, until) : several(charges, tentative, until);
-    } catch (Throwable e) { // nothing was submitted yet, or its queue has failed the request
+    } catch (Throwable e) { // no request was submitted, or the queue has failed the request
       return CompletableFuture.failedFuture(failure(e));
     }
   }
@@ -396,7 +403,7 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Sends a batch over several servers. Known reasons to fail or deny are checked before any part
-   * is sent: tokens granted in vain are missing for others until they are given back.
+   * is sent, since tokens that are granted in vain are missing for other callers until the refund.
    */
   private CompletableFuture<List<Reading>> spread(
       List<RequestQueue> queues,
@@ -441,7 +448,9 @@ public final class RemoteStore implements BucketStore {
     return send(topology.queueOf(key), charges, List.of(key), until);
   }
 
-  /** A request whose answer updates the remembered denials before its caller gets it. */
+  /**
+   * A request whose response updates the remembered denials before the caller gets the response.
+   */
   private final class Remembered extends Request {
     private final long sent;
     private final int[] stamps;
@@ -470,11 +479,13 @@ public final class RemoteStore implements BucketStore {
 
     @Override
     public boolean completeExceptionally(Throwable failure) {
-      forgetDenials(charges); // the store may have applied the failed call
+      forgetDenials(charges); // the server can have applied the failed call
       return super.completeExceptionally(failure);
     }
 
-    /** If the request was sent, its answer may be lost. */
+    /**
+     * Also clears the remembered denials if the request was sent, since its response can be lost.
+     */
     @Override
     @CanIgnoreReturnValue
     public boolean cancel(boolean interrupt) {
@@ -504,14 +515,16 @@ public final class RemoteStore implements BucketStore {
     return false;
   }
 
-  /** Registers a call that gives tokens back, or may have to, so that closing waits for it. */
+  /**
+   * Registers a call that refunds tokens or can need a refund, so that {@link #close} waits for it.
+   */
   private void keepOpenFor(CompletableFuture<?> call) {
     long number = arrivals.incrementAndGet();
     mustArrive.put(number, call);
     Stages.onEnd(call, (readings, failure) -> mustArrive.remove(number));
   }
 
-  /** Returns whether a bucket's server has no open request, and no give-back is pending. */
+  /** Returns whether the server of a bucket has no request in flight and no pending refund. */
   public boolean isIdle(String bucketKey) {
     return mustArrive.isEmpty() && topology.queueOf(context.key(bucketKey)).isIdle();
   }
@@ -539,9 +552,10 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * Waits up to the time-out for refunds and batches over several servers in flight, then closes
-   * the connections; requests still outstanding fail. If called on one of the store's own threads,
-   * which must not wait for their own work, another thread does this.
+   * Waits up to the time-out for refunds and for batches over several servers in flight, then
+   * closes the connections. Requests that are still in flight fail. If one of the store's own
+   * threads calls this method, another thread closes the store, since the store's threads must not
+   * wait for their own work.
    */
   @Override
   public void close() {
@@ -566,7 +580,10 @@ public final class RemoteStore implements BucketStore {
     release.run();
   }
 
-  /** Whether to go on waiting; tokens that could not be given back stay spent. */
+  /**
+   * Waits for calls. Returns false if the time is over; tokens that were not refunded then stay
+   * spent.
+   */
   private boolean awaitAll(List<CompletableFuture<?>> calls, long nanos) {
     try {
       CompletableFuture<Boolean> all =

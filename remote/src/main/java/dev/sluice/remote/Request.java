@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The future of one caller's batch in one queue; completed by the answer or the deadline.
+ * The future of one caller's batch in one queue. The response or the deadline completes the future.
  * Thread-safe.
  */
 public class Request extends CompletableFuture<List<Reading>> {
@@ -22,7 +22,10 @@ public class Request extends CompletableFuture<List<Reading>> {
   private final long until;
   private final AtomicBoolean left = new AtomicBoolean();
 
-  /** Racy, benign: if cancel() does not see it, the call is sent although nobody waits for it. */
+  /**
+   * Racy, benign: if cancel() does not see the call, the call is sent although its caller has given
+   * up.
+   */
   private @Nullable SharedCall call;
 
   private final BlockingWaiter caller = new BlockingWaiter();
@@ -31,9 +34,9 @@ public class Request extends CompletableFuture<List<Reading>> {
    * Creates a request.
    *
    * @param keys the keys of the charges in the store
-   * @param deadline when the server must have answered, a {@link Timing#nanoTime}
-   * @param until when its caller stops waiting; earlier than the deadline if the caller's call has
-   *     charged before
+   * @param deadline the {@link Timing#nanoTime} until which the server must have responded
+   * @param until the time at which the caller stops waiting; earlier than the deadline if the
+   *     caller's operation has already used a part of its time-out
    */
   public Request(List<Charge> charges, List<byte[]> keys, long deadline, long until) {
     this.charges = charges;
@@ -42,7 +45,10 @@ public class Request extends CompletableFuture<List<Reading>> {
     this.until = until;
   }
 
-  /** Completes the request with the store's readings; {@link #wake} wakes the caller later. */
+  /**
+   * Completes the request with the store's readings, but does not wake the caller. {@link #wake}
+   * does.
+   */
   void answer(List<Reading> readings) {
     super.complete(readings);
   }
@@ -80,15 +86,15 @@ public class Request extends CompletableFuture<List<Reading>> {
     call = shared;
   }
 
-  /** Blocks its one caller until it is done, at most for the given time. */
+  /** Blocks the caller until this request is done, at most for the given time. */
   final void sleep(long nanos) throws InterruptedException {
     caller.sleep(this, nanos);
   }
 
   /**
-   * Wakes the caller, if this request is done.
+   * Wakes the caller if this request is done.
    *
-   * @param others the wake-up that the caller continues, null for none
+   * @param others the wake-up that the woken caller continues; null if there is none
    * @return whether a caller was woken
    */
   @CanIgnoreReturnValue
@@ -96,19 +102,19 @@ public class Request extends CompletableFuture<List<Reading>> {
     return isDone() && caller.wake(others);
   }
 
-  /** Wakes the caller, if this request is done and the caller is a virtual thread. */
+  /** Wakes the caller if this request is done and the caller is a virtual thread. */
   final void wakeIfVirtual() {
     if (isDone()) {
       caller.wakeIfVirtual();
     }
   }
 
-  /** Claims this request, to send it or to drop it; returns true only once. */
+  /** Claims this request for sending or dropping. Returns true only to the first caller. */
   final boolean leave() {
     return left.compareAndSet(false, true);
   }
 
-  /** Cancels this request if it was not sent yet; returns whether it was not. */
+  /** Cancels this request if it was not sent yet. Returns whether the request was cancelled. */
   @CanIgnoreReturnValue
   final boolean withdraw() {
     boolean neverLeft = leave();
@@ -119,7 +125,7 @@ public class Request extends CompletableFuture<List<Reading>> {
     return neverLeft;
   }
 
-  /** Whether this request may give tokens back to a bucket. */
+  /** Whether this request can refund tokens to a bucket. */
   final boolean loosens() {
     for (Charge charge : charges) {
       if (charge.op().loosens()) {
@@ -129,7 +135,7 @@ public class Request extends CompletableFuture<List<Reading>> {
     return false;
   }
 
-  /** Whether this request must not overtake an earlier one, since they share a bucket. */
+  /** Whether this request must not overtake an earlier request, since both use a bucket. */
   final boolean mustFollow(Request earlier) {
     for (Charge charge : charges) {
       if (mustFollow(charge, earlier.charges)) {
@@ -157,7 +163,7 @@ public class Request extends CompletableFuture<List<Reading>> {
     };
   }
 
-  /** Whether the caller no longer waits at the given time. */
+  /** Whether the caller has stopped waiting at the given time. */
   final boolean isLeftBy(long nanoTime) {
     return nanoTime - until >= 0;
   }

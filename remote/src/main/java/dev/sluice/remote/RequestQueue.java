@@ -18,51 +18,55 @@ import org.jspecify.annotations.Nullable;
  *
  *   callers ──▶ waiting ──▶ drain ──▶ call ──▶ server
  *                             ▲        │
- *                             └────────┘  a call that ends lets the next one leave,
- *                                         when its callers are awake (WakeUp)
+ *                             └────────┘  when a call has ended and its callers
+ *                                         are awake (WakeUp), the next call is sent
  *
- * A call is sent whenever fewer than a few are in flight (Options.maxCalls; two on Redis), with all
- * waiting requests, up to a bound. So an idle caller does not wait, and a busy moment forms batches
- * by itself. No timer delays a request. With two calls, the server works while an answer travels.
+ * While fewer than Options.maxCalls calls are in flight (two on Redis), a call is sent with all
+ * waiting requests, up to a bound. So an idle caller does not wait, and a busy moment forms large
+ * calls by itself. No timer delays a request. With two calls in flight, the server works on one
+ * while the response to the other is on its way.
  *
  * Order. Requests are sent in order of arrival: there is one queue, and one thread at a time drains
- * it (`wip` counts requests that arrive meanwhile). Two calls may still overtake each other: if a
- * connection's own thread hands it a call, the connection writes that call first; calls on two
- * connections have no order at all. By the server's
- * clock this matters only for charges that give tokens back. A refund that arrives after a reset
- * (or after a forgiven debt) would give back tokens spent later. A withdrawal checks the TAT alone:
- * after a refund or a reset it may find the expected TAT by chance, and give back tokens that
- * others spent. So a request is not sent while a call is in flight that it must not overtake. By a
- * client's clock, the call that arrives second would have an earlier time than the first. It would
- * take a TAT beyond now + τ for a clock that stepped back, and forgive it. So by a client's clock
- * only one call is in flight (requests sent apart leave from one thread, in order).
+ * the queue (`wip` counts requests that arrive meanwhile). But two calls can overtake each other:
+ * if a connection's own thread hands a call to the connection, the connection writes that call
+ * first. Calls on two connections have no order at all. With the server's clock, order matters only
+ * for charges that refund tokens. A refund that arrives after a reset (or after a forgiven debt)
+ * would refund tokens that were spent later. A withdrawal checks only the TAT: after a refund or a
+ * reset it can find the expected TAT by chance, and refund tokens that other callers spent. So a
+ * request is not sent while a call is in flight that the request must not overtake. With a client's
+ * clock, the call that arrives second could carry an earlier time than the first call. The server
+ * would take a TAT beyond now + τ for the sign of a clock that stepped back, and forgive it. So
+ * with a client's clock only one call is in flight (requests sent apart are sent by one thread, in
+ * order).
  *
- * Errors. A missing class or a full heap may throw anywhere. The draining thread must finish the
- * drain, and a sweep must arm the next one, since nothing else would. So what a call throws fails
- * its requests, and after an exception in a sweep the next sweep continues. A sweep finds a request
- * only in the queue, or in a call that has its place. So a request that leaves the queue is in a
- * call at once, or fails. A call keeps its place until all its requests have ended.
+ * Errors. A missing class or a full heap can throw anywhere. The draining thread must finish the
+ * drain, and a sweep must schedule the next sweep, since no other code would. So an exception of a
+ * call fails the call's requests, and after an exception in a sweep the next sweep continues. A
+ * sweep finds a request only in the queue or in a call that occupies a slot. So a request that
+ * leaves the queue is put into a call at once, or fails. A call occupies its slot until all its
+ * requests have ended.
  *
- * Giving up. A call whose callers have all given up before it was sent is not sent. It keeps its
- * place until its connection is open or has failed, or until its time-out. So the breaker learns
- * the outcome of the connection, and at most one call per place waits for it. Later requests
- * lose no time, because they wait for the same connection.
+ * Giving up. A call whose callers have all given up before the call was sent is not sent. The call
+ * occupies its slot until its connection is open or has failed, or until its time-out. So the
+ * breaker receives the outcome of the connection, and at most one call per slot waits for the
+ * connection. Later requests lose no time, since they wait for the same connection.
  *
  * Too late. A request whose deadline is nearer than a round trip would be charged for a caller that
- * has left by then, so it is ended without being sent. The estimate of a round trip is the duration
- * of the last answered call, which may have been slow, and only another answer corrects it. So
- * requests must continue to be sent. The estimate is at most a quarter of the time-out, so a
- * request with its whole time-out left is sent. If all waiting requests have little time left, and
- * the estimate refuses them all, it is reset, and the next request is sent.
+ * has already left, so the request fails without being sent. The estimate of a round trip is the
+ * duration of the last call with a response. That call can have been slow, and only another
+ * response corrects the estimate. So requests must continue to be sent. The estimate is at most a
+ * quarter of the time-out, so a request with its whole time-out left is always sent. If all waiting
+ * requests have little time left and the estimate rejects all of them, the estimate is reset, and
+ * the next request is sent.
  */
 
 /**
- * The queue in front of one server, or of a part of its keys that calls cannot leave. Thread-safe;
- * never blocks.
+ * The queue in front of one server, or in front of a part of a server's keys if a call can use only
+ * keys of that part. Thread-safe; never blocks.
  */
 public final class RequestQueue {
 
-  // Bounds the estimate after a slow call.
+  // Bounds the estimate of a round trip after a slow call.
   private static final long MOST_ROUND_TRIP_NANOS = 50_000_000;
   // The estimate is at most the time-out divided by this.
   private static final int LEAST_ROUND_TRIPS = 4;
@@ -77,13 +81,13 @@ public final class RequestQueue {
   private final AtomicReferenceArray<@Nullable SharedCall> calls;
   private final AtomicInteger wip = new AtomicInteger();
   private final Deadlines deadlines;
-  private volatile long roundTripNanos; // of the last call that was answered; 0 if forgotten
+  private volatile long roundTripNanos; // duration of the last call with a response; 0 if reset
   private volatile boolean closed;
 
   /**
    * Creates a queue.
    *
-   * @param waitingCount the number of waiting requests; queues that share it share one bound
+   * @param waitingCount counts the waiting requests; queues with the same counter share one bound
    */
   public RequestQueue(
       Endpoint server,
@@ -103,17 +107,16 @@ public final class RequestQueue {
   /**
    * The settings of all queues of a store.
    *
-   * @param maxCalls how many calls may be in flight; 1 by a client's clock
-   * @param timeoutNanos how long a call may take in all
+   * @param maxCalls the most calls in flight; 1 with a client's clock
+   * @param timeoutNanos the time-out of a call, from the caller's request to the response
    */
   public record Options(int maxWaiting, int maxCalls, int maxChargesPerCall, long timeoutNanos) {}
 
-  /** Throws if the server is marked down. */
   void requireOpen() {
     server.breaker().requireUp();
   }
 
-  /** Sends a request when its turn comes; fails it at once if the queue is full. */
+  /** Adds a request, to be sent in its turn. Fails the request at once if the queue is full. */
   public void submit(Request request) {
     Breaker breaker = server.breaker();
     try {
@@ -134,7 +137,7 @@ public final class RequestQueue {
     }
     try {
       waiting.add(request);
-    } catch (Throwable e) { // no memory
+    } catch (Throwable e) { // out of memory
       waitingCount.decrementAndGet();
       throw e;
     }
@@ -145,7 +148,7 @@ public final class RequestQueue {
     try {
       deadlines.arm(request);
       drain();
-    } catch (Throwable e) { // no memory for a timer, so nothing would end the request
+    } catch (Throwable e) { // no memory for a timer, so the request would never time out
       if (waiting.remove(request)) {
         waitingCount.decrementAndGet();
       }
@@ -156,8 +159,8 @@ public final class RequestQueue {
   }
 
   /**
-   * Returns whether no request waits, here or in queues with the same count, and no call is in
-   * flight.
+   * Returns whether no request waits in this queue or in queues with the same counter, and no call
+   * is in flight.
    */
   public boolean isIdle() {
     boolean idle = waiting.isEmpty() && waitingCount.get() == 0 && !deadlines.isArmed();
@@ -167,7 +170,7 @@ public final class RequestQueue {
     return idle;
   }
 
-  /** Fails all outstanding requests and all later ones. */
+  /** Fails all outstanding requests and all later requests. */
   public void close() {
     closed = true;
     for (int i = 0; i < calls.length(); i++) {
@@ -189,7 +192,7 @@ public final class RequestQueue {
 
   void drain() {
     if (wip.getAndIncrement() != 0) {
-      return; // the draining thread continues for this request
+      return; // the draining thread also handles this request
     }
     int missed = 1;
     do {
@@ -198,7 +201,7 @@ public final class RequestQueue {
           send(slot);
         }
       } catch (Throwable e) {
-        // The requests have failed, or their deadline ends them; the next drain continues.
+        // The requests have failed, or their deadlines end them. The next drain continues.
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);
@@ -239,14 +242,15 @@ public final class RequestQueue {
         return;
       }
       call = new SharedCall(this, slot, requests, charges);
-    } catch (Throwable e) { // neither in the queue nor in a call, the requests would never end
+    } catch (Throwable e) { // requests that are neither in the queue nor in a call would never end
       StoreException exception = ChargeOutcome.NOTHING.exception(server.name() + ": " + e, e);
       requests.forEach(request -> request.completeExceptionally(exception));
       throw e;
     }
     calls.set(slot, call);
     try {
-      // A timer that fired during this method saw the requests in neither the queue nor a slot.
+      // A timer that fired during this method found the requests neither in the queue nor in a
+      // slot.
       deadlines.arm(requests.get(0));
       if (closed) {
         call.closed();
@@ -259,29 +263,30 @@ public final class RequestQueue {
   }
 
   /**
-   * Takes the requests that may share a call out of the queue.
+   * Takes from the queue the requests that can share the next call.
    *
-   * @param requests receives them
-   * @return how many charges they have together
+   * @param requests receives the requests
+   * @return the number of charges of these requests
    */
   private int take(List<Request> requests) {
     int charges = 0;
     long estimateNanos = roundTripNanos; // one estimate for all requests
     boolean refusedByEstimate = false;
-    // One exception for all: thousands of requests may be due at once.
+    // One exception for all requests, since thousands of requests can be too late at once.
     StoreException tooLate = null;
     for (Request next = waiting.peek(); next != null; next = waiting.peek()) {
       boolean isFull = charges > 0 && charges + next.charges.size() > options.maxChargesPerCall;
       if (isFull || !mayLeave(next)) {
         break;
       }
-      requests.add(next); // added before the removal, so that no exception loses it
+      requests.add(
+          next); // added before the removal, so that an exception does not lose the request
       if (!waiting.remove(next)) {
         requests.remove(requests.size() - 1);
-        continue; // the request was just removed as overdue
+        continue; // a sweep has just removed the overdue request
       }
       waitingCount.decrementAndGet();
-      if (!next.isDone() && next.leave()) { // otherwise the caller has given up
+      if (!next.isDone() && next.leave()) { // false if the caller has given up
         long now = timing.nanoTime();
         if (!next.isLeftBy(now + estimateNanos)) {
           charges += next.charges.size();
@@ -295,23 +300,23 @@ public final class RequestQueue {
       requests.remove(requests.size() - 1);
     }
     if (refusedByEstimate && requests.isEmpty()) {
-      roundTripNanos = 0; // racy, benign because later answers correct it
+      roundTripNanos = 0; // racy, benign since a later response sets the value again
     }
     return charges;
   }
 
-  /** Runs a task later; closes this queue instead if the store was closed. */
+  /** Runs a task after a delay. If the store was closed, closes this queue instead. */
   void after(long nanos, Runnable task) {
     try {
       timing.after(nanos, task);
     } catch (RejectedExecutionException e) {
-      close(); // the store was closed in between
+      close(); // the store was closed meanwhile
     }
   }
 
   private StoreException timeOutWhileWaiting() {
     return ChargeOutcome.NOTHING.exception(
-        "timed out on " + server.name() + " while waiting for its turn");
+        "timed out on " + server.name() + " while the request waited in the queue");
   }
 
   public Endpoint server() {
@@ -326,7 +331,6 @@ public final class RequestQueue {
     return observer;
   }
 
-  /** Frees the place of a call that has ended. */
   void free(int slot, SharedCall call) {
     calls.compareAndSet(slot, call, null);
   }
@@ -337,7 +341,7 @@ public final class RequestQueue {
     roundTripNanos = Math.min(nanos, mostNanos);
   }
 
-  /** The requests that wait here or are in flight. */
+  /** The requests that wait in the queue or are in flight. */
   private final class OpenRequests implements Deadlines.Requests {
 
     @Override
@@ -348,7 +352,7 @@ public final class RequestQueue {
           call.endOverdue(now);
         }
       }
-      // One exception for all: thousands of requests may be due at once.
+      // One exception for all requests, since thousands of requests can be overdue at once.
       StoreException timeOut = null;
       for (Request next = waiting.peek();
           next != null && next.overdue(now);

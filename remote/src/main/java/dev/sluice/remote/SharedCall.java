@@ -17,17 +17,17 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call of a server, with the requests that share it.
+ * One call of a server with the requests that share the call.
  *
- * <p>Each request is its own all-or-nothing batch in the call and answered separately. The server
- * may refuse a whole call because of one request (a key that its ACL forbids, a slot that is just
- * moving). Such a call has changed nothing, and is repeated request by request. A call keeps its
- * place in the queue until all its requests have ended, so that a sweep finds them whatever is
- * thrown.
+ * <p>Each request is a separate all-or-nothing batch with a separate result. The server can reject
+ * a whole call because of one request (a key that its ACL forbids, a slot that is being moved).
+ * Such a call has changed nothing, and each of its requests is sent again in a separate call. A
+ * call occupies its slot in the queue until all its requests have ended, so that a sweep finds the
+ * requests even after an exception.
  *
- * <p>A call whose callers have all given up also keeps its place while its connection is being
- * opened. So the breaker learns whether that failed, and at most one call per place waits for a
- * connection. Thread-safe; no method blocks.
+ * <p>A call whose callers have all given up also occupies its slot while its connection is being
+ * opened. So the breaker receives the outcome of the connection, and at most one call per slot
+ * waits for a connection. Thread-safe; no method blocks.
  */
 final class SharedCall {
 
@@ -40,20 +40,20 @@ final class SharedCall {
   private final Endpoint server;
   private final Timing timing;
   private final Breaker breaker;
-  private final String name; // kept, since a slot may move to another server
+  private final String name; // a copy, since a Cluster's slot can move to another server
   private final long start;
   private final AtomicBoolean ended = new AtomicBoolean();
   private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
   private final Queue<Asked> underWay = new ConcurrentLinkedQueue<>();
   private volatile boolean abandoned;
-  private volatile boolean refusedForAKey; // true shows that the server is reachable
+  private volatile boolean refusedForAKey; // if true, the server is reachable
 
   /**
    * Creates a call that has not been sent yet.
    *
-   * @param slot its place in the queue
-   * @param requests at least one
-   * @param charges how many charges the requests have together
+   * @param slot the index of the call in the queue's list of calls
+   * @param requests the requests, at least one
+   * @param charges the number of charges of all requests
    */
   SharedCall(RequestQueue queue, int slot, List<Request> requests, int charges) {
     this.queue = queue;
@@ -67,10 +67,10 @@ final class SharedCall {
     this.charges = charges;
   }
 
-  /** A call and the requests that it carries. */
+  /** A call with the requests in it. */
   private record Asked(RemoteCall<?> call, List<Request> requests) {
 
-    /** Stops the call from being sent if all its callers have given up. */
+    /** Prevents the call from being sent if all its callers have given up. */
     void keepIfLeft() {
       if (requests.stream().allMatch(Request::isDone)) {
         call.keepHere();
@@ -78,7 +78,7 @@ final class SharedCall {
     }
   }
 
-  /** Whether a request must not arrive at the server before this call. */
+  /** Whether a request must not reach the server before this call. */
   boolean mustStayBefore(Request next) {
     for (Request request : requests) {
       if (next.mustFollow(request)) {
@@ -107,8 +107,8 @@ final class SharedCall {
   }
 
   /**
-   * Frees the place of this call only when its callers are awake: a caller that asks again at once
-   * then shares the next call instead of sending one of its own.
+   * Frees the slot of this call only after the callers are awake. A caller that sends another
+   * request at once then shares the next call instead of sending a separate call.
    */
   private void answered(RemoteCall<?> call) {
     try {
@@ -124,7 +124,7 @@ final class SharedCall {
     queue.drain();
   }
 
-  /** Frees the place, unless requests are open: only a sweep can end those. */
+  /** Frees the slot, unless requests are open. Only a sweep can end these requests. */
   private void free() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -138,18 +138,18 @@ final class SharedCall {
     RemoteCall<?> call;
     try {
       call = callWith(some);
-    } catch (Throwable e) { // a client's clock may throw
+    } catch (Throwable e) { // a client's clock can throw
       return RemoteCall.failed(e);
     }
     Asked asked = new Asked(call, some);
-    underWay.add(asked); // added before the check, so that abandon() sees this call
+    underWay.add(asked); // added before the check, so that abandon() finds this call
     if (abandoned) {
       call.abandon();
     }
     asked.keepIfLeft();
     try {
       call.send();
-    } catch (Throwable e) { // such as a missing class
+    } catch (Throwable e) { // an error such as a missing class
       call.notSent(e);
     }
     return call;
@@ -172,7 +172,7 @@ final class SharedCall {
         request.answer(call.readings(first, request.charges, name));
       } catch (StoreException e) {
         request.completeExceptionally(e);
-      } catch (Throwable e) { // the reply has an unknown form
+      } catch (Throwable e) { // the response has an unknown form
         request.completeExceptionally(server.fault(e).exception(name));
       }
       first += request.charges.size();
@@ -193,9 +193,9 @@ final class SharedCall {
     failAll(fault);
   }
 
-  /** Ends a call that was never sent, without reporting to the breaker or the observer. */
+  /** Ends a call that was never sent, without a report to the breaker or the observer. */
   private void stayed() {
-    // The thread that abandons a request ends it.
+    // The thread that abandons a request also completes it.
     if (requests.stream().allMatch(Request::isDone)) {
       ended.set(true);
       free();
@@ -208,8 +208,9 @@ final class SharedCall {
   }
 
   /**
-   * Sends each request in a call of its own, all at once and in order, and again after a transient
-   * fault. A request that must not overtake another waits until the other has ended.
+   * Sends each request in a separate call, all calls at once and in order. Sends a request again
+   * after a transient fault. A request that must not overtake another request waits until that
+   * request has ended.
    */
   private void apart() {
     AtomicInteger left = new AtomicInteger(requests.size());
@@ -246,7 +247,8 @@ final class SharedCall {
             return;
           }
           if (failure instanceof StayedException) {
-            if (request.isDone()) { // otherwise the thread that abandoned the call ends it
+            if (request
+                .isDone()) { // otherwise the thread that abandoned the call completes the request
               settled(left, null);
             }
             return;
@@ -263,7 +265,7 @@ final class SharedCall {
         });
   }
 
-  /** Whether a retry was scheduled; false if no timer could be set. */
+  /** Schedules a retry. Returns false if the timer could not be set. */
   private boolean askAgainLater(Request request, AtomicInteger left) {
     try {
       queue.after(RETRY_NANOS, () -> alone(request, left));
@@ -273,7 +275,10 @@ final class SharedCall {
     }
   }
 
-  /** Ends the call after its last request; the first outage does not, as others may be pending. */
+  /**
+   * Ends the call after its last request has ended. Other requests can still be in flight at the
+   * first outage.
+   */
   private void settled(AtomicInteger left, @Nullable String oneOutage) {
     if (oneOutage != null) {
       firstOutage.compareAndSet(null, oneOutage);
@@ -288,7 +293,7 @@ final class SharedCall {
     }
   }
 
-  /** Stops calls from being sent whose callers have all given up. */
+  /** Prevents calls whose callers have all given up from being sent. */
   void keepWhatIsLeft() {
     underWay.forEach(Asked::keepIfLeft);
   }
@@ -300,7 +305,10 @@ final class SharedCall {
     requests.forEach(request -> request.completeExceptionally(exception));
   }
 
-  /** Returns the first open request, else the last one, so that a sweep frees this place. */
+  /**
+   * Returns the first open request, or the last request if none is open, so that a sweep frees this
+   * slot.
+   */
   Request nextDue() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -323,11 +331,11 @@ final class SharedCall {
       return;
     }
     boolean neverSent = abandon();
-    // Includes cancelled requests, which must also learn that their answer is lost.
+    // Also completes cancelled requests: the remembered denials of their buckets must be cleared.
     end(Result.TIMED_OUT, "timed out", timeOut(ChargeOutcome.by(neverSent)));
   }
 
-  /** Stops sending; returns whether the server has certainly received nothing. */
+  /** Stops sending. Returns whether the server has certainly received nothing. */
   private boolean abandon() {
     abandoned = true; // set first, so that ask() sends nothing more
     boolean neverSent = true;
@@ -338,10 +346,10 @@ final class SharedCall {
   }
 
   private StoreException timeOut(ChargeOutcome charged) {
-    return charged.exception("timed out on " + name + " while waiting for its answer");
+    return charged.exception("timed out on " + name + " while waiting for its response");
   }
 
-  /** Reports the result, completes the requests, then frees the place. */
+  /** Reports the result, completes the requests, then frees the slot. */
   private void end(Result result, @Nullable String outage, StoreException exception) {
     try {
       tell(result, outage);
@@ -355,18 +363,18 @@ final class SharedCall {
   }
 
   /**
-   * Reports the result of this call once, to the breaker and the observer. A call that was refused
-   * for a key and then timed out counts as answered by the breaker: a slot may be moving for longer
-   * than callers wait.
+   * Reports the result of this call once, to the breaker and the observer. For the breaker, a call
+   * that was rejected because of a key and then timed out has a response, since moving a slot can
+   * take longer than the callers wait.
    *
-   * @param outage why the server is unreachable, null if it answered, even with an error
+   * @param outage why the server is unreachable; null if the server responded, even with an error
    */
   private void tell(Result result, @Nullable String outage) {
     if (!ended.compareAndSet(false, true)) {
       return;
     }
     boolean wasThere = result == Result.TIMED_OUT && refusedForAKey;
-    // If the slot has moved, the server that failed is unknown.
+    // If the slot has moved, the server of the failed call is unknown.
     if (server.breaker() == breaker) {
       if (outage == null || wasThere) {
         breaker.answered();

@@ -12,15 +12,15 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The settings, the clock and the observer that all parts of one store share. Thread-safe. */
+/** The settings, the clock and the observer that all parts of a store share. Thread-safe. */
 public final class StoreContext {
 
-  /** How many denials are remembered. */
+  /** The number of places for remembered denials. */
   private static final int DENIALS = 16_384;
 
   private static final int MAX_CHARGES_PER_CALL = 128;
 
-  /** Key of a bucket that nobody uses, since no limit has the number 0. */
+  /** The key of a bucket that no client uses, since no limit has the number 0. */
   private static final String NOBODYS = "0:probe";
 
   private final Settings settings;
@@ -33,15 +33,17 @@ public final class StoreContext {
   /**
    * The settings of a store.
    *
-   * @param kind the name of its package in {@code dev.sluice}, for its log and its threads
+   * @param kind the name of the store's package in {@code dev.sluice}, for its log and its threads
    * @param keys makes the bytes of a bucket's key
-   * @param timeout how long a call may take in all
-   * @param maxWaiting how many requests may wait for a server
-   * @param maxCalls how many calls a server may have in flight; always 1 by a client's clock
-   * @param maxFailures how many calls in a row fail before a server is marked down
-   * @param probeEvery how often a server that is marked down is probed
-   * @param denials for how long a denial may be answered from memory; zero for never
-   * @param clock the clock of this process that decides, null for the server's
+   * @param timeout the time-out of a call, from the caller's request to the response
+   * @param maxWaiting the most requests that wait for a server
+   * @param maxCalls the most calls in flight to a server; ignored with a client's clock, which
+   *     allows 1
+   * @param maxFailures the number of failed calls in a row after which a server is marked down
+   * @param probeEvery the interval of probes to a server that is marked down
+   * @param denials the longest time for which a denial is repeated from memory; zero for never
+   * @param clock the clock of this process with which the store decides; null for the server's
+   *     clock
    */
   public record Settings(
       String kind,
@@ -77,7 +79,9 @@ public final class StoreContext {
     return settings.keys.apply(bucket);
   }
 
-  /** Returns the clock of this process that decides, null for the server's. */
+  /**
+   * Returns the clock of this process with which the store decides; null for the server's clock.
+   */
   public @Nullable ClientClock clock() {
     return settings.clock;
   }
@@ -106,34 +110,37 @@ public final class StoreContext {
         timing);
   }
 
-  /** Returns the key of a bucket that nobody uses. */
+  /** Returns the key of a bucket that no client uses. */
   public byte[] probeKey() {
     return key(NOBODYS);
   }
 
-  /** Returns another such key, if the first belongs to another server. */
+  /**
+   * Returns the key of another bucket that no client uses, in case the first key is on another
+   * server.
+   */
   public byte[] probeKey(int number) {
     return key(NOBODYS + number);
   }
 
-  /** Returns a check of a bucket that nobody uses. */
+  /** Returns a check of a bucket that no client uses. */
   public Charge nobodys() {
     return new Charge(NOBODYS, Effect.Op.CHECK, 1, 1, Effect.NO_END);
   }
 
   /**
-   * Returns a queue for a server; queues that share a count of waiting requests share one bound.
+   * Returns a queue for a server. Queues with the same counter of waiting requests share one bound.
    */
   public RequestQueue queue(Endpoint server, AtomicInteger waiting) {
     return new RequestQueue(server, queues, waiting, timing, observer);
   }
 
-  /** Returns a separate queue to a server, whose calls are hidden from the observer. */
+  /** Returns a separate queue for a server. The observer does not see its calls. */
   RequestQueue unseenQueue(Endpoint server) {
     return new RequestQueue(server, queues, new AtomicInteger(), timing, observerOfNothing());
   }
 
-  /** Returns a queue on which every call times out, hidden from the observer. */
+  /** Returns a queue on which every call times out. The observer does not see these calls. */
   RequestQueue queueToUnreachable() {
     BucketStore.Observer unseen = observerOfNothing();
     return unseenQueue(
@@ -150,7 +157,9 @@ public final class StoreContext {
 
   private BucketStore.Observer observerOfNothing() {
     return new GuardedObserver(
-        new BucketStore.Observer() {}, timing, log); // guarded like a user's observer
+        new BucketStore.Observer() {},
+        timing,
+        log); // guarded in the same way as a caller's observer
   }
 
   public Breaker breaker(String server, Supplier<CompletionStage<?>> probe) {

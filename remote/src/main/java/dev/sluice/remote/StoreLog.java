@@ -5,7 +5,8 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
 /**
- * Logs for the stores of one kind; exceptions and Errors of log handlers are ignored. Thread-safe.
+ * The log of all stores of one kind. Exceptions and Errors of log handlers are ignored.
+ * Thread-safe.
  */
 public final class StoreLog {
 
@@ -14,7 +15,7 @@ public final class StoreLog {
   /**
    * Creates the log of a kind of store.
    *
-   * @param kind the name of its package in {@code dev.sluice}, such as {@code redis}
+   * @param kind the name of the stores' package in {@code dev.sluice}, such as {@code redis}
    */
   public StoreLog(String kind) {
     this.logger = System.getLogger("dev.sluice." + kind);
@@ -24,7 +25,7 @@ public final class StoreLog {
     try {
       logger.log(level, line, parameters);
     } catch (Throwable e) {
-      // The log failed as well, so the failure cannot be reported.
+      // The log handler failed. The failure of a log handler cannot be logged.
     }
   }
 
@@ -32,7 +33,7 @@ public final class StoreLog {
     try {
       logger.log(level, line, failure);
     } catch (Throwable e) {
-      // The log failed as well, so the failure cannot be reported.
+      // The log handler failed. The failure of a log handler cannot be logged.
     }
   }
 }

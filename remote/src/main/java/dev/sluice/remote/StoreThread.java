@@ -4,7 +4,10 @@ package dev.sluice.remote;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Marks a thread of a store: it carries answers, so it must never wait for one. */
+/**
+ * Marks a thread of a store. Such a thread delivers responses, so it must never wait for a
+ * response.
+ */
 public interface StoreThread {
 
   /**
@@ -18,7 +21,7 @@ public interface StoreThread {
         new OfStore(target, "sluice-" + kind + "-" + role + "-" + number.incrementAndGet());
   }
 
-  /** A thread without further abilities. */
+  /** A plain thread with the mark. */
   final class OfStore extends Thread implements StoreThread {
 
     private OfStore(Runnable target, String name) {

@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Timing by the system's clock: one daemon thread for delayed tasks, and as many threads as needed
- * for users' code. Thread-safe.
+ * Timing with the system's clock. One daemon thread runs delayed tasks; callers' code runs on as
+ * many threads as needed. Thread-safe.
  */
 public final class SystemTiming implements Timing {
 
@@ -28,7 +28,7 @@ public final class SystemTiming implements Timing {
   private final ThreadPoolExecutor users =
       new ThreadPoolExecutor(
           0,
-          Integer.MAX_VALUE, // with a bound, enough blocked callers would stop all others
+          Integer.MAX_VALUE, // with a bound, enough blocked callers would stop all other callers
           IDLE_SECONDS,
           TimeUnit.SECONDS,
           new SynchronousQueue<>(),
@@ -48,7 +48,7 @@ public final class SystemTiming implements Timing {
   /**
    * Creates a timing.
    *
-   * @param kind as above
+   * @param kind the kind of the store, such as {@code redis}, for the names of threads and the log
    * @param timerThreads makes a {@link StoreThread} for delayed tasks
    */
   public SystemTiming(String kind, ThreadFactory timerThreads) {
@@ -65,7 +65,10 @@ public final class SystemTiming implements Timing {
     return thread;
   }
 
-  /** Creates a plain thread, not a {@link StoreThread}: tasks on it may block. */
+  /**
+   * Creates a plain thread, not a {@link StoreThread}, since tasks on this thread are allowed to
+   * block.
+   */
   private Thread userThread(Runnable task) {
     Thread thread =
         new Thread(task, "sluice-" + kind + "-callers-" + userThreads.incrementAndGet());
@@ -93,7 +96,7 @@ public final class SystemTiming implements Timing {
     try {
       task.run();
     } catch (Throwable e) {
-      // A task that throws would never run again.
+      // Without this catch, a task that throws would never run again.
     }
   }
 
@@ -130,6 +133,6 @@ public final class SystemTiming implements Timing {
   @Override
   public void close() {
     timer.shutdownNow();
-    users.shutdown(); // tasks that were submitted still run
+    users.shutdown(); // submitted tasks still run
   }
 }

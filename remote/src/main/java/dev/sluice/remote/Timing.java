@@ -7,53 +7,61 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 
-/** Measures time, schedules tasks and waits for a store; a simulator replaces it. Thread-safe. */
+/**
+ * Measures time, schedules tasks and waits, for one store. A simulator has another implementation.
+ * Thread-safe.
+ */
 public interface Timing {
 
   /**
    * Returns the time of a clock that never steps, for deadlines.
    *
-   * @return nanoseconds since an unknown moment, as {@link System#nanoTime}
+   * @return nanoseconds since an unspecified instant, as {@link System#nanoTime}
    */
   long nanoTime();
 
   /**
-   * Runs a task once, after a delay. It may throw anything if memory is short: callers may rely on
-   * the task only after this method has returned.
+   * Runs a task once, after a delay. Can throw any exception or Error if memory is short. Callers
+   * can rely on the task only after this method has returned.
    *
    * @throws RejectedExecutionException if the store was closed
    */
   void after(long nanos, Runnable task);
 
   /**
-   * Runs a task periodically, until the store is closed. Exceptions of the task do not end it.
+   * Runs a task periodically until the store is closed. Exceptions of the task do not end the
+   * period.
    *
-   * @param nanos the delay before the first run, and from the end of a run to the next
+   * @param nanos the delay before the first run, and from the end of one run to the start of the
+   *     next run
    * @throws RejectedExecutionException if the store was closed
    */
   void every(long nanos, Runnable task);
 
-  /** Blocks the caller until a future is done, at most for the given time. */
+  /** Blocks the calling thread until a future is done, at most for the given time. */
   @CanIgnoreReturnValue
   <T> T await(CompletableFuture<T> future, long nanos)
       throws InterruptedException, ExecutionException, TimeoutException;
 
   /**
-   * Runs a task that may block, such as users' code. The store's own threads never run such tasks:
-   * one caller's code would delay the answers and time-outs of all others.
+   * Runs a task that is allowed to block, such as callers' code. The store's own threads never run
+   * such tasks, since the code of one caller would delay the responses and time-outs of all other
+   * callers.
    */
   void elsewhere(Runnable task);
 
   /**
-   * Whether an event must be reported by {@link #tellLater}: on the thread that times calls out,
-   * since an observer or a log that blocks there would delay all time-outs; and while such events
-   * wait, since the event would overtake them.
+   * Returns whether {@link #tellLater} must report an event. True on the thread that times calls
+   * out, since an observer or a log that blocks this thread would delay all time-outs. Also true
+   * while such events wait, since the event would otherwise overtake them.
    */
   default boolean tellsLater() {
     return false;
   }
 
-  /** Reports an event to an observer or the log soon, in the order of the calls. */
+  /**
+   * Reports an event to an observer or the log soon, in the order in which this method is called.
+   */
   default void tellLater(Runnable event) {
     event.run();
   }
@@ -62,7 +70,8 @@ public interface Timing {
   void close();
 
   /**
-   * Returns a future that fails with a {@link TimeoutException} if the given one is not in time.
+   * Returns a future that fails with a {@link TimeoutException} if the given future is not done in
+   * time.
    */
   default <T> CompletableFuture<T> within(CompletableFuture<T> future, long nanos) {
     CompletableFuture<T> bounded = future.copy();

@@ -3,16 +3,19 @@ package dev.sluice.remote;
 
 import java.util.concurrent.CompletionStage;
 
-/** Maps keys to queues of servers. Thread-safe; only {@link #close} may block. */
+/** Maps keys to queues of servers. Thread-safe; only {@link #close} can block. */
 public interface Topology extends AutoCloseable {
 
   /** Returns the queue of a key; all keys of a script call share one queue. */
   RequestQueue queueOf(byte[] key);
 
-  /** Pings every server; fails if one does not answer. */
+  /** Pings every server. Fails if one of the servers does not respond. */
   CompletionStage<Void> ping();
 
-  /** Connects to every server and runs the script there once; fails if one of these fails. */
+  /**
+   * Connects to every server and runs the script on each server once. Fails if one of the servers
+   * fails.
+   */
   CompletionStage<?> probe();
 
   @Override

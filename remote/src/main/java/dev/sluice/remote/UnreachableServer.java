@@ -6,7 +6,7 @@ import dev.sluice.store.BucketStore.Reading;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A server that never answers, for the store's warm-up; it is never marked down. Thread-safe. */
+/** A server that never responds, for the store's warm-up. It is never marked down. Thread-safe. */
 final class UnreachableServer implements Endpoint {
 
   static final String NAME = "nobody";
@@ -34,14 +34,14 @@ final class UnreachableServer implements Endpoint {
 
   @Override
   public Fault fault(@Nullable Throwable failure) {
-    throw new IllegalStateException(failure); // no call of this server ends
+    throw new IllegalStateException(failure); // a call of this server never ends
   }
 
   private static final class NeverAnswered extends RemoteCall<Void> {
 
     @Override
     protected void send() {
-      // The request gets no answer, and times out.
+      // The request gets no response and times out.
     }
 
     @Override

@@ -7,21 +7,23 @@ import java.util.concurrent.atomic.AtomicInteger;
 /*
  * Waking.
  *
- * A thread that wakes another is often preempted by it at once. The thread that reads the answers
- * would be preempted once per caller, and every later answer would wait. So the reading thread
- * wakes two threads; each wakes two more before it continues, until all are awake.
+ * The operating system often preempts a thread in favour of a thread that it wakes. The thread that
+ * reads the responses would be preempted once per caller, and every later response would wait. So
+ * the reading thread wakes two threads. Each of these wakes two more threads before it continues,
+ * until all threads are awake.
  *
- * No thread is forgotten. A thread is woken by clearing it from its place (BlockingWaiter): it notices
- * that when it stops waiting, for whatever reason, and wakes others. If a thread stopped waiting
- * before, the next one in the list is woken instead. So all are woken as soon as one of the woken
- * threads runs. If none ran, each would still wake by its own time-out, and find its answer.
+ * No thread is forgotten. A thread is woken by clearing it from its place (BlockingWaiter). The
+ * thread notices this when it stops waiting, for whatever reason, and wakes other threads. If a
+ * thread stopped waiting earlier, the next thread in the list is woken instead. So all threads are
+ * woken as soon as one of the woken threads runs. Even if none of them ran, each thread would still
+ * wake at its own time-out, and find its response.
  *
- * Virtual threads are woken first, all by the thread that reads the answers. That costs little, but
- * a woken virtual thread runs only when a carrier is free, and pinned callers that still sleep may
- * hold all carriers. So no woken virtual thread is relied on to wake others.
+ * Virtual threads are woken first, all by the thread that reads the responses. This costs little.
+ * But a woken virtual thread runs only when a carrier thread is free, and pinned callers that still
+ * sleep can occupy all carriers. So a woken virtual thread is never needed to wake other threads.
  *
- * The thread that finds nobody left to wake continues with the next call. Most woken callers have
- * returned by then, and share that call.
+ * The thread that finds no other thread left to wake continues with the next call. Most woken
+ * callers have sent their next request by then and share that call.
  */
 
 /** Wakes the callers whose requests shared a call. Thread-safe, never blocks. */
@@ -36,15 +38,15 @@ final class WakeUp {
   /**
    * Creates a wake-up that has not begun.
    *
-   * @param requests the requests whose callers are woken, if done
-   * @param after runs once, when nobody is left to wake, on the thread that finds this
+   * @param requests the requests whose callers are woken if the requests are done
+   * @param after runs once, when no caller is left to wake, on the thread that finds this out
    */
   WakeUp(List<Request> requests, Runnable after) {
     this.requests = requests;
     this.after = after;
   }
 
-  /** Wakes all virtual threads, and a few others that continue the wake-up. */
+  /** Wakes all virtual threads, and a few other threads that continue the wake-up. */
   void begin() {
     for (Request request : requests) {
       request.wakeIfVirtual();
@@ -52,7 +54,7 @@ final class WakeUp {
     go();
   }
 
-  /** Wakes a few threads, which continue the wake-up. */
+  /** Wakes a few threads that continue the wake-up. */
   void go() {
     for (int woken = 0; woken < AT_A_TIME; ) {
       int i = next.getAndIncrement();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What every store on a server needs: a queue whose calls many callers share, deadlines, a circuit
- * breaker, remembered denials. A store adds an {@link dev.sluice.remote.Endpoint}, which makes and
- * sends {@link dev.sluice.remote.RemoteCall}s and explains their failures, and gives a {@link
- * dev.sluice.remote.RemoteStore} its {@link dev.sluice.remote.Topology}.
+ * The parts that every store on a server needs: a queue whose calls are shared by many callers,
+ * deadlines, a circuit breaker, and remembered denials. A store implements an {@link
+ * dev.sluice.remote.Endpoint}, which makes {@link dev.sluice.remote.RemoteCall}s and explains their
+ * failures, and passes a {@link dev.sluice.remote.Topology} to a {@link
+ * dev.sluice.remote.RemoteStore}.
  */
 @NullMarked
 @CheckReturnValue

@@ -15,14 +15,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out whether the rules of a book can produce an id. If no rule can, an override or a penalty
- * for that id never applies to a request.
+ * Checks whether the rules of a book can produce an id. If no rule can produce the id, an override
+ * or a penalty for the id never applies to a request.
  */
 final class AskedIds {
 
   /**
    * The most rules per limit for which ids are checked. Each override is compared with each rule of
-   * its limit, so more rules would make a reload slow.
+   * its limit, so checking more rules would slow reloads down.
    */
   private static final int MOST_TEMPLATES = 200;
 
@@ -41,11 +41,13 @@ final class AskedIds {
   }
 
   /**
-   * Returns a message if no rule can produce an id, with the nearest id that a rule does produce.
+   * Returns a warning that no rule can produce an id. The warning names the nearest id that a rule
+   * does produce.
    *
-   * @param format the format of the id: that of the limit, or of its overrides
+   * @param format the id format of the limit, or the id format of the limit's overrides
    * @param id the id in canonical form
-   * @return null if a rule may produce the id, or if no rule or too many rules name the limit
+   * @return null if a rule can produce the id, if no rule names the limit, or if more than {@link
+   *     #MOST_TEMPLATES} rules name the limit
    */
   @Nullable String doubt(LimitName name, IdFormat format, String id) {
     List<Asking> asking = byLimit.getOrDefault(name.name(), List.of());
@@ -63,17 +65,17 @@ final class AskedIds {
         return null;
       }
       if (instead == null && asked != null) {
-        instead = "the rule on line %s asks for %s".formatted(one.line, SafeText.quote(asked));
+        instead = "the rule on line %s uses the id %s".formatted(one.line, SafeText.quote(asked));
       }
     }
     Asking first = asking.get(0);
-    return "no rule asks for the id %s of %s: %s"
+    return "no rule uses the id %s of %s: %s"
         .formatted(
             SafeText.quote(id),
             name,
             instead != null
-                ? instead + " in its place"
-                : "the rule on line %s asks for %s"
+                ? instead + " instead"
+                : "the rule on line %s uses the id %s"
                     .formatted(first.line, SafeText.quote(first.template.toString())));
   }
 

@@ -40,7 +40,10 @@ final class ChargeReader<C> {
   private static final List<String> COST_FIELDS = List.of("header", "default");
   private static final List<String> EXCESSES = List.of("reject", "drain", "debt");
 
-  /** A limit, an id template and whether it is in shadow, to find duplicates in a rule. */
+  /**
+   * A limit, its id template, and whether the limit is in shadow; used to find duplicates in a
+   * rule.
+   */
   private record Bucket(String limit, String id, boolean shadow) {}
 
   private final boolean ofDescriptors;
@@ -68,8 +71,8 @@ final class ChargeReader<C> {
   /**
    * Returns a reader for a rule for descriptors.
    *
-   * @param entries the entries of the rule; empty after a mistake in them, so that placeholders are
-   *     not checked
+   * @param entries the entries of the rule. If the entries have a mistake, the list is empty and
+   *     placeholders are not checked
    */
   static ChargeReader<List<DescriptorEntry>> ofDescriptors(
       List<Wanted> entries, LimitReferences limits, Problems problems) {
@@ -88,13 +91,13 @@ final class ChargeReader<C> {
   }
 
   /**
-   * A limit of which requests reserve tokens, or which the end of a request settles.
+   * A limit from which requests reserve tokens, or whose reserved tokens are settled at the end of
+   * a request.
    *
-   * @param at where the rule says so
+   * @param at the place of the field {@code by} in the file
    */
   record Reserving(String limit, boolean shadow, boolean settles, Node at) {}
 
-  /** Returns the limits that were read with the field {@code by}. */
   List<Reserving> reserving() {
     return reserving;
   }
@@ -104,7 +107,6 @@ final class ChargeReader<C> {
     return named;
   }
 
-  /** Reads an item of the list of limits. */
   void read(Node item, List<Charged<C>> target) {
     if (item instanceof Node.Mapping map) {
       read(Fields.of(map, item, FIELDS, problems), target);
@@ -113,7 +115,6 @@ final class ChargeReader<C> {
     }
   }
 
-  /** Reads the fields of one limit. */
   void read(Fields fields, List<Charged<C>> target) {
     Node settles = fields.find("settles");
     Node nameNode = settles == null ? fields.require("limit") : settles;
@@ -143,7 +144,7 @@ final class ChargeReader<C> {
     }
   }
 
-  /** Reads the id of a request, by which the end of the request settles its cost. */
+  /** Reads the request id that links the settlement at the end of a request to its reservation. */
   private @Nullable Template<C> by(Fields fields) {
     boolean settles = fields.find("settles") != null;
     Node node = settles && ofDescriptors ? fields.require("by") : fields.find("by");
@@ -167,7 +168,7 @@ final class ChargeReader<C> {
       if (template.placeholders().isEmpty()) {
         problems.mistake(
             node,
-            "found %s, expected a placeholder such as \"{request_id}\": each request needs an id of its own"
+            "found %s, expected a placeholder such as \"{request_id}\": each request needs its own id"
                 .formatted(SafeText.quote(text)));
         return null;
       }
@@ -178,7 +179,7 @@ final class ChargeReader<C> {
     }
   }
 
-  /** Refuses what makes the field {@code by} useless. */
+  /** Reports a cost or an excess that contradicts the field {@code by}. */
   private void requireUsable(Fields fields, @Nullable Excess excess) {
     if (fields.find("by") == null) {
       return;
@@ -191,7 +192,7 @@ final class ChargeReader<C> {
     if (excess == Excess.DRAIN || excess == Excess.DEBT) {
       problems.mistake(
           fields.at("excess"),
-          "found excess beside by, expected one or the other: a rule with by reserves before the response");
+          "found excess beside by, expected one or the other: a rule with by reserves tokens before the response");
     }
   }
 
@@ -232,7 +233,8 @@ final class ChargeReader<C> {
 
   private @Nullable Cost<C> cost(@Nullable Node node, @Nullable LimitName name) {
     if (node == null) {
-      // Null means one token per hit. A request is one hit; a line of a log may have more.
+      // A null cost means one token per hit. A request is one hit; a log line can report several
+      // hits.
       return context -> null;
     }
     if (node instanceof Node.Mapping map) {
@@ -271,8 +273,8 @@ final class ChargeReader<C> {
   }
 
   /**
-   * Refuses a limit with the same id twice in a rule: both would spend from one bucket, and one
-   * cost would be lost.
+   * Rejects a rule that names a limit twice with the same id: both charges would spend from one
+   * bucket, and one cost would be lost.
    */
   private void requireOnce(@Nullable Node name, Fields fields, boolean shadow) {
     if (name instanceof Node.Scalar limit
@@ -324,7 +326,7 @@ final class ChargeReader<C> {
    */
   private record HeaderCost(String header, long otherwise) {
 
-    /** Reads the cost, which must be a whole number; 0 counts as 1. */
+    /** Reads the cost from the header. The header must contain a whole number; 0 counts as 1. */
     Cost<RequestRule.Context> ofRequest() {
       return new Cost<>() {
         @Override

@@ -17,11 +17,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A rule for descriptors. It matches a descriptor that has the same number of entries, with the
- * same keys in the same order.
+ * A rule for descriptors. The rule matches a descriptor with the same number of entries and with
+ * the same keys in the same order.
  *
- * @param domain the domain of the descriptors, null for any
- * @param replaces the names of limits that the other descriptors of a request are not charged
+ * @param domain the domain of the descriptors; null for any domain
+ * @param replaces the limits that are not charged for the other descriptors of the same request
  */
 record DescriptorRule(
     @Nullable String domain,
@@ -30,28 +30,28 @@ record DescriptorRule(
     RuleCharging<List<DescriptorEntry>> charging)
     implements AnyRule {
 
-  /** The key and the values that a rule expects in one entry. */
+  /** The key and the value pattern that a rule requires in one entry. */
   record Wanted(String key, ValuePattern value) {}
 
-  /** Returns why the rule does not match a descriptor; null if it does. */
+  /** Returns why the rule does not match a descriptor; null if the rule matches. */
   @Nullable String mismatch(String ofDomain, List<DescriptorEntry> entries) {
     if (domain != null && !domain.equals(ofDomain)) {
-      return "it is for the domain %s, not %s"
+      return "the rule is for the domain %s, not %s"
           .formatted(SafeText.quote(domain), SafeText.quote(ofDomain));
     }
     if (wanted.size() != entries.size()) {
-      return "it wants %s, the descriptor has %s"
+      return "the rule needs %s, the descriptor has %s"
           .formatted(counted(wanted.size()), counted(entries.size()));
     }
     for (int i = 0; i < wanted.size(); i++) {
       Wanted one = wanted.get(i);
       DescriptorEntry entry = entries.get(i);
       if (!one.key.equals(entry.key())) {
-        return "it wants the key %s as entry %s, not %s"
+        return "the rule needs the key %s in entry %s, not %s"
             .formatted(SafeText.quote(one.key), i + 1, SafeText.quote(entry.key()));
       }
       if (!one.value.matches(entry.value())) {
-        return "it wants %s = %s as entry %s, not %s"
+        return "the rule needs %s = %s in entry %s, not %s"
             .formatted(
                 one.key,
                 SafeText.quote(one.value.toString()),
@@ -79,7 +79,7 @@ record DescriptorRule(
     return true;
   }
 
-  /** Returns what the rule does with a descriptor that it matches. */
+  /** Returns the charges of the rule for a descriptor that the rule matches. */
   RuleMatch match(List<DescriptorEntry> entries) {
     RuleMatch match = charging.match(entries);
     return replaces.isEmpty()
@@ -87,7 +87,7 @@ record DescriptorRule(
         : new RuleMatch(match.line(), match.verdict(), match.charges(), replaces);
   }
 
-  /** Returns what the rule matches, in words such as {@code edge: remote_address, path=/a*}. */
+  /** Describes what the rule matches, such as {@code edge: remote_address, path=/a*}. */
   String words() {
     String entries =
         wanted.stream()
@@ -119,12 +119,12 @@ record DescriptorRule(
 
   /**
    * A placeholder that stands for the value of an entry. Addresses are grouped in the same way as
-   * by {@code {ip}} and {@code {ip/BITS}} in a rule for requests, so that a client has the same
-   * bucket at every door.
+   * by {@code {ip}} and {@code {ip/BITS}} in a rule for requests, so a client has the same bucket
+   * in every protocol.
    *
-   * @param entry the entry
+   * @param entry the entry whose value the placeholder takes
    * @param index the index of the entry, from 0
-   * @param bits the prefix length in {@code {KEY/BITS}}; 0 if there is none
+   * @param bits the prefix length in {@code {KEY/BITS}}; 0 if the placeholder has no prefix length
    * @param address whether the value is an address to be grouped
    */
   record EntrySource(Wanted entry, int index, int bits, boolean address)
@@ -133,14 +133,14 @@ record DescriptorRule(
     private static final Pattern RANGE = Pattern.compile("(.+)/([1-9][0-9]{0,2})");
     private static final int MOST_BITS = 128;
 
-    /** Stands for any placeholder in a rule whose entries have a mistake. */
+    /** Replaces every placeholder of a rule whose entries have a mistake. */
     private static final EntrySource UNKNOWN =
         new EntrySource(new Wanted("", ValuePattern.ANY), 0, 0, false);
 
     /**
      * Parses a placeholder: the key or the number of an entry, optionally with a prefix length.
      *
-     * @param entries the entries of the rule; empty after a mistake in them
+     * @param entries the entries of the rule; empty if the entries have a mistake
      */
     static EntrySource parse(String word, List<Wanted> entries) {
       if (entries.isEmpty()) {
@@ -202,7 +202,8 @@ record DescriptorRule(
         return null;
       }
       String asked = address ? GroupedAddress.of(value, bits) : value;
-      // The value is grouped only after the pattern matched, so the pattern cannot be checked here.
+      // The value is grouped only after the pattern matched, so an id cannot be compared with the
+      // pattern.
       return address || entry.value().matches(value) ? asked : null;
     }
   }

@@ -9,28 +9,28 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
- * An Internet subscriber has at least 2^64 IPv6 addresses, and may use a new one for each request.
- * So every door counts addresses by their first 64 bits. But if a caller sends an id itself, as to
- * the HTTP API, the id stays as it is, since some limits count single addresses.
+ * An Internet subscriber has at least 2^64 IPv6 addresses and can use a new address for each
+ * request. So every protocol counts addresses by their first 64 bits. But an id that the caller
+ * sends itself, as in the HTTP API, stays unchanged, since some limits count single addresses.
  */
 /** Maps all IPv6 addresses of one subscriber to one id. */
 public final class GroupedAddress {
 
   private static final int SUBSCRIBER_BITS = 64;
 
-  /** The keys of Envoy's actions for the client's address. */
+  /** The descriptor keys of the Envoy actions that send the client's address. */
   private static final Set<String> KEYS = Set.of("remote_address", "masked_remote_address");
 
   private GroupedAddress() {}
 
   /**
-   * Returns whether the value of an entry is an address to be grouped, judged by the entry's key or
-   * by the format of the id.
+   * Returns whether the value of an entry is an address to be grouped. The entry's key or the id's
+   * format decides this.
    *
    * @param key the entry's key
-   * @param format the format of the id, or of the part of the id, that has the value
-   * @return whether to group the value; false if the format takes no single address, such as a
-   *     range
+   * @param format the format of the id, or of the part of the id, that contains the value
+   * @return whether to group the value; false if the format does not accept a single address, such
+   *     as a format for ranges
    */
   public static boolean isIn(String key, IdFormat format) {
     return format.equals(IdFormat.ipAddress()) || (KEYS.contains(key) && takesAddresses(format));
@@ -48,7 +48,7 @@ public final class GroupedAddress {
    * Groups an address in the same way as {@code {ip}} groups a client's address.
    *
    * @param text an address or a range
-   * @return the first 64 bits as an IPv6 address; an IPv4 address or any other text unchanged
+   * @return the first 64 bits as an IPv6 address; a text that is not an IPv6 address unchanged
    */
   public static String of(String text) {
     IpAddress address = lowest(text);
@@ -58,8 +58,9 @@ public final class GroupedAddress {
   }
 
   /**
-   * Groups an address by its first bits, in the same way as {@code {ip/BITS}}. Returns the range;
-   * null for an IPv4 address. With 0 bits, returns the same as {@link #of(String)}.
+   * Groups an address by its first bits, in the same way as {@code {ip/BITS}}.
+   *
+   * @return the range; null for an IPv4 address. With 0 bits, the result of {@link #of(String)}
    */
   static @Nullable String of(String text, int bits) {
     if (bits == 0) {
@@ -67,12 +68,15 @@ public final class GroupedAddress {
     }
     IpAddress address = lowest(text);
     if (address == null) {
-      return text; // not an address: the id's format will refuse the text
+      return text; // not an address: the id's format will reject the text
     }
     return address.isIpv4() ? null : address.prefix(bits) + "/" + bits;
   }
 
-  /** Returns the address, or the lowest address of a range; null if the text is neither. */
+  /**
+   * Returns the address, or the lowest address of a range; null if the text is not an address or a
+   * range.
+   */
   static @Nullable IpAddress lowest(String text) {
     IpAddress address = IpAddress.parse(text);
     if (address != null || text.indexOf('/') < 0) {

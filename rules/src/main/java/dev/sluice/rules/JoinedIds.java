@@ -6,21 +6,21 @@ import java.util.stream.Collectors;
 
 /**
  * Joins several values to one id. Two different lists of the same length never make the same id. A
- * single value is not escaped, so it may look like several joined values.
+ * single value is not escaped, so a single value can look like several joined values.
  */
 public final class JoinedIds {
 
-  /** The id for an empty value: all requests with an empty value share this bucket. */
+  /** The id for an empty value. All requests with an empty value share the bucket of this id. */
   public static final String EVERYBODY = "*";
 
   private JoinedIds() {}
 
   /**
    * Returns values joined with ":". Inside a value, ":" is written as {@code %3A} and "%" as {@code
-   * %25}. A single value stays as it is.
+   * %25}. A single value stays unchanged.
    *
    * @param values the values, in order
-   * @return the id; empty for no values
+   * @return the id; empty for an empty list
    */
   public static String of(List<String> values) {
     return values.size() == 1
@@ -30,9 +30,9 @@ public final class JoinedIds {
 
   /**
    * Returns the id of a single value. The empty value becomes {@link #EVERYBODY}. A value of only
-   * stars gets one more star, so that it differs from that id.
+   * stars gets one more star, so that the value differs from {@link #EVERYBODY}.
    *
-   * @param value the value; empty for none
+   * @param value the value; empty if the request has no value
    * @return the id, not empty
    */
   public static String ofOne(String value) {

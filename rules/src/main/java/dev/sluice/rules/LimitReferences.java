@@ -20,8 +20,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks up the limits that rules name, and checks that they exist and have a default. For one file;
- * not thread-safe.
+ * Looks up the limits that the rules of one file name, and checks that each limit exists and has a
+ * default. Not thread-safe.
  */
 final class LimitReferences {
 
@@ -31,14 +31,14 @@ final class LimitReferences {
   private final Set<String> named;
   private final Problems problems;
 
-  /** For each limit that was looked up, its override with the smallest burst. */
+  /** The override with the smallest burst of each limit that was looked up. */
   private final Map<LimitName, Optional<LimitOverride>> smallest = new HashMap<>();
 
   /**
    * Makes the references of a file.
    *
    * @param limits the limits that were loaded together with the file
-   * @param known whether {@code limits} is complete; otherwise a missing limit is not reported
+   * @param known whether {@code limits} is complete; if not, a missing limit is not reported
    * @param onMissing what happens if a rule names a limit without a default
    * @param named receives the name of each limit that was found
    * @param problems receives the mistakes
@@ -56,7 +56,7 @@ final class LimitReferences {
     this.problems = problems;
   }
 
-  /** Returns the limit of a name; null after a mistake. */
+  /** Returns the limit with the given name; null after a mistake. */
   @Nullable LimitName find(Node node, String text) {
     Catalogue catalogue = limits.catalogue();
     LimitName name = catalogue.find(text);
@@ -83,17 +83,17 @@ final class LimitReferences {
       case REFUSE -> problems.mistake(node, message);
       case WARN -> problems.warning(node, message);
       case ALLOW -> {
-        // A missing default is allowed here; a metric counts such limits.
+        // A missing default is allowed here; a metric counts the limits without a default.
       }
     }
   }
 
   /**
-   * Requires that the limit declares a debt: a process that reads the limits without the rules
-   * would otherwise forgive the debt.
+   * Requires that the limit declares a debt. Otherwise a process that reads the limits without the
+   * rules would forgive the debt.
    *
-   * @param found what the rule says
-   * @param otherwise what a rule can say of a limit that declares no debt
+   * @param found the text in the rule
+   * @param otherwise what a rule can say about a limit without a debt
    */
   void requireDebt(Node node, LimitName name, String found, String otherwise) {
     if (!known || limits.debtOf(name) > 0) {
@@ -102,12 +102,12 @@ final class LimitReferences {
     if (limits.defaultFor(name) != null) {
       problems.mistake(
           node,
-          "found %s, but the limit %s may owe nothing; add the line \"debt: %s\" below %s in the limit file (the most bursts that a bucket may owe, 1 to %s)"
+          "found %s, but the limit %s has no debt; add the line \"debt: %s\" below %s in the limit file (the largest debt of a bucket in bursts, 1 to %s)"
               .formatted(found, name, Limits.DEEPEST_DEBT, name, Limits.DEEPEST_DEBT));
     } else if (name.overridesOnly()) {
       problems.mistake(
           node,
-          "found %s, expected %s: %s has overrides only, and a debt is declared by a default"
+          "found %s, expected %s: %s has overrides only, and only a default can declare a debt"
               .formatted(found, otherwise, name));
     }
   }
@@ -117,7 +117,8 @@ final class LimitReferences {
     if (cost > burst) {
       problems.wrong(
           node,
-          "a cost of at most %s, the burst of %s: else it could never pass".formatted(burst, name));
+          "a cost of at most %s, the burst of %s: a higher cost would always be denied"
+              .formatted(burst, name));
       return;
     }
     smallest
@@ -136,7 +137,7 @@ final class LimitReferences {
   private void tellOfOverride(Node node, long cost, LimitOverride override) {
     problems.warning(
         node,
-        "found a cost of %s, but the override of %s for the id %s has a burst of %s: no request of that id can pass; lower the cost, or raise the burst"
+        "found a cost of %s, but the override of %s for the id %s has a burst of %s: every request with that id is denied; lower the cost, or raise the burst"
             .formatted(
                 cost,
                 override.name(),

@@ -20,22 +20,22 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The limits are the nodes of a graph: an edge leads from each limit that a rule charges to each
- * limit that the rule replaces. Without a circle, every request is charged for at least one
- * descriptor: one that no other replaces. In a circle each limit replaces the next, so a request
- * with a descriptor for each limit is charged nothing. A limit that replaces itself is a circle of
- * one: two descriptors of one request replace each other.
+ * The limits are the nodes of a graph. An edge leads from each limit that a rule charges to each
+ * limit that the rule replaces. Without a cycle, every request is charged for at least one
+ * descriptor: the one that no other descriptor replaces. In a cycle each limit replaces the next,
+ * so a request with a descriptor for each limit is charged nothing. A limit that replaces itself
+ * is a cycle of one: two descriptors of one request then replace each other.
  *
- * All descriptors of a request have one domain, so a circle consists of rules of one domain and
+ * All descriptors of a request have one domain, so a cycle consists of rules of one domain and
  * rules for any domain.
  */
 /**
- * Finds limits that replace themselves or each other. Names are compared as written, so limits need
- * not be known. For one file; not thread-safe.
+ * Finds limits of one file that replace themselves or each other. Names are compared as written, so
+ * an unknown limit is also found. Not thread-safe.
  */
 public final class Replacements {
 
-  /** The most circles that are reported; if there are more, they probably have one cause. */
+  /** The most cycles that are reported. More cycles than that probably have one cause. */
   private static final int MOST_TOLD = 20;
 
   private record Rule(
@@ -55,11 +55,11 @@ public final class Replacements {
   /**
    * Adds a rule.
    *
-   * @param domain the rule's domain, null for any
+   * @param domain the rule's domain; null for any domain
    * @param own the limits that the rule charges
-   * @param replaced the limits that other descriptors are not charged if the rule matches
+   * @param replaced the limits that are not charged for other descriptors if the rule matches
    * @param at where the rule starts
-   * @param elsewhere the rule's file, if it is an earlier one whose mistakes were already reported;
+   * @param elsewhere the name of the rule's file if the mistakes of the file were already reported;
    *     else empty
    */
   public void add(
@@ -75,7 +75,7 @@ public final class Replacements {
   }
 
   /**
-   * Reports each rule that replaces a limit of its own, and each circle with the lines of its
+   * Reports each rule that replaces one of its own limits, and each cycle with the lines of its
    * rules.
    *
    * @param problems receives the mistakes
@@ -86,13 +86,13 @@ public final class Replacements {
         if (rule.own.contains(name) && rule.elsewhere.isEmpty()) {
           problems.mistake(
               rule.at,
-              "the rule on line %s replaces %s, which it charges itself: two such descriptors in one request would both be charged nothing"
+              "the rule on line %s replaces %s, which the rule also charges: two descriptors of one request that match this rule would both be charged nothing"
                   .formatted(rule.at.line(), SafeText.quote(name)));
         }
       }
     }
     Set<@Nullable String> domains = new LinkedHashSet<>();
-    // Reports a circle among rules for any domain once, not once for each domain.
+    // A cycle among rules for any domain is reported once, not once for each domain.
     domains.add(null);
     rules.forEach(rule -> domains.add(rule.domain));
     for (String domain : domains) {
@@ -122,7 +122,7 @@ public final class Replacements {
     }
   }
 
-  /** Removes the limits from which no path leads to a circle. */
+  /** Removes the limits from which no path leads to a cycle. */
   private static void withoutEnds(Map<String, Set<String>> edges) {
     Map<String, List<String>> replacedBy = new HashMap<>();
     Deque<String> ends = new ArrayDeque<>();
@@ -148,8 +148,8 @@ public final class Replacements {
   }
 
   /**
-   * Returns a shortest circle from a limit back to itself, in which each replaces the next; empty
-   * if there is none.
+   * Returns a shortest cycle that starts and ends at a limit and in which each limit replaces the
+   * next; empty if there is no cycle.
    */
   private static List<String> shortestCircle(String start, Map<String, Set<String>> edges) {
     Map<String, String> reachedFrom = new HashMap<>();
@@ -174,8 +174,8 @@ public final class Replacements {
   }
 
   /**
-   * Rotates a circle so that it begins with its smallest name. The same circle then always has the
-   * same message, whichever limit the search began with.
+   * Rotates a cycle so that it begins with its smallest name. The message for a cycle is then the
+   * same for each limit from which the search can start.
    */
   private static List<String> fromSmallest(List<String> circle) {
     List<String> turned = new ArrayList<>(circle);
@@ -205,7 +205,7 @@ public final class Replacements {
                   String.join(", ", lines)));
     }
     String message =
-        "found limits that replace each other: %s; a request with a descriptor for each of them would be charged nothing"
+        "found limits that replace each other: %s; a request with a descriptor for each of these limits would be charged nothing"
             .formatted(String.join(", ", steps));
     if (first != null && told.add(message)) {
       problems.mistake(first, message);

@@ -25,15 +25,18 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A rule for requests. A request may have anything in a field that the rule does not mention.
+ * A rule for requests. The rule does not check a part of the request for which the rule has no
+ * field.
  *
- * @param methods upper-case; empty for any
- * @param hosts lower-case names, {@code *.example.com} for all subdomains; empty for any
- * @param paths at least one
+ * @param methods the methods in upper case; empty for any method
+ * @param hosts the host names in lower case, {@code *.example.com} for all subdomains; empty for
+ *     any host
+ * @param paths the path patterns, at least one
  * @param headers the pattern for each header, by the header's name
- * @param clients the ranges of client addresses; empty for any
- * @param ignoresCase whether paths are compared in lower case; the rule's paths are then lower-case
- * @param methodOverride whether a method override in the request counts as its method
+ * @param clients the ranges of client addresses; empty for any address
+ * @param ignoresCase whether paths are compared in lower case; the rule's paths are then in lower
+ *     case
+ * @param methodOverride whether a method override in the request replaces the request's method
  */
 record RequestRule(
     List<String> methods,
@@ -46,19 +49,26 @@ record RequestRule(
     RuleCharging<RequestRule.Context> charging)
     implements AnyRule {
 
-  /** A request that matches, and the values of the variables in the rule's path. */
+  /** A request that matches, with the values of the variables in the rule's path. */
   record Context(RequestFacts facts, Map<String, String> variables) {}
 
-  /** The result of a match: a context if the rule matches, otherwise the reason why not. */
+  /**
+   * The result of a match: a context if the rule matches, otherwise the reason for the mismatch.
+   */
   record Result(@Nullable Context context, Supplier<String> mismatch) {
 
-    /** Returns a mismatch. The reason is a supplier, since only explanations need its text. */
+    /**
+     * Returns a mismatch. The reason is a supplier, since only explanations need the text of the
+     * reason.
+     */
     static Result no(Supplier<String> mismatch) {
       return new Result(null, mismatch);
     }
   }
 
-  /** Returns the first segments of the paths; empty if a path does not fix its first segment. */
+  /**
+   * Returns the first segment of each path; empty if one of the paths has no fixed first segment.
+   */
   List<String> leadingSegments() {
     List<String> segments = new ArrayList<>(paths.size());
     for (PathPattern path : paths) {
@@ -71,7 +81,7 @@ record RequestRule(
     return segments;
   }
 
-  /** Returns what the rule matches: its methods, unless it has all of them, and its paths. */
+  /** Describes what the rule matches: its methods, if the rule has any, and its paths. */
   String words() {
     return (methods.isEmpty() ? "" : String.join(",", methods) + " ") + listed(paths);
   }
@@ -101,12 +111,12 @@ record RequestRule(
     return new RequestForm(line(), listed(paths), words);
   }
 
-  /** Whether the method that a request's override header names can change what the rule does. */
+  /** Whether a method override in the request can change the result of the rule. */
   boolean readsMethodOverride() {
     return methodOverride && form().words().contains("method");
   }
 
-  /** Returns what the rule charges, for all spellings of the request's values together. */
+  /** Returns the charges of the rule for all spellings of the request's values. */
   RuleMatch charge(Context context) {
     return context
         .facts()
@@ -116,14 +126,14 @@ record RequestRule(
         .orElseThrow();
   }
 
-  /** Matches one reading of a request against the rule. */
+  /** Matches one interpretation of a request against the rule. */
   Result match(RequestFacts reading) {
     RequestFacts facts = reading.as(ignoresCase, methodOverride);
     String method = facts.method();
     if (!methods.isEmpty() && !methods.contains(method)) {
       return Result.no(
           () ->
-              "it is for the method %s, not %s"
+              "the rule is for the method %s, not %s"
                   .formatted(String.join(", ", methods), SafeText.quote(method)));
     }
     Map<String, String> variables = null;
@@ -133,14 +143,14 @@ record RequestRule(
     if (variables == null) {
       return Result.no(
           () ->
-              "it is for the path %s, not %s"
+              "the rule is for the path %s, not %s"
                   .formatted(listed(paths), SafeText.quote(facts.pathText())));
     }
     String host = hosts.isEmpty() ? null : RequestWord.host(facts.request());
     if (!hosts.isEmpty() && (host == null || hosts.stream().noneMatch(h -> isFor(h, host)))) {
       return Result.no(
           () ->
-              "it is for the host %s, not %s"
+              "the rule is for the host %s, not %s"
                   .formatted(listed(hosts), host == null ? "none" : SafeText.quote(host)));
     }
     for (Map.Entry<String, ValuePattern> header : headers.entrySet()) {
@@ -148,7 +158,7 @@ record RequestRule(
       if (values.stream().noneMatch(header.getValue()::matches)) {
         return Result.no(
             () ->
-                "it wants the header %s: %s%s"
+                "the rule needs the header %s: %s%s"
                     .formatted(
                         header.getKey(),
                         header.getValue(),
@@ -160,7 +170,7 @@ record RequestRule(
         && (client == null || clients.stream().noneMatch(range -> range.contains(client)))) {
       return Result.no(
           () ->
-              "it is for clients from %s, not %s"
+              "the rule is for clients from %s, not %s"
                   .formatted(listed(clients), client == null ? "an unknown address" : client));
     }
     return new Result(new Context(facts, variables), () -> "");
@@ -179,8 +189,8 @@ record RequestRule(
   /**
    * {@inheritDoc}
    *
-   * <p>Each value of the other rule must be covered by a single value of this rule. Several values
-   * that cover it only together are not detected.
+   * <p>One value of this rule must cover each value of the other rule. The method does not detect
+   * several values of this rule that cover a value together.
    */
   @Override
   public boolean covers(AnyRule rule) {
@@ -188,7 +198,7 @@ record RequestRule(
         && coversAll(methods, other.methods, String::equals)
         && (methods.isEmpty() || methodOverride == other.methodOverride)
         && coversAll(
-            hosts, other.hosts, RequestRule::isFor) // isFor also compares two hosts with "*."
+            hosts, other.hosts, RequestRule::isFor) // isFor can also compare two patterns of hosts
         && coversAll(clients, other.clients, AddressRange::covers)
         && coversHeaders(other.headers)
         && coversAll(paths, other.paths, PathPattern::covers);
@@ -221,7 +231,8 @@ record RequestRule(
     /**
      * Reads a placeholder of a rule.
      *
-     * @param paths the paths of the rule, each of which must have the variable of the placeholder
+     * @param paths the paths of the rule; each path must have the variable that the placeholder
+     *     names
      */
     static RequestSource parse(String word, List<PathPattern> paths, boolean ignoresCase) {
       VaryBy varyBy = RequestWord.parse(word);

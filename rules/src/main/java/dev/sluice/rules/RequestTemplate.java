@@ -13,7 +13,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A template for ids with placeholders for values of a request, such as {@code {ip}}, for a program
+ * An id template with placeholders for values of a request, such as {@code {ip}}, for a program
  * without a rule book. Immutable and thread-safe; never blocks.
  */
 public final class RequestTemplate {
@@ -27,13 +27,13 @@ public final class RequestTemplate {
   /**
    * Parses a template.
    *
-   * @param text the template, such as {@code {ip}}, with the placeholders of rule books
+   * @param text the template, such as {@code {ip}}; all placeholders of rule books are allowed
    * @param format the format of the limit's ids
    * @param others defines further placeholders: maps the text between braces to the source of a
-   *     value; null for a placeholder of rule books
+   *     value; returns null for a placeholder of rule books
    * @return the parsed template
-   * @throws IllegalArgumentException if the text does not fit the format, or has an unknown
-   *     placeholder
+   * @throws IllegalArgumentException if the text does not fit the format, or the text has an
+   *     unknown placeholder
    */
   public static RequestTemplate parse(
       String text, IdFormat format, Function<String, @Nullable VaryBy> others) {
@@ -53,11 +53,12 @@ public final class RequestTemplate {
   }
 
   /**
-   * Makes the ids of a request: one for each way in which the application may read the values.
+   * Returns the ids of a request: one id for each way in which the application can interpret the
+   * request's values.
    *
    * @param facts the request
    * @return the parts of each id; empty if the request has no value for a placeholder
-   * @throws dev.sluice.web.UnusableRequestException if the request can be read in too many ways
+   * @throws dev.sluice.web.UnusableRequestException if the request has too many interpretations
    */
   public List<List<String>> ids(RequestFacts facts) {
     return facts

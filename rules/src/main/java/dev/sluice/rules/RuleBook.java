@@ -30,17 +30,18 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The first rule that matches decides, always: no rule falls through to the next, and no two rules
- * are merged. So one line of the file answers the question "what is this charged?". A trial is a
- * limit in shadow beside the limits in force, not a rule that hides others.
+ * The first rule that matches always decides: a rule never falls through to the next rule, and two
+ * rules are never merged. So one line of the file answers the question "what is this request
+ * charged?". To try a limit out, put the limit in shadow beside the enforced limits of a rule; a
+ * rule that is tried out would hide the rules below it.
  */
 /**
- * An ordered list of rules that map a descriptor or a request to the limits that it spends from.
- * The first rule that matches decides.
+ * An ordered list of rules that map a descriptor or a request to the limits to be charged. The
+ * first rule that matches decides.
  *
- * <p>A book is loaded together with the limits that it names, and is their {@linkplain
- * Limits#companion companion}. For each request, get the limits once, and the book from them by
- * {@link #of}.
+ * <p>A book is loaded together with the limits that its rules name, and is the {@linkplain
+ * Limits#companion companion} of these limits. For each request, get the limits once, and get the
+ * book from the limits with {@link #of}.
  *
  * <pre>{@code
  * Limits limits = limiter.limits().get();
@@ -48,7 +49,7 @@ import org.jspecify.annotations.Nullable;
  * List<Transaction> together = match.map(m -> m.enforced(limits, hits)).orElse(List.of());
  * }</pre>
  *
- * <p>Thread-safe. Matching does not block, and uses no store.
+ * <p>Thread-safe. Matching does not block and does not access a store.
  */
 public final class RuleBook implements RequestRules {
 
@@ -90,7 +91,7 @@ public final class RuleBook implements RequestRules {
    * Returns the book that was loaded with limits.
    *
    * @param limits the limits in force
-   * @return the book; an empty one if there is none
+   * @return the book; an empty book if no book was loaded
    */
   public static RuleBook of(Limits limits) {
     RuleBook book = limits.companion(RuleBook.class);
@@ -98,8 +99,8 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns the reader of books, for {@link dev.sluice.yaml.LimitFiles.Builder#companion}. A rule
-   * for a limit that is not configured is a mistake.
+   * Returns the reader of rule books, for {@link dev.sluice.yaml.LimitFiles.Builder#companion}. A
+   * rule for a limit without a default is reported as a mistake.
    *
    * @return the reader
    */
@@ -108,7 +109,7 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns a reader of books with a policy for rules that name a limit that is not configured.
+   * Returns a reader of rule books with a policy for rules that name a limit without a default.
    *
    * @param onMissing whether such a rule is a mistake, a warning or allowed
    * @return the reader
@@ -118,10 +119,10 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns a reader of books for a filter or another program that decides on requests only. It
-   * ignores rules for descriptors, with a warning.
+   * Returns a reader of rule books for a program that decides on requests only, such as a servlet
+   * filter. The reader ignores rules for descriptors, with a warning.
    *
-   * @param onMissing what to do with a rule whose limit is not configured
+   * @param onMissing what to do with a rule whose limit has no default
    * @return the reader
    */
   public static CompanionFile<RuleBook> readerForRequests(MissingDefault onMissing) {
@@ -130,9 +131,9 @@ public final class RuleBook implements RequestRules {
 
   /**
    * Returns the limits that rules name, for the metric of missing defaults. The policy for a
-   * missing default was applied when the book was read.
+   * missing default was already applied when the book was read.
    *
-   * @return a requirement for each limit, with the policy to allow a missing default
+   * @return a requirement for each limit; each requirement allows a missing default
    */
   public List<Requirement> requirements() {
     return requirements;
@@ -141,7 +142,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Returns the name of the book's file.
    *
-   * @return the name as it was given; empty for a book without rules
+   * @return the name that the caller gave; empty for a book without rules
    */
   public String file() {
     return file;
@@ -159,7 +160,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Whether there are rules for requests.
    *
-   * @return false for an empty book, or if all rules are for descriptors
+   * @return false if the book is empty, or if all rules are for descriptors
    */
   public boolean hasRequestRules() {
     return forRequests;
@@ -193,8 +194,8 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Whether a domain is mapped by rules only, so that a descriptor without a matching rule is not
-   * looked up as the name of a limit.
+   * Returns whether only rules apply to a domain. A descriptor of such a domain without a matching
+   * rule is not looked up as the name of a limit.
    *
    * @param domain the descriptor's domain
    * @return false unless the book lists the domain in {@code rulesOnly}
@@ -204,23 +205,24 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns why no request that the rules map can reach an override.
+   * Returns a warning if no request can match an override, since no rule produces the override's
+   * id.
    *
-   * @param override an override of the limits with which the book was loaded
-   * @return a message that no rule produces the override's id, with the nearest id that a rule does
-   *     produce; null if a rule produces it, or if no rule names the limit
+   * @param override an override of the limits that were loaded together with the book
+   * @return a warning with the nearest id that a rule does produce; null if a rule produces the
+   *     override's id, or if no rule names the limit
    */
   public @Nullable String doubt(LimitOverride override) {
     return asked.doubt(override.name(), override.name().overrideId(), override.id());
   }
 
   /**
-   * Returns why no request that the rules map can reach a penalty.
+   * Returns a warning if no request can match a penalty, since no rule produces the penalized id.
    *
    * @param name the limit
    * @param id the penalized id
-   * @return a message that no rule produces the id, with the nearest id that a rule does produce;
-   *     null if a rule produces it, or if no rule names the limit
+   * @return a warning with the nearest id that a rule does produce; null if a rule produces the
+   *     penalized id, or if no rule names the limit
    */
   public @Nullable String doubt(LimitName name, String id) {
     return asked.doubt(name, name.id(), id);
@@ -231,21 +233,22 @@ public final class RuleBook implements RequestRules {
    *
    * @param domain the descriptor's domain
    * @param entries its entries, in order
-   * @return the rule, and what it charges; empty if no rule matches
+   * @return the rule and its charges; empty if no rule matches
    */
   public Optional<RuleMatch> match(String domain, List<DescriptorEntry> entries) {
     return finder.match(domain, entries);
   }
 
   /**
-   * Finds the rule for each way in which the application may read a request. Their charges are
-   * joined, and a denial by one of them wins. The host is the one that the client sent.
+   * Finds the rule for each way in which the application can interpret a request. The request is
+   * charged for all these rules, and a denial by one of the rules wins. The host is the one that
+   * the client sent.
    *
    * @param request the request
    * @param client how the client's address is found
    * @return the joined charges, with the line of the first rule; empty if no rule matches
-   * @throws dev.sluice.web.UnusableRequestException if the request lacks what a rule needs, or has
-   *     too many possible readings
+   * @throws dev.sluice.web.UnusableRequestException if the request lacks a value that a rule needs,
+   *     or has too many interpretations
    */
   public Optional<RuleMatch> match(WebRequest request, ClientAddress client) {
     List<RuleMatch> matches = new ArrayList<>(1);
@@ -256,13 +259,13 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns each way in which the application may read a request: each path combined with each
+   * Returns each way in which the application can interpret a request: each path combined with each
    * method, if a rule of the book uses the method.
    *
    * @param request the request
    * @param client how the client's address is found
-   * @return the readings, at least one
-   * @throws dev.sluice.web.UnusableRequestException if there are too many readings
+   * @return the interpretations, at least one
+   * @throws dev.sluice.web.UnusableRequestException if the request has too many interpretations
    */
   public List<RequestFacts> readings(WebRequest request, ClientAddress client) {
     return new RequestFacts(request, client, readsMethodOverride).readings();
@@ -271,7 +274,8 @@ public final class RuleBook implements RequestRules {
   /**
    * {@inheritDoc}
    *
-   * <p>The book of the given limits decides; if they have none, this book decides.
+   * <p>The rule book that was loaded with {@code limits} decides. If {@code limits} has no rule
+   * book, this book decides.
    */
   @Override
   public Charges charges(WebRequest request, ClientAddress client, Limits limits) {
@@ -290,11 +294,11 @@ public final class RuleBook implements RequestRules {
     } catch (UnknownLimitException e) {
       throw e;
     } catch (InvalidIdException e) {
-      // The message of the exception quotes the value, which must not reach the client.
+      // The message of the exception quotes the value. The client must not receive this value.
       throw new UnusableRequestException(
           "the request has an unusable value for the id that the rule on line %s needs"
               .formatted(match.line()));
-    } catch (InvalidRequestException e) { // the cost exceeds the burst
+    } catch (InvalidRequestException e) { // the cost is above the burst
       throw new UnusableRequestException(String.valueOf(e.getMessage()));
     }
   }
@@ -310,12 +314,12 @@ public final class RuleBook implements RequestRules {
    *
    * @param domain the descriptor's domain
    * @param entries its entries, in order
-   * @return the explanation, with the match of {@link #match(String, List)}
+   * @return the explanation; its match is the result of {@link #match(String, List)}
    */
   public Explanation explain(String domain, List<DescriptorEntry> entries) {
     List<PassedOver> passedOver = new ArrayList<>();
     for (AnyRule rule : rules) {
-      String mismatch = "it is for requests, not descriptors";
+      String mismatch = "the rule is for requests, not descriptors";
       if (rule instanceof DescriptorRule descriptor) {
         mismatch = descriptor.mismatch(domain, entries);
         if (mismatch == null) {
@@ -328,16 +332,17 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Explains which rule matches one reading of a request, and why the rules before it do not.
+   * Explains which rule matches one interpretation of a request, and why the rules before it do not
+   * match.
    *
    * @param facts one of {@link #readings}
-   * @return the explanation; {@link #match(WebRequest, ClientAddress)} joins the matches of all
-   *     readings, and throws where one of them is unusable
+   * @return the explanation of this interpretation; {@link #match(WebRequest, ClientAddress)} joins
+   *     the matches of all interpretations, and throws an exception if one of them is unusable
    */
   public Explanation explain(RequestFacts facts) {
     List<PassedOver> passedOver = new ArrayList<>();
     for (AnyRule rule : rules) {
-      String mismatch = "it is for descriptors, not requests";
+      String mismatch = "the rule is for descriptors, not requests";
       if (rule instanceof RequestRule candidate) {
         try {
           RequestRule.Result result = candidate.match(facts);
@@ -356,7 +361,8 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns how this book differs from an earlier one, without comments and layout.
+   * Returns how this book differs from an earlier book. Differences in comments and layout are left
+   * out.
    *
    * @param before the earlier book
    * @return a line for each rule that was added or removed, and for each other field that changed
@@ -365,7 +371,7 @@ public final class RuleBook implements RequestRules {
     return RuleChanges.between(before.source, source);
   }
 
-  /** Whether both books have the same text of the same file. */
+  /** Returns whether both books have the same text and the same file name. */
   @Override
   public boolean equals(@Nullable Object other) {
     return this == other
@@ -380,12 +386,13 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * An explanation of which rule decides, and why the rules before it do not match.
+   * An explanation of which rule decides, and why the rules before this rule do not match.
    *
-   * @param passedOver the rules before the one that decides, in order; all rules if none decides
-   * @param match the rule that matches, null if none does or the request cannot be used
+   * @param passedOver the rules before the rule that decides, in order; all rules if no rule
+   *     decides
+   * @param match the rule that matches; null if no rule matches or the request cannot be used
    * @param unusable the rule that needs a value which the request lacks; null if the request has
-   *     all values that were needed
+   *     all needed values
    */
   public record Explanation(
       List<PassedOver> passedOver, @Nullable RuleMatch match, @Nullable Unusable unusable) {
@@ -394,8 +401,9 @@ public final class RuleBook implements RequestRules {
      * Makes an explanation.
      *
      * @param passedOver the rules that do not match; copied
-     * @param match the rule that matches, null if none does or the request cannot be used
-     * @param unusable the rule that needs a missing or unusable value, null if there is none
+     * @param match the rule that matches; null if no rule matches or the request cannot be used
+     * @param unusable the rule that needs a missing or unusable value; null if there is no such
+     *     rule
      */
     public Explanation {
       passedOver = List.copyOf(passedOver);
@@ -405,16 +413,16 @@ public final class RuleBook implements RequestRules {
      * A rule that does not match.
      *
      * @param line where the rule starts in the file, from 1
-     * @param reason what the rule requires instead
+     * @param reason why the rule does not match
      */
     public record PassedOver(int line, String reason) {}
 
     /**
-     * A rule that needs a value that the request lacks, or has in an unusable form: the request is
-     * refused.
+     * A rule that needs a value which is absent from the request or unusable. The request is
+     * rejected.
      *
      * @param line where the rule starts in the file, from 1
-     * @param detail what is missing or unusable, in the words of the answer to the client
+     * @param detail what is missing or unusable, in the text that the client receives
      */
     public record Unusable(int line, String detail) {}
   }
@@ -423,18 +431,19 @@ public final class RuleBook implements RequestRules {
    * A description of what a rule matches.
    *
    * @param line where the rule starts in the file, from 1
-   * @param forRequests whether it is for requests; otherwise for descriptors
-   * @param matches its methods, if not all, and its paths; or its domain and entries
+   * @param forRequests true for a rule for requests, false for a rule for descriptors
+   * @param matches the methods and paths of a rule for requests, or the domain and entries of a
+   *     rule for descriptors
    */
   public record RuleForm(int line, boolean forRequests, String matches) {}
 
   /**
-   * A summary of a rule for requests, for messages and for readers of logs.
+   * A summary of a rule for requests, for messages and log tools.
    *
    * @param line where the rule starts in the file, from 1
-   * @param paths its paths, joined with a comma
-   * @param words what it uses of a request, in the words of placeholders, such as {@code ip},
-   *     {@code method} or {@code header:x-api-key}
+   * @param paths the rule's paths, joined with a comma
+   * @param words the parts of a request that the rule uses, in the words of placeholders, such as
+   *     {@code ip}, {@code method} or {@code header:x-api-key}
    */
   public record RequestForm(int line, String paths, Set<String> words) {
 
@@ -453,8 +462,8 @@ public final class RuleBook implements RequestRules {
   /**
    * One entry of a descriptor, as a proxy sends it.
    *
-   * @param key such as {@code remote_address}
-   * @param value such as {@code 192.0.2.7}
+   * @param key the key, such as {@code remote_address}
+   * @param value the value, such as {@code 192.0.2.7}
    */
   public record DescriptorEntry(String key, String value) {
 

@@ -27,8 +27,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The format of a rule book file: a map with the field {@code rules}, a list, and optionally {@code
- * rulesOnly}, the domains in which no descriptor may name a limit itself.
+ * The format of a rule book file: a map with the field {@code rules}, a list of rules, and
+ * optionally the field {@code rulesOnly}, a list of domains whose descriptors are limited by rules
+ * only.
  */
 final class RuleBookFile implements CompanionFile<RuleBook> {
 
@@ -37,7 +38,10 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   static final List<String> SECTIONS =
       Stream.concat(Stream.of(RULES_ONLY, RULES), RuleReader.COMPARING.stream()).toList();
 
-  /** The most comparisons for warnings. They take about a second, so that reloads stay fast. */
+  /**
+   * The most comparisons of rules when searching for warnings. This many comparisons take about a
+   * second, so reloads stay fast.
+   */
   private static final int MOST_COMPARED = 5_000_000;
 
   private final MissingDefault onMissing;
@@ -47,7 +51,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
    * Makes a reader of rule books.
    *
    * @param onMissing what to do with a rule whose limit has no default
-   * @param requestsAlone whether rules for descriptors are ignored, with a warning
+   * @param requestsAlone whether to ignore rules for descriptors, with a warning
    */
   RuleBookFile(MissingDefault onMissing, boolean requestsAlone) {
     this.onMissing = onMissing;
@@ -94,7 +98,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
       if (sequence.items().isEmpty()) {
         problems.mistake(
             sequence,
-            "found an empty list, expected at least one rule: an empty book limits nothing");
+            "found an empty list, expected at least one rule: a rule book without rules limits nothing");
       }
     }
     boolean whole = sequence != null && sequence.items().size() == rules.size();
@@ -114,7 +118,10 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     return book;
   }
 
-  /** Gives one warning for all rules for descriptors: a proxy's book may have thousands. */
+  /**
+   * Adds one warning for all rules for descriptors, since the rule book of a proxy can have
+   * thousands of such rules.
+   */
   private static void warnOfDescriptors(List<AnyRule> rules, List<Node> items, Problems problems) {
     List<Integer> ignored =
         IntStream.range(0, rules.size())
@@ -124,14 +131,14 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     if (!ignored.isEmpty()) {
       problems.warning(
           items.get(ignored.get(0)),
-          "found %s for descriptors, expected rules for requests: no proxy asks here, so %s ignored"
+          "found %s for descriptors, expected rules for requests: this program receives no descriptors, so %s ignored"
               .formatted(
                   ignored.size() == 1 ? "a rule" : ignored.size() + " rules",
                   ignored.size() == 1 ? "it is" : "they are"));
     }
   }
 
-  /** Gives one warning for each limit: a table may have thousands of similar overrides. */
+  /** Adds one warning for each limit, since a table can have thousands of similar overrides. */
   private static void warnOfUnasked(
       RuleBook book, List<AnyRule> rules, List<Node> items, Limits limits, Problems problems) {
     Set<String> seen = new HashSet<>();
@@ -149,12 +156,12 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
           if (!doubts.isEmpty()) {
             problems.warning(
                 items.get(i),
-                "found an override that acts on no request of these rules: %s%s"
+                "found an override that never applies, since no rule produces its id: %s%s"
                     .formatted(
                         doubts.get(0),
                         doubts.size() == 1
                             ? ""
-                            : "; %s more like it".formatted(doubts.size() - 1)));
+                            : "; more such overrides: %s".formatted(doubts.size() - 1)));
           }
         }
       }
@@ -203,7 +210,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   }
 
   /**
-   * Warns of rules that never decide. A file may have thousands of rules, so only rules that could
+   * Warns about rules that never decide. A file can have thousands of rules, so only rules that can
    * match the same request or descriptor are compared.
    */
   private static void warnOfCovered(List<AnyRule> rules, List<Node> items, Problems problems) {
@@ -215,7 +222,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
       if (first != null) {
         problems.warning(
             items.get(i),
-            "found a rule that never decides: the one on line %s comes first, and matches whatever this one does"
+            "found a rule that never decides: the rule on line %s comes first and matches everything that this rule matches"
                 .formatted(first.line()));
       } else if (compared[0] > MOST_COMPARED) {
         problems.warning(

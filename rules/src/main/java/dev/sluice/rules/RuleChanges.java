@@ -9,8 +9,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The differences between two rule books, as lines for people. A rule that only moved to another
- * line is not reported, unless it changed places with another rule. Stateless.
+ * The differences between two rule books, as lines of text. A rule that only moved to another line
+ * is not reported, unless the rule changed places with another rule. Stateless.
  */
 final class RuleChanges {
 
@@ -19,14 +19,14 @@ final class RuleChanges {
 
   private RuleChanges() {}
 
-  /** A rule as text, without comments and the layout of the file. */
+  /** The text of a rule, without comments and layout. */
   private record Written(int line, String text) {}
 
   /**
    * Compares two books.
    *
-   * @param before the content of the earlier file, null for none
-   * @param after the content of the later file, null for none
+   * @param before the content of the earlier file; null if there was no file
+   * @param after the content of the later file; null if there is no file
    */
   static List<String> between(@Nullable Node before, @Nullable Node after) {
     List<String> lines = new ArrayList<>();
@@ -59,7 +59,7 @@ final class RuleChanges {
         : null;
   }
 
-  /** Reports the rules that are not part of a longest common subsequence. */
+  /** Adds a line for each rule that is not part of a longest common subsequence. */
   private static void compare(List<Written> before, List<Written> after, List<String> lines) {
     int start = 0;
     int oldEnd = before.size();
@@ -99,7 +99,10 @@ final class RuleChanges {
     return one.text.equals(other.text);
   }
 
-  /** Returns the length of the longest common subsequence from each pair of places on. */
+  /**
+   * Returns, for each pair of positions, the length of the longest common subsequence from these
+   * positions on.
+   */
   private static int[][] common(List<Written> old, List<Written> now) {
     int[][] common = new int[old.size() + 1][now.size() + 1];
     for (int i = old.size() - 1; i >= 0; i--) {

@@ -18,9 +18,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the first rule that matches a descriptor or a request. Rules for descriptors are indexed by
- * their keys, and by their values if none is a pattern. Rules for requests are indexed by the first
- * segment of their paths. Thread-safe once filled.
+ * Finds the first rule that matches a descriptor or a request. A rule for descriptors is indexed by
+ * its keys; a rule without patterns also by its values. A rule for requests is indexed by the first
+ * segments of its paths. Thread-safe after the last rule was added.
  */
 final class RuleFinder {
 
@@ -28,7 +28,6 @@ final class RuleFinder {
       new HashMap<>();
   private final InOrder<String, RequestRule> requests = new InOrder<>();
 
-  /** Adds a rule at the end. */
   void add(AnyRule rule) {
     if (rule instanceof DescriptorRule descriptor) {
       descriptors
@@ -62,16 +61,17 @@ final class RuleFinder {
   }
 
   /**
-   * Finds an earlier rule that matches everything that a rule matches.
+   * Finds an earlier rule that matches everything that the given rule matches.
    *
-   * @param rule a rule that has not been added
-   * @param allowed called before each comparison; returning false skips the comparison
-   * @return the first such rule; null if none was found
+   * @param rule a rule that was not added to this finder
+   * @param allowed called before each comparison; if the call returns false, the comparison is
+   *     skipped
+   * @return the first such rule; null if no rule was found
    */
   @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
     if (rule instanceof RequestRule request) {
-      // A covering rule is indexed under all first segments of this rule or under none, so looking
-      // under one of them finds it.
+      // A covering rule is indexed under all first segments of this rule or under none of them, so
+      // a search under one segment finds the covering rule.
       List<String> segments =
           request.leadingSegments().stream()
               .limit(1)
@@ -105,7 +105,7 @@ final class RuleFinder {
     return values;
   }
 
-  /** Returns the values of a rule as one key; empty if one of them is a pattern. */
+  /** Returns the values of a rule as one index key; empty if one of the values is a pattern. */
   private static List<List<String>> values(DescriptorRule rule) {
     List<String> values = new ArrayList<>(rule.wanted().size());
     for (DescriptorRule.Wanted wanted : rule.wanted()) {
@@ -120,10 +120,9 @@ final class RuleFinder {
   /** A rule for descriptors or for requests. */
   sealed interface AnyRule permits DescriptorRule, RequestRule {
 
-    /** Returns what the rule charges. */
     RuleCharging<?> charging();
 
-    /** Whether this rule certainly matches everything that the other rule matches. */
+    /** Returns whether this rule certainly matches everything that the other rule matches. */
     boolean covers(AnyRule other);
 
     /** Returns the line where the rule starts, from 1. */
@@ -133,15 +132,15 @@ final class RuleFinder {
   }
 
   /*
-   * A book may have tens of thousands of rules. For a request, only the rules under the request's
-   * own keys and the rules for any key are tried. Each of these lists is in the order of the file,
-   * and they are merged in that order.
+   * A book can have tens of thousands of rules. For a request, only two kinds of rules are tried:
+   * the rules under the request's own keys and the rules for any key. Each of these lists is in the
+   * order of the file, and the lists are merged in that order.
    */
   /**
-   * An index of rules that keeps the order of the file. Thread-safe once filled.
+   * An index of rules that keeps the order of the file. Thread-safe after the last rule was added.
    *
-   * @param <K> the keys
-   * @param <R> the rules
+   * @param <K> the type of the keys
+   * @param <R> the type of the rules
    */
   private static final class InOrder<K, R> {
 
@@ -166,17 +165,16 @@ final class RuleFinder {
       }
     }
 
-    /** Whether any rule has a key. */
     boolean hasKeys() {
       return !byKey.isEmpty();
     }
 
     /**
      * Calls a function with the rules under some keys and the rules for any key, in the order of
-     * the file, until it returns a value.
+     * the file, until the function returns a value.
      *
      * @param answer the function; returns null for a rule that does not match
-     * @return the first value that is not null; null if there is none
+     * @return the first result that is not null; null if all results are null
      */
     <T> @Nullable T first(Collection<K> keys, Function<R, @Nullable T> answer) {
       List<List<Placed<R>>> lists = new ArrayList<>(keys.size() + 1);
@@ -200,8 +198,8 @@ final class RuleFinder {
     }
 
     /**
-     * Returns the index of the list whose next rule comes first in the file; -1 after the last
-     * rule.
+     * Returns the index of the list whose next rule comes first in the file; -1 if no list has a
+     * next rule.
      */
     private static <R> int next(List<List<Placed<R>>> lists, int[] at) {
       int next = -1;

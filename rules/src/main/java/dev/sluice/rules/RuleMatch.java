@@ -17,26 +17,26 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rule that matches a descriptor or a request, and what the rule charges. Nothing has been
- * charged yet.
+ * The rule that matches a descriptor or a request, with the rule's charges. The charges have not
+ * yet been sent to a store.
  *
  * @param line where the rule starts in the file, from 1
  * @param verdict whether the limits decide
- * @param charges the charges in the order of the rule; also empty if the request lacks the value
- *     for every limit. Limits in shadow are charged in calls of their own, so that a trial cannot
- *     deny what the other limits allow
- * @param replaces the names of limits that the other descriptors of the request are not charged
+ * @param charges the charges in the order of the rule. Empty if the request lacks the value for
+ *     each limit. A limit in shadow is charged in a separate call, so that the limit cannot deny a
+ *     request that the enforced limits admit
+ * @param replaces the names of limits that are not charged for the other descriptors of the request
  */
 public record RuleMatch(
     int line, Verdict verdict, List<RuleCharge> charges, List<String> replaces) {
 
   /** What a rule does with a request or descriptor that it matches. */
   public enum Verdict {
-    /** Its limits decide. */
+    /** The rule's limits decide. */
     CHARGES,
-    /** Everything passes, and nothing is charged. */
+    /** The request is admitted, and nothing is charged. */
     UNLIMITED,
-    /** Nothing passes, and nothing is charged. */
+    /** The request is denied, and nothing is charged. */
     DENIES
   }
 
@@ -46,7 +46,7 @@ public record RuleMatch(
    * @param line where the rule starts in the file, from 1
    * @param verdict whether the limits decide
    * @param charges the charges in the order of the rule; copied
-   * @param replaces the names of limits that other descriptors are not charged; copied
+   * @param replaces the names of limits that are not charged for other descriptors; copied
    */
   public RuleMatch {
     charges = List.copyOf(charges);
@@ -54,7 +54,8 @@ public record RuleMatch(
   }
 
   /**
-   * Joins this match with that of another reading of the same request: the stricter verdict wins.
+   * Joins this match with the match of another interpretation of the same request. The stricter
+   * verdict wins.
    */
   RuleMatch with(RuleMatch other) {
     Verdict both = verdict == other.verdict ? verdict : Verdict.CHARGES;
@@ -65,22 +66,22 @@ public record RuleMatch(
   }
 
   /**
-   * Returns the transactions to charge as one batch, all or nothing. Several charges of one bucket
-   * become one transaction with their highest cost.
+   * Returns the transactions of the enforced limits, to be charged as one atomic batch. Several
+   * charges of one bucket become one transaction with the highest of their costs.
    *
    * @param limits the limits from which the rule book came
    * @param hits the number of hits for which the request counts, not negative
    * @return the transactions of the limits that are not in shadow
-   * @throws dev.sluice.limit.InvalidRequestException as {@link RuleCharge#transaction(Limits,
-   *     long)}
+   * @throws dev.sluice.limit.InvalidRequestException under the conditions of {@link
+   *     RuleCharge#transaction(Limits, long)}
    */
   public List<Transaction> enforced(Limits limits, long hits) {
     return transactions(limits, hits, false);
   }
 
   /**
-   * Returns the transactions in shadow, to be charged one by one. A trial that cannot be charged
-   * (its cost is above the burst, or its id is not valid) is left out, since a trial must not deny
+   * Returns the transactions of the limits in shadow, to be charged one by one. A transaction with
+   * a cost above the burst or with an invalid id is left out, since a limit in shadow must not deny
    * a request.
    *
    * @param limits the limits from which the rule book came
@@ -115,21 +116,21 @@ public record RuleMatch(
 
   /**
    * What happens if the cost of finished work exceeds the tokens in the bucket. A proxy that
-   * charges at the end of a response cannot take the response back.
+   * charges at the end of a response can no longer withhold the response.
    */
   public enum Excess {
-    /** The request is denied and charged nothing, which is the default. */
+    /** The request is denied and nothing is charged. This is the default. */
     REJECT,
-    /** The request is denied, and spends what is left in the bucket. */
+    /** The request is denied, and the remaining tokens of the bucket are spent. */
     DRAIN,
     /**
-     * The whole cost is charged, as far as the limit's {@code debt} allows; the bucket is in debt
-     * until it has refilled.
+     * The whole cost is charged, up to the {@code debt} that the limit allows. The bucket is then
+     * in debt until enough tokens have refilled.
      */
     DEBT,
     /**
-     * The cost replaces what the request has {@linkplain RuleCharge#call reserved}. Without a
-     * reservation, the whole cost is charged as {@link #DEBT}.
+     * The cost replaces the tokens that the request {@linkplain RuleCharge#call reserved}. Without
+     * a reservation, the whole cost is charged as with {@link #DEBT}.
      */
     SETTLE
   }
@@ -140,10 +141,10 @@ public record RuleMatch(
    * @param limit the limit's name
    * @param parts the text of each part of the id
    * @param fixedCost the cost in tokens; null if the cost is the number of hits of the request
-   * @param shadow whether the limit is only tried out: its denials are counted, not enforced
+   * @param shadow whether the limit is in shadow: its denials are counted, not enforced
    * @param excess what happens if the cost exceeds the tokens in the bucket
-   * @param call the id of the request, by which its cost can be settled at its end; null if it
-   *     reserves nothing
+   * @param call the id of the request, with which a later charge settles the cost; null if the
+   *     charge reserves nothing
    */
   public record RuleCharge(
       String limit,
@@ -159,16 +160,16 @@ public record RuleMatch(
      * @param limit the limit's name
      * @param parts the text of each part of the id; copied
      * @param fixedCost the cost in tokens; null if the cost is the number of hits
-     * @param shadow whether the limit is only tried out
+     * @param shadow whether the limit is in shadow
      * @param excess what happens if the cost exceeds the tokens in the bucket
-     * @param call the id of the request, null if it reserves nothing
+     * @param call the id of the request; null if the charge reserves nothing
      */
     public RuleCharge {
       parts = List.copyOf(parts);
     }
 
     /**
-     * Returns the same charge at a fixed cost.
+     * Returns a copy of this charge with a fixed cost.
      *
      * @param tokens the cost
      * @return a new charge
@@ -188,13 +189,14 @@ public record RuleMatch(
     }
 
     /**
-     * Returns the transaction with a cost of 1, in shadow if the rule says so. A door that handles
-     * costs above the burst by {@link #excess} uses this, and sets the cost itself.
+     * Returns the transaction of this charge with a cost of 1. The transaction is in shadow if the
+     * charge is in shadow. A caller that handles costs above the burst by {@link #excess} uses this
+     * method and sets the cost itself.
      *
      * @param limits the limits from which the rule book came
      * @return the transaction, with a cost of 1
-     * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if a value makes no id of
-     *     this limit
+     * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no
+     *     valid id of this limit
      */
     public Transaction transaction(Limits limits) {
       LimitName name = limits.catalogue().get(limit);
@@ -204,13 +206,13 @@ public record RuleMatch(
     }
 
     /**
-     * Returns the transaction with its {@linkplain #cost cost}.
+     * Returns the transaction of this charge with its {@linkplain #cost cost}.
      *
      * @param limits the limits from which the rule book came
      * @param hits the number of hits, not negative; 0 for a request that only checks
      * @return the transaction, with the cost for these hits
-     * @throws InvalidRequestException if a value makes no id of this limit, or the cost is above
-     *     its burst
+     * @throws InvalidRequestException if the values make no valid id of this limit, or the cost is
+     *     above the limit's burst
      */
     public Transaction transaction(Limits limits, long hits) {
       return transaction(limits).withCost(cost(hits));
@@ -218,7 +220,7 @@ public record RuleMatch(
   }
 
   /**
-   * What a rule charges, before it is applied to a descriptor or a request.
+   * The charges of a rule, before the rule is applied to a descriptor or a request.
    *
    * @param line where the rule starts in the file, from 1
    * @param verdict whether the rule's limits decide
@@ -230,19 +232,19 @@ public record RuleMatch(
     /** Computes the cost of a request. */
     interface Cost<C> {
 
-      /** Returns the tokens; null for one token for each hit. */
+      /** Returns the cost in tokens; null for one token per hit. */
       @Nullable Long of(C context);
 
-      /** Returns the header that the cost is read from; empty for none. */
+      /** Returns the header from which the cost is read; empty for a cost without a header. */
       default String header() {
         return "";
       }
     }
 
     /**
-     * A limit of a rule, with the template of the id and the cost.
+     * A limit of a rule, with the id template and the cost.
      *
-     * @param by the template of the id of a request, null if it reserves nothing
+     * @param by the template of the request id; null if the rule reserves nothing
      */
     record Charged<C>(
         String limit,

@@ -33,7 +33,10 @@ final class RuleReader {
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
 
-  /** Fields that change how requests are compared, allowed in a rule and for the whole book. */
+  /**
+   * Fields that change how requests are compared. They are allowed in a rule and at the top level
+   * of the book.
+   */
   static final List<String> COMPARING = List.of("ignoreCase", "methodOverride");
 
   private static final List<String> ALL =
@@ -66,10 +69,10 @@ final class RuleReader {
     return value == null ? otherwise : value;
   }
 
-  /** A limit with the field {@code by}, and the domain of its rule, null for any. */
+  /** A limit with the field {@code by}, and the domain of the limit's rule; null for any domain. */
   private record InDomain(@Nullable String domain, Reserving one) {
 
-    /** Whether one reserves what the other settles. */
+    /** Whether one of the two limits reserves tokens that the other limit settles. */
     boolean meets(InDomain other) {
       return one.limit().equals(other.one.limit())
           && one.shadow() == other.one.shadow()
@@ -80,7 +83,7 @@ final class RuleReader {
 
   /**
    * Reports mistakes that involve several rules, such as limits that replace each other. To be
-   * called after the last rule.
+   * called after the last rule was read.
    */
   void end() {
     replacements.report(problems);
@@ -98,7 +101,7 @@ final class RuleReader {
   }
 
   /**
-   * Reads a rule, and reports its mistakes.
+   * Reads a rule and reports the rule's mistakes.
    *
    * @return the rule; null if it is neither for descriptors nor for requests
    */
@@ -147,7 +150,7 @@ final class RuleReader {
         problems.mistake(item, "found an empty name, expected the name of a limit");
       } else if (text != null) {
         names.add(text);
-        var unused = limits.find(item, text); // called because it reports an unknown limit
+        var unused = limits.find(item, text); // the call reports an unknown limit
       }
     }
     return List.copyOf(names);
@@ -217,7 +220,7 @@ final class RuleReader {
   private List<String> methods(@Nullable Node node) {
     List<String> methods = new ArrayList<>(list(node, "a method such as POST", RuleReader::method));
     if (methods.contains("GET") && !methods.contains("HEAD")) {
-      methods.add("HEAD"); // applications handle HEAD like GET
+      methods.add("HEAD"); // applications handle HEAD in the same way as GET
     }
     return methods;
   }
@@ -234,7 +237,7 @@ final class RuleReader {
     String host = text.startsWith("*.") ? text.substring(2) : text;
     if (!host.matches("[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]")) {
       throw new IllegalArgumentException(
-          "found \"%s\", expected a host without port, or *.example.com for all below it"
+          "found \"%s\", expected a host without port, or *.example.com for all its subdomains"
               .formatted(text));
     }
     return text.toLowerCase(Locale.ROOT);
@@ -329,7 +332,7 @@ final class RuleReader {
     return new RuleCharging<>(line, Verdict.CHARGES, List.copyOf(charged));
   }
 
-  /** Whether a rule has a field that excludes limits; reports other fields beside it. */
+  /** Whether a rule has a field that excludes limits. Reports other fields beside it. */
   private boolean isAlone(Fields fields, String field) {
     Node node = fields.find(field);
     if (node == null) {

@@ -13,45 +13,46 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A template is a text with {placeholders}. Two different lists of values must never make the same
- * id, or one client could spend from another client's bucket:
+ * id. Otherwise one client could spend from another client's bucket. So:
  *
  * - if the id's format has several parts, each part has its own template; the format joins the
  *   parts and escapes their separators;
- * - elsewhere, placeholders in one text must have a ":" between them, and ":" and "%" inside their values are written
- *   as %3A and %25. A single placeholder needs none of that, and its value stays as it is.
+ * - otherwise, two placeholders in one text must have a ":" between them, and ":" and "%" inside
+ *   their values are written as %3A and %25. The value of a single placeholder stays unchanged.
  */
 /**
  * Makes an id from the values of a descriptor or a request.
  *
- * @param <C> the source of the values
+ * @param <C> the type of the source of the values
  */
 final class Template<C> {
 
   /**
-   * A placeholder, which takes a value from a context.
+   * A placeholder that takes a value from a context.
    *
-   * @param <C> the context
+   * @param <C> the type of the context
    */
   interface Source<C> {
 
     /** Returns the value; null if the limit is to be skipped. */
     @Nullable String value(C context);
 
-    /** Returns an example value, to check the template without a request; null if none is known. */
+    /**
+     * Returns an example value, with which the template is checked without a request; null if no
+     * example is known.
+     */
     default @Nullable String known() {
       return null;
     }
 
-    /**
-     * Returns a source that adapts the same value to the format of an id or of one of its parts.
-     */
+    /** Returns a source whose value is adapted to the format of an id or of a part of an id. */
     default Source<C> in(IdFormat format) {
       return this;
     }
 
     /**
-     * Returns the value that a request would have instead of a given one, such as the range in
-     * which an address is counted; null if no request has such a value.
+     * Returns the value that the template produces for a given value, such as the range that
+     * contains an address; null if no request can have such a value.
      */
     default @Nullable String nearest(String value) {
       return value;
@@ -79,7 +80,7 @@ final class Template<C> {
     this.ofEverybody = ofEverybody;
   }
 
-  /** Returns a copy that turns an empty value into the id {@link JoinedIds#EVERYBODY}. */
+  /** Returns a copy that replaces an empty value with the id {@link JoinedIds#EVERYBODY}. */
   Template<C> ofEverybody() {
     return new Template<>(text, parts, true);
   }
@@ -88,7 +89,8 @@ final class Template<C> {
    * Parses a template for ids of a format.
    *
    * @param placeholders parses the text between braces
-   * @throws IllegalArgumentException if the text does not fit the format, or has a syntax error
+   * @throws IllegalArgumentException if the text does not fit the format, or the text has a syntax
+   *     error
    */
   static <C> Template<C> parse(
       String text, IdFormat format, Function<String, Source<C>> placeholders) {
@@ -191,7 +193,7 @@ final class Template<C> {
     return source == null ? part.get(0).text() : source.known();
   }
 
-  /** Returns the text of each part of the id; null if a source has no value. */
+  /** Returns the text of each part of the id; null if one of the sources has no value. */
   @Nullable List<String> parts(C context) {
     List<String> texts = new ArrayList<>(parts.size());
     for (List<Piece<C>> part : parts) {
@@ -207,7 +209,6 @@ final class Template<C> {
     return texts;
   }
 
-  /** Whether the id is a single placeholder. */
   private boolean isOneValue() {
     return parts.size() == 1 && parts.get(0).size() == 1 && parts.get(0).get(0).source() != null;
   }
@@ -227,11 +228,11 @@ final class Template<C> {
   }
 
   /**
-   * Returns the id that a request would have instead of a given one, for overrides and penalties.
+   * Returns the id that the template produces for an id in an override or a penalty.
    *
-   * @param given the parts of an id, all of them or the first ones
-   * @return the same number of parts; equal to the given ones if a request may have that id, null
-   *     if no request has an id like it
+   * @param given the parts of an id: all parts or the first parts
+   * @return as many parts as given; the given parts if the template can produce this id, null if
+   *     the template can produce no similar id
    */
   @Nullable List<String> nearest(List<String> given) {
     if (ofEverybody && isOneValue()) {
@@ -254,7 +255,10 @@ final class Template<C> {
     return part.stream().filter(piece -> piece.source() != null).count() > 1;
   }
 
-  /** Returns the pattern of all texts that a part can have, with a group for each placeholder. */
+  /**
+   * Returns the pattern of all texts that a part can have, with a capturing group for each
+   * placeholder.
+   */
   private static <C> Pattern form(List<Piece<C>> part) {
     String value = hasSeveral(part) ? "([^:]*)" : "(.*)";
     StringBuilder form = new StringBuilder();
@@ -264,7 +268,7 @@ final class Template<C> {
     return Pattern.compile(form.toString(), Pattern.DOTALL);
   }
 
-  /** Returns the given text with each value replaced by the one that a request would have. */
+  /** Returns the given text with each value replaced by the value that the template produces. */
   private static <C> @Nullable String nearest(List<Piece<C>> part, Pattern form, String given) {
     boolean several = hasSeveral(part);
     Matcher values = form.matcher(given);

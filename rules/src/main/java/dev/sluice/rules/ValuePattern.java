@@ -6,17 +6,18 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A pattern for the values of an entry or a header. Each {@code *} matches any text, even none;
- * {@code \*} is a star and {@code \\} a backslash.
+ * A pattern for the values of an entry or a header. Each {@code *} matches any text, also the empty
+ * text; {@code \*} is a literal star and {@code \\} a literal backslash.
  *
- * @param pieces the texts before, between and after the stars; a single piece is a literal value
+ * @param pieces the texts before, between and after the stars; a pattern with one piece is a
+ *     literal value
  */
 public record ValuePattern(List<String> pieces) {
 
   /** The pattern that matches all values. */
   public static final ValuePattern ANY = new ValuePattern(List.of("", ""));
 
-  /** A character that occurs in no pattern, so that only a star matches it. */
+  /** A character that occurs in no pattern. Only a star matches this character. */
   private static final String FRESH = "\uffff";
 
   /**
@@ -31,7 +32,7 @@ public record ValuePattern(List<String> pieces) {
   /**
    * Returns a pattern that matches a single value.
    *
-   * @param value the value, in which a star is an ordinary character
+   * @param value the value, in which a star has no special meaning
    * @return a pattern without stars
    */
   public static ValuePattern literal(String value) {
@@ -39,7 +40,7 @@ public record ValuePattern(List<String> pieces) {
   }
 
   /**
-   * Returns a pattern in which each star matches any text. A backslash is an ordinary character.
+   * Returns a pattern in which each star matches any text. A backslash has no special meaning.
    *
    * @param value the pattern as text, such as {@code api/*}
    * @return the parsed pattern
@@ -78,7 +79,6 @@ public record ValuePattern(List<String> pieces) {
     return pieces.size() > 1;
   }
 
-  /** Returns the literal value of a pattern that is not open. */
   String value() {
     return pieces.get(0);
   }
@@ -116,15 +116,15 @@ public record ValuePattern(List<String> pieces) {
    * Returns whether the pattern matches every value that another pattern matches.
    *
    * @param other the other pattern
-   * @return true if this pattern matches at least the same values
+   * @return true if this pattern matches each value that the other pattern matches
    */
   public boolean covers(ValuePattern other) {
     return matches(other.sample());
   }
 
   /**
-   * Returns a sample value: another pattern matches it if and only if that pattern {@linkplain
-   * #covers covers} this one.
+   * Returns a sample value. Another pattern matches the sample value if and only if the other
+   * pattern {@linkplain #covers covers} this pattern.
    *
    * @return this pattern with each star replaced by a character that occurs in no pattern
    */
@@ -142,8 +142,9 @@ public record ValuePattern(List<String> pieces) {
     if (!isOpen() || !other.isOpen()) {
       return isOpen() ? matches(other.value()) : other.matches(value());
     }
-    // Any text between the first and the last star of one pattern can match a star of the other.
-    // So only the texts before the first star and after the last star must agree.
+    // Any text between the first and the last star of one pattern can match a star of the other
+    // pattern. So the patterns meet if their texts before the first star and after the last star
+    // agree.
     String begin = pieces.get(0);
     String its = other.pieces.get(0);
     String end = pieces.get(pieces.size() - 1);

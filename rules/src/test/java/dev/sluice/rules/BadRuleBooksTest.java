@@ -96,7 +96,7 @@ class BadRuleBooksTest {
     assertThat(found)
         .containsExactly(
             "2:55: warning: found a cost of 3, but the override of PerKey for the id \"trial\" has a"
-                + " burst of 2: no request of that id can pass; lower the cost, or raise the burst");
+                + " burst of 2: every request with that id is denied; lower the cost, or raise the burst");
   }
 
   /** It would be written, loaded, and never be in force. */
@@ -129,11 +129,11 @@ class BadRuleBooksTest {
             .toList();
     assertThat(found)
         .containsExactly(
-            "2:5: warning: found an override that acts on no request of these rules: no rule asks"
-                + " for the id \"2001:db8:7:7::5\" of PerIp: the rule on line 2 asks for"
-                + " \"2001:db8:7:7::\" in its place; 1 more like it",
-            "4:5: warning: found an override that acts on no request of these rules: no rule asks"
-                + " for the id \"[2001:db8::1]:ann\" of PerUserAtIp: the rule on line 4 asks for"
-                + " \"[2001:db8::]:ann\" in its place");
+            "2:5: warning: found an override that never applies, since no rule produces its id: no rule"
+                + " uses the id \"2001:db8:7:7::5\" of PerIp: the rule on line 2 uses the id"
+                + " \"2001:db8:7:7::\" instead; more such overrides: 1",
+            "4:5: warning: found an override that never applies, since no rule produces its id: no rule"
+                + " uses the id \"[2001:db8::1]:ann\" of PerUserAtIp: the rule on line 4 uses the id"
+                + " \"[2001:db8::]:ann\" instead");
   }
 }

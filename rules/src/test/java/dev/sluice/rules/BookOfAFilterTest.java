@@ -129,8 +129,8 @@ final class BookOfAFilterTest {
               assertThat(one.severity()).isEqualTo(Severity.WARNING);
               assertThat(one.message())
                   .isEqualTo(
-                      "found 2 rules for descriptors, expected rules for requests: no proxy asks"
-                          + " here, so they are ignored");
+                      "found 2 rules for descriptors, expected rules for requests: this program"
+                          + " receives no descriptors, so they are ignored");
             });
   }
 

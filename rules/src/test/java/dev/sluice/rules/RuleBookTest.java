@@ -173,16 +173,16 @@ class RuleBookTest {
         new String[][] {
           {"PerIp", "192.0.2.7", null},
           {"PerIp", "2001:db8:7:7::", null},
-          {"PerIp", "2001:db8:7:7::5", "line 2 asks for \"2001:db8:7:7::\" in its place"},
+          {"PerIp", "2001:db8:7:7::5", "line 2 uses the id \"2001:db8:7:7::\" instead"},
           {"PerRange", "2001:db8:7::/48", null},
           {"PerUserAtIp", "192.0.2.7:a:b", null},
           {"PerUserAtIp", "[2001:db8::]:ann", null},
-          {"PerUserAtIp", "[2001:db8::1]:ann", "line 4 asks for \"[2001:db8::]:ann\" in its"},
+          {"PerUserAtIp", "[2001:db8::1]:ann", "line 4 uses the id \"[2001:db8::]:ann\" instead"},
           {"PerKey", "all", null},
           {"PerKey", "key:a%3Ab:/e", null},
-          {"PerKey", "key:a:b:/e", "line 5 asks for \"all\" in its place"},
+          {"PerKey", "key:a:b:/e", "line 5 uses the id \"all\" instead"},
           {"PerKey", "ann", null},
-          {"PerKey", "bob", "no rule asks for the id \"bob\" of PerKey: the rule on line 5 asks"},
+          {"PerKey", "bob", "no rule uses the id \"bob\" of PerKey: the rule on line 5 uses"},
           {"Free", "2001:db8::1", null}
         }) {
       LimitName name = limits.catalogue().get(row[0]);
@@ -403,11 +403,11 @@ class RuleBookTest {
     assertThat(why.passedOver())
         .extracting(Object::toString)
         .containsExactly(
-            "PassedOver[line=2, reason=it is for requests, not descriptors]",
-            "PassedOver[line=3, reason=it is for the domain \"other\", not \"edge\"]",
-            "PassedOver[line=4, reason=it wants 2 entries, the descriptor has 1 entry]",
-            "PassedOver[line=5, reason=it wants the key \"path\" as entry 1, not \"user\"]",
-            "PassedOver[line=6, reason=it wants user = \"b*\" as entry 1, not \"alice\"]");
+            "PassedOver[line=2, reason=the rule is for requests, not descriptors]",
+            "PassedOver[line=3, reason=the rule is for the domain \"other\", not \"edge\"]",
+            "PassedOver[line=4, reason=the rule needs 2 entries, the descriptor has 1 entry]",
+            "PassedOver[line=5, reason=the rule needs the key \"path\" in entry 1, not \"user\"]",
+            "PassedOver[line=6, reason=the rule needs user = \"b*\" in entry 1, not \"alice\"]");
     assertThat(why.match()).isEqualTo(book.match("edge", List.of(entry("user", "alice"))).get());
     assertThat(why.match().line()).isEqualTo(7);
     assertThat(book.explain("edge", List.of(entry("x", "y"))).match()).isNull();
@@ -431,12 +431,12 @@ class RuleBookTest {
     assertThat(why.passedOver())
         .extracting(Explanation.PassedOver::reason)
         .containsExactly(
-            "it is for descriptors, not requests",
-            "it is for the method POST, not \"GET\"",
-            "it is for the path /login, not \"/search\"",
-            "it is for the host api.test, not none",
-            "it wants the header x-plan: *, which is absent",
-            "it is for clients from 10.0.0.0/8, not 192.0.2.7");
+            "the rule is for descriptors, not requests",
+            "the rule is for the method POST, not \"GET\"",
+            "the rule is for the path /login, not \"/search\"",
+            "the rule is for the host api.test, not none",
+            "the rule needs the header x-plan: *, which is absent",
+            "the rule is for clients from 10.0.0.0/8, not 192.0.2.7");
     assertThat(why.match()).isEqualTo(book.match(get("/search"), DIRECT).get());
   }
 

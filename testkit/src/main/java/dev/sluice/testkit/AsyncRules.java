@@ -22,10 +22,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-/** Rules of the asynchronous limiter, which must decide as the blocking one does. */
+/** Rules of the asynchronous limiter, which must decide in the same way as the blocking limiter. */
 interface AsyncRules extends DrivenStores {
 
-  /** How long a stage may take before the test gives up on it. */
+  /** The seconds within which a stage must complete. */
   long PATIENCE_SECONDS = 30;
 
   @CanIgnoreReturnValue

@@ -21,7 +21,10 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Rules of batches: all or nothing, the strictest decision, and the kinds of transactions. */
+/**
+ * Rules of batches: charged all or nothing, decided by the strictest part, with three kinds of
+ * transactions.
+ */
 interface BatchRules extends DrivenStores {
 
   @Test
@@ -87,7 +90,8 @@ interface BatchRules extends DrivenStores {
   default void spendBatch_allowedWithOneWait_isLessStrictThanADenial() {
     try (Bench bench = Bench.tenPerSecond(this)) {
       assertThat(bench.limiter.spend(B, ID, 10)).isAllowed();
-      // A alone could be spent again in 1 s, longer than the 100 ms for which B denies.
+      // The spend from A alone could be repeated in 1 s, which is longer than the denial by B (100
+      // ms).
       Decision decision = bench.limiter.spend(List.of(bench.on(A, 10), bench.on(B, 1)));
       assertThat(decision).isDenied().retriesIn(ofMillis(100));
     }

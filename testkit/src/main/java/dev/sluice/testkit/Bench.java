@@ -17,9 +17,9 @@ import java.util.List;
 
 /**
  * A limiter on the store under test, with a manual clock and replaceable limits. {@link #A}, {@link
- * #B} and {@link #C} have one quota, and so have {@link #WAITS} and {@link #WAITS_TOO}, for which
- * callers may wait for up to an hour. {@link #OWES} also has that quota, and may owe a burst.
- * {@link #OFF} has no default, which disables it. Ids are plain text.
+ * #B}, {@link #C}, {@link #WAITS}, {@link #WAITS_TOO} and {@link #OWES} have one quota. Callers can
+ * wait up to an hour for {@link #WAITS} and {@link #WAITS_TOO}. A bucket of {@link #OWES} can be in
+ * debt up to a burst. {@link #OFF} has no default, so it is disabled. Ids are plain text.
  *
  * <p>As thread-safe as the store.
  */
@@ -57,7 +57,7 @@ final class Bench implements AutoCloseable {
   }
 
   /**
-   * Creates a limiter on the store's clock, since the give-back of a batch depends on elapsed time.
+   * Creates a limiter on the store's clock, since the refund of a batch depends on elapsed time.
    */
   static Limiter limiter(CurrentLimits limits, BucketStore store, ManualTime time) {
     return Limiter.builder(limits, store).time(time).build();
@@ -86,7 +86,7 @@ final class Bench implements AutoCloseable {
     return limits.debt(OWES, 1).build();
   }
 
-  /** Waits until the store has answered all asynchronous calls. */
+  /** Waits until the store has completed all asynchronous calls. */
   void settle() {
     store.settle();
   }

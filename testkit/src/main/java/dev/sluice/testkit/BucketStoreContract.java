@@ -5,11 +5,11 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
 /**
- * The contract of every {@link BucketStore}, as JUnit tests on a driven clock.
+ * The contract of every {@link BucketStore}, as JUnit tests on a manual clock.
  *
- * <p>The test of a store extends this class and creates the store; JUnit then checks every rule, to
- * the nanosecond. {@link LiveBucketStoreContract} tests a store on its own clock. A networked store
- * must pass both.
+ * <p>The test of a store extends this class and creates the store. JUnit then checks every rule, to
+ * the nanosecond. {@link LiveBucketStoreContract} tests a store with its own clock. A store on a
+ * server must pass both contracts.
  */
 public abstract class BucketStoreContract
     implements VectorRules,
@@ -31,15 +31,15 @@ public abstract class BucketStoreContract
         WaitRules,
         WaitHistoryRules {
 
-  /** For subclasses, which test a store. */
+  /** For subclasses that test a store. */
   protected BucketStoreContract() {}
 
   /**
-   * Creates the store under test. A test calls this once or more, and closes each store.
+   * Creates the store under test. A test calls this method once or more and closes each store.
    *
-   * @param time the clock by which the store must decide; it may stand still, leap, and step back
-   * @return a store without any bucket; a store on a shared server needs its own key prefix for
-   *     this
+   * @param time the clock with which the store must decide; it can stand still, leap, and step back
+   * @return a store without any bucket; a store on a shared server needs a separate key prefix to
+   *     be empty
    */
   @Override
   public abstract BucketStore newStore(TimeSource time);

@@ -12,14 +12,18 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of cancelled reservations: a random history with them must equal the same history without
- * them. The buckets are so large that nothing is denied, or the two histories would diverge.
+ * Rules of cancelled reservations. A random history with cancelled reservations must end like the
+ * same history without them. The buckets are so large that nothing is denied, since a denial would
+ * make the two histories diverge.
  */
 interface CancelHistoryRules extends DrivenStores {
 
   Quota LARGE = Quota.burst(100_000).refill(1, Duration.ofNanos(1_000));
 
-  /** One history twice: complete, and without the reservations that are cancelled. */
+  /**
+   * One history in two copies: the complete history, and the history without the reservations that
+   * are cancelled.
+   */
   final class Twins implements AutoCloseable {
     private final Random random;
     private final Bench actual;
@@ -74,7 +78,7 @@ interface CancelHistoryRules extends DrivenStores {
 
     void assertNoMoreAvailable() {
       assertThat(actual.state().resetInNanos())
-          .as("time until the bucket is full, with reservations and without")
+          .as("the time until the bucket is full, with the cancelled reservations and without them")
           .isGreaterThanOrEqualTo(without.state().resetInNanos());
     }
 

@@ -20,20 +20,23 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Rules of many threads on few buckets: they get exactly what the limits allow. */
+/**
+ * Rules of many threads on few buckets. The threads together receive exactly the tokens that the
+ * limits allow.
+ */
 interface ConcurrencyRules extends DrivenStores {
 
   /**
-   * Returns the number of keys for the churn. The default is 1,000; lower it for a store that is
-   * too slow for 48,000 calls.
+   * Returns the number of keys that {@link #spend_churnOnManyKeys_givesExactlyWhatIsAllowed} uses.
+   * The default is 1,000. Return fewer keys for a store that is too slow for 48,000 calls.
    *
-   * @return at least 1
+   * @return the number of keys, at least 1
    */
   default int churnKeys() {
     return 1_000;
   }
 
-  /** The race: many threads read one TAT and all spend the last token. */
+  /** The race: many threads read the same TAT, and all of them spend the last token. */
   @Test
   default void spend_64ThreadsOnOneKey_grantExactlyTheBurst() {
     try (Bench bench = Bench.of(this, Quota.per(500, Duration.ofSeconds(1)))) {
@@ -52,7 +55,7 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
-  /** The race: overlapping batches take each other's tokens, or each other's locks. */
+  /** The race: overlapping batches take each other's tokens or each other's locks. */
   @Test
   default void spend_overlappingBatches_keepEveryBucketExact() {
     List<List<String>> batches = List.of(List.of(A, B), List.of(B, C), List.of(C, A), List.of(C));
@@ -97,7 +100,7 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
-  /** The race: two threads cancel one reservation and both give it back. */
+  /** The race: two threads cancel the same reservation, and both refund its tokens. */
   @Test
   default void cancel_byManyThreads_givesBackOnce() {
     try (Bench bench = Bench.of(this, Quota.per(100, Duration.ofSeconds(1)))) {
@@ -111,7 +114,9 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
-  /** The race: a clock that moves while threads spend must not be read twice in a decision. */
+  /**
+   * The race: a decision must not read the clock twice, since the clock moves while threads spend.
+   */
   @Test
   default void spend_whileTheClockMoves_grantsNoMoreThanWasEarned() {
     try (Bench bench = Bench.of(this, Quota.per(10, Duration.ofMillis(10)))) {
@@ -132,8 +137,8 @@ interface ConcurrencyRules extends DrivenStores {
 
   /**
    * The race: a store that sweeps, evicts or grows loses a bucket in use. Each thread spends more
-   * than each key allows, in its own order, three times: on fresh buckets, after three emission
-   * intervals, and after the buckets have refilled.
+   * than each key allows, in a different order of the keys. The threads do this three times: on
+   * fresh buckets, after three emission intervals, and after the buckets have refilled.
    */
   @Test
   default void spend_churnOnManyKeys_givesExactlyWhatIsAllowed() {

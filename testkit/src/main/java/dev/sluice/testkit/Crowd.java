@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.IntConsumer;
 
-/** Threads that start together; the first exception of any thread fails the test. */
+/** Threads that start together. The first exception of a thread fails the test. */
 final class Crowd {
 
   private static final long PATIENCE_SECONDS = 60;
@@ -22,7 +22,7 @@ final class Crowd {
   /**
    * Runs a task in many threads, and waits for all of them.
    *
-   * @param task receives the number of its thread, from 0
+   * @param task receives the number of the thread that runs the task, from 0
    */
   static void run(int threads, IntConsumer task) {
     ExecutorService pool = Executors.newFixedThreadPool(threads);
@@ -45,7 +45,8 @@ final class Crowd {
     } catch (ExecutionException e) {
       throw new AssertionError("a thread failed", e.getCause());
     } catch (TimeoutException e) {
-      throw new AssertionError("a thread did not finish in time: a deadlock?", e);
+      throw new AssertionError(
+          "a thread did not finish in time, possibly because of a deadlock", e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new AssertionError("interrupted", e);

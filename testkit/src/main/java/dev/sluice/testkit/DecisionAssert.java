@@ -26,14 +26,14 @@ public final class DecisionAssert extends AbstractAssert<DecisionAssert, Decisio
    * Starts assertions on a decision.
    *
    * @param actual the decision
-   * @return its assertions
+   * @return the assertions on the decision
    */
   public static DecisionAssert assertThat(@Nullable Decision actual) {
     return new DecisionAssert(actual);
   }
 
   /**
-   * Asserts that the request may pass.
+   * Asserts that the request is allowed.
    *
    * @return this
    */
@@ -44,7 +44,7 @@ public final class DecisionAssert extends AbstractAssert<DecisionAssert, Decisio
   }
 
   /**
-   * Asserts that the request must not pass.
+   * Asserts that the request is denied.
    *
    * @return this
    */
@@ -57,7 +57,7 @@ public final class DecisionAssert extends AbstractAssert<DecisionAssert, Decisio
   /**
    * Asserts the remaining tokens of the bucket.
    *
-   * @param tokens whole tokens
+   * @param tokens the number of whole tokens
    * @return this
    */
   @CanIgnoreReturnValue
@@ -67,7 +67,7 @@ public final class DecisionAssert extends AbstractAssert<DecisionAssert, Decisio
   }
 
   /**
-   * Asserts the wait until the same cost can be spent (again).
+   * Asserts the wait until the same cost can be spent again.
    *
    * @param wait the exact wait
    * @return this

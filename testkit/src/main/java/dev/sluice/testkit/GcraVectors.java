@@ -15,10 +15,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
-/** Reads the recorded trace of {@code vectors/gcra}, and replays it on a limiter. */
+/** Reads the recorded trace of {@code vectors/gcra} and replays it on a limiter. */
 final class GcraVectors {
 
-  // The two files are ours and regular: a YAML library would be a dependency for two patterns.
+  // Both files have a fixed layout. A YAML library would be a dependency for two patterns.
   private static final String QUOTA = "burst: (\\d+)\\s+count: (\\d+)\\s+period: (\\w+)";
   private static final Pattern DEFAULT = Pattern.compile("(\\w+):\\s+" + QUOTA);
   private static final Pattern OVERRIDE =
@@ -53,7 +53,7 @@ final class GcraVectors {
   }
 
   /**
-   * Replays an act of the trace, and returns the answer in the format of the recorded decisions.
+   * Replays an operation of the trace. Returns the result in the format of the recorded decisions.
    */
   static String act(JsonNode act, Limiter limiter) {
     if (act.has("transactions")) {
@@ -70,11 +70,11 @@ final class GcraVectors {
         limiter.reset(limit, id);
         yield "reset";
       }
-      default -> throw new AssertionError("an act that the trace does not have: " + act);
+      default -> throw new AssertionError("unknown operation in the trace: " + act);
     };
   }
 
-  /** Replays an act as {@link #act} does, through {@link Limiter#async}. */
+  /** Replays an operation as {@link #act} does, with {@link Limiter#async}. */
   static CompletionStage<String> actAsync(JsonNode act, Limiter limiter) {
     AsyncLimiter async = limiter.async();
     if (act.has("transactions")) {
@@ -88,11 +88,11 @@ final class GcraVectors {
       case "spend" -> async.spend(limit, id, cost).thenApply(GcraVectors::text);
       case "refund" -> async.refund(limit, id, cost).thenApply(GcraVectors::text);
       case "reset" -> async.reset(limit, id).thenApply(done -> "reset");
-      default -> throw new AssertionError("an act that the trace does not have: " + act);
+      default -> throw new AssertionError("unknown operation in the trace: " + act);
     };
   }
 
-  /** Replays an act as {@link #act} does, with supplied quotas: the limiter has no named limits. */
+  /** Replays an operation as {@link #act} does, with supplied quotas instead of named limits. */
   static String actSupplied(JsonNode act, Limits limits, Limiter limiter) {
     if (act.has("transactions")) {
       List<Transaction> batch = new ArrayList<>();
@@ -108,7 +108,7 @@ final class GcraVectors {
         limiter.reset(transaction);
         yield "reset";
       }
-      default -> throw new AssertionError("an act that the trace does not have: " + act);
+      default -> throw new AssertionError("unknown operation in the trace: " + act);
     };
   }
 
@@ -141,11 +141,11 @@ final class GcraVectors {
       case "checkAndSpend" -> transaction;
       case "checkOnly" -> transaction.checkOnly();
       case "spendOnly" -> transaction.spendOnly();
-      default -> throw new AssertionError("a kind that the trace does not have: " + one);
+      default -> throw new AssertionError("unknown kind of transaction in the trace: " + one);
     };
   }
 
-  /** Formats a recorded decision as {@link #act} formats its answers. */
+  /** Formats a recorded decision in the same way as {@link #act} formats a result. */
   static String text(JsonNode decision) {
     return decision.has("reset")
         ? "reset"

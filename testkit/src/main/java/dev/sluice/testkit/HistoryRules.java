@@ -12,14 +12,14 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules of all histories: random ones are compared with {@link ReferenceBuckets}. */
+/** Rules of all histories. Random histories are compared with {@link ReferenceBuckets}. */
 interface HistoryRules extends DrivenStores {
 
   int STEPS = 60;
 
   /**
-   * The clock only advances here. After a step back the result would depend on whether the store
-   * had forgotten a full bucket. (The properties below include steps back.)
+   * The clock only advances in this test. After a step back the result would depend on whether the
+   * store had already deleted a full bucket. The other tests of this class include steps back.
    */
   @Test
   default void history_anyActs_areAnsweredAsTheReferenceDoes() {
@@ -63,9 +63,9 @@ interface HistoryRules extends DrivenStores {
   }
 
   /**
-   * Waits until a store over several servers has given back what it took for a denied batch. A
-   * refund sent before that may give back less (decision 004); a call sent after this one is
-   * answered after it.
+   * Waits until a store over several servers has refunded the tokens that it took for a denied
+   * batch. A refund by the caller before that moment can return fewer tokens (decision 004). The
+   * store handles this check only after its own refunds.
    */
   private static void awaitGivenBack(Bench bench, List<Transaction> batch) {
     Decision unused = bench.limiter.check(batch);
@@ -75,7 +75,7 @@ interface HistoryRules extends DrivenStores {
     assertThat(decision.parts().stream().map(Answer::of)).isEqualTo(expected);
     for (Decision part : decision.parts()) {
       assertThat(part.resetInNanos()).isNotNegative();
-      if (part.resetInNanos() > quota.offsetNanos()) { // a debt
+      if (part.resetInNanos() > quota.offsetNanos()) { // the bucket is in debt
         assertThat(part.remaining()).isZero();
       }
       boolean limited = part.remaining() != Long.MAX_VALUE;
@@ -83,7 +83,7 @@ interface HistoryRules extends DrivenStores {
     }
   }
 
-  /** In any window, spends minus give-backs stay within burst + elapsed / T. */
+  /** In any window, the spent tokens minus the refunded tokens are at most burst + elapsed / T. */
   @Test
   default void history_anyWindow_givesOutNoMoreThanBurstAndWhatElapsed() {
     Seeds.run(
@@ -100,7 +100,8 @@ interface HistoryRules extends DrivenStores {
               forwardNanos += Math.max(stepNanos, 0);
               long cost = history.cost(quota);
               if (history.chance(5)) {
-                long before = bench.refund(0).resetInNanos(); // a debt not yet forgiven
+                long before =
+                    bench.refund(0).resetInNanos(); // includes a debt that is not yet forgiven
                 long back = before - bench.refund(cost).resetInNanos();
                 given.add(new Given(forwardNanos, -back));
               } else if (bench.spend(cost).allowed()) {
@@ -113,10 +114,10 @@ interface HistoryRules extends DrivenStores {
   }
 
   /**
-   * Tokens that were spent or given back.
+   * Tokens that were spent or refunded.
    *
-   * @param atNanos how far the clock had advanced in total
-   * @param worthNanos tokens × T, negative for a give-back
+   * @param atNanos the time by which the clock had advanced in total
+   * @param worthNanos the tokens × T; negative for a refund
    */
   record Given(long atNanos, long worthNanos) {}
 
@@ -128,7 +129,7 @@ interface HistoryRules extends DrivenStores {
         sum = sum.add(BigInteger.valueOf(given.get(last).worthNanos()));
         long elapsed = given.get(last).atNanos() - given.get(first).atNanos();
         assertThat(sum)
-            .as("given out from act %d to act %d", first, last)
+            .as("tokens granted from operation %d to operation %d", first, last)
             .isLessThanOrEqualTo(size.add(BigInteger.valueOf(elapsed)));
       }
     }

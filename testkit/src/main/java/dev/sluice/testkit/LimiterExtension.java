@@ -16,8 +16,8 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * A JUnit Jupiter extension that gives each test a limiter with full buckets, on a clock that the
- * test moves: no test of a rate limit needs to sleep.
+ * A JUnit Jupiter extension that gives each test a limiter with full buckets and with a clock that
+ * the test moves. So no test of a rate limit needs to sleep.
  *
  * <pre>{@code
  * @RegisterExtension
@@ -27,14 +27,14 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * void login_afterAMinute_isAllowedAgain(Limiter limiter, ManualTime time) { … }
  * }</pre>
  *
- * <p>Test methods, and the methods before and after each, may have parameters of these types: the
- * {@link Limiter}, its {@link AsyncLimiter}, and the {@link ManualTime} that both and their buckets
- * use. The {@link BucketStore} and the {@link CurrentLimits} may be parameters too; a test may
- * replace the limits. All objects of one test belong together; no two tests share any. With
- * {@code @ExtendWith(LimiterExtension.class)} there are no named limits: callers supply their
- * quotas.
+ * <p>Test methods, and the methods before and after each test, can have parameters of these types:
+ * the {@link Limiter}, its {@link AsyncLimiter}, and the {@link ManualTime} of the limiters and
+ * their buckets. The {@link BucketStore} and the {@link CurrentLimits} are allowed as parameters
+ * too, and a test can replace the limits. All objects of one test belong together, and no two tests
+ * share objects. With {@code @ExtendWith(LimiterExtension.class)} there are no named limits:
+ * callers supply their quotas.
  *
- * <p>Thread-safe: tests may run in parallel.
+ * <p>Thread-safe: tests can run in parallel.
  */
 public final class LimiterExtension implements ParameterResolver {
 
@@ -70,10 +70,10 @@ public final class LimiterExtension implements ParameterResolver {
   }
 
   /**
-   * Returns an extension with named limits: those of the application, loaded from its files, or
-   * limits made for the test.
+   * Returns an extension with named limits: the limits of the application, loaded from its files,
+   * or limits that are made for the test.
    *
-   * @param limits the limits that each test starts with
+   * @param limits the limits with which each test starts
    * @return the extension, to be registered in a field
    */
   public static LimiterExtension of(Limits limits) {

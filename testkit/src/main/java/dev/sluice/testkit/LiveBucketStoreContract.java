@@ -17,24 +17,24 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /**
- * The contract of every {@link BucketStore} on the clock that it decides by in production, as JUnit
- * tests.
+ * The contract of every {@link BucketStore} with the clock that the store uses in production, as
+ * JUnit tests.
  *
- * <p>The tests assume nothing about the store's speed, nor that its clock equals this machine's;
- * only that a day of the store's clock is longer than a test.
+ * <p>The tests do not depend on the store's speed, and the store's clock can differ from this
+ * machine's clock. The tests assume only that a day of the store's clock is longer than a test.
  */
 public abstract class LiveBucketStoreContract {
 
   private static final Quota TEN_A_DAY = Quota.per(10, Duration.ofDays(1));
   private static final Duration INTERVAL = Duration.ofDays(1).dividedBy(10);
 
-  /** For subclasses, which test a store. */
+  /** For subclasses that test a store. */
   protected LiveBucketStoreContract() {}
 
   /**
-   * Creates the store under test. A test calls this once, and closes the store.
+   * Creates the store under test. A test calls this method once and closes the store.
    *
-   * @return a store without any bucket, on its own clock
+   * @return a store without any bucket, with its own clock
    */
   protected abstract BucketStore newStore();
 
@@ -116,7 +116,9 @@ public abstract class LiveBucketStoreContract {
     }
   }
 
-  /** The wait is exact: by the store's clock, no spend is allowed before it is over. */
+  /**
+   * The wait is exact: according to the store's clock, no spend is allowed before the wait is over.
+   */
   @Test
   final void denial_onItsOwnClock_endsWhenItSaid() {
     try (BucketStore store = newStore()) {
@@ -135,7 +137,7 @@ public abstract class LiveBucketStoreContract {
     }
   }
 
-  /** The race: many threads read one TAT and all spend the last token. */
+  /** The race: many threads read the same TAT, and all of them spend the last token. */
   @Test
   final void spend_64ThreadsOnItsOwnClock_grantExactlyTheBurst() {
     try (BucketStore store = newStore()) {
@@ -152,7 +154,7 @@ public abstract class LiveBucketStoreContract {
     }
   }
 
-  /** Callers create and charge the same buckets in both orders: a store must not deadlock. */
+  /** Callers create and charge the same buckets in both orders. A store must not deadlock. */
   @Test
   final void spendBatch_32ThreadsInBothOrdersOnItsOwnClock_grantsExactlyTheBurst() {
     try (BucketStore store = newStore()) {

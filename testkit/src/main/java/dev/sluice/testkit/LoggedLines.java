@@ -10,8 +10,8 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
 /**
- * Captures the lines that a class logs at level INFO and above. Until it is closed, those lines are
- * not written elsewhere. Thread-safe.
+ * Captures the lines that a class logs at level INFO and above. Until this object is closed, the
+ * captured lines are not written to other logs. Thread-safe.
  */
 public final class LoggedLines extends Handler implements AutoCloseable {
 
@@ -20,7 +20,7 @@ public final class LoggedLines extends Handler implements AutoCloseable {
   private final List<String> lines = new CopyOnWriteArrayList<>();
 
   /**
-   * Starts to capture.
+   * Starts to capture lines.
    *
    * @param of the class whose log is captured
    */
@@ -34,7 +34,7 @@ public final class LoggedLines extends Handler implements AutoCloseable {
   /**
    * Returns the lines logged so far.
    *
-   * @return each line with its level in front: {@code WARNING text}
+   * @return the lines, each with its level in front: {@code WARNING text}
    */
   public List<String> lines() {
     return lines;

@@ -15,11 +15,11 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * A clock that stands still until a test moves it, forwards or back.
  *
- * <p>{@link #advance} stops at each due alarm, in order, and runs it on the caller's thread; when
- * it returns, asynchronous waiters have passed, each at its own time. {@link #set} jumps, and runs
- * all due alarms at the new time.
+ * <p>{@link #advance} stops at the time of each due alarm, in order, and runs the alarm on the
+ * caller's thread. When {@link #advance} returns, asynchronous waiters have passed, each at its own
+ * time. {@link #set} jumps to the new time and runs all due alarms at the new time.
  *
- * <p>Thread-safe; no method but {@link #awaitAlarm} blocks.
+ * <p>Thread-safe. Only {@link #awaitAlarm} blocks.
  */
 public final class ManualTime implements TimeSource {
 
@@ -74,8 +74,8 @@ public final class ManualTime implements TimeSource {
   }
 
   /**
-   * Waits, in real time, for another thread to set an alarm on this clock. Each alarm satisfies one
-   * call.
+   * Waits, in real time, until another thread sets an alarm on this clock. Each alarm ends only one
+   * call of this method.
    *
    * @param patience the longest wait, in real time
    * @return false if no alarm was set in that time
@@ -86,7 +86,7 @@ public final class ManualTime implements TimeSource {
   }
 
   /**
-   * Moves the clock to an instant, which may lie in the past.
+   * Moves the clock to an instant, which can be in the past.
    *
    * @param newNowNanos nanoseconds since the Unix epoch, not negative
    */
@@ -102,7 +102,7 @@ public final class ManualTime implements TimeSource {
   /**
    * Advances the clock by a duration.
    *
-   * @param step the duration; a negative one moves the clock back
+   * @param step the duration; a negative duration moves the clock back
    */
   public void advance(Duration step) {
     advanceNanos(step.toNanos());

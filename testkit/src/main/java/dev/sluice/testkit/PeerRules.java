@@ -25,36 +25,45 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /**
- * Assertions from the tests of other rate limiters, translated to our terms; a note in each file
- * explains its terms. Every case either runs or is on a list of exclusions, with the reason.
+ * Assertions from the tests of other rate limiters, translated to the terms of Sluice. A note in
+ * each file explains the terms of the other limiter. Every case either runs or is on a list of
+ * exclusions with the reason.
  */
 interface PeerRules extends DrivenStores {
 
   /**
-   * The cases of golang.org/x/time/rate with another meaning there, or without a counterpart here.
+   * The cases of golang.org/x/time/rate that have another meaning in that package, or that have no
+   * counterpart in Sluice.
    */
   Map<String, String> NOT_OURS =
       Map.ofEntries(
-          Map.entry("TestLimiterJumpBackwards", "mints a token after a step back; we mint none"),
+          Map.entry(
+              "TestLimiterJumpBackwards",
+              "grants an extra token after a step back; Sluice grants none"),
           Map.entry("TestReserveJumpBack", "grants for an earlier time after a step back"),
           Map.entry("TestReserveJumpBackCancel", "grants for an earlier time after a step back"),
           Map.entry("TestReserveSetBurst", "grants for an earlier time after a step back"),
           Map.entry("TestWaitInf", "an infinite rate is a disabled limit; see SpendRules"),
-          Map.entry("TestZeroLimit", "a rate of zero is refused when the quota is made"),
-          Map.entry("TestSetAfterZeroLimit", "a rate of zero is refused when the quota is made"),
-          Map.entry("TestEvery", "converts an interval to a rate in floats; we keep the interval"));
+          Map.entry("TestZeroLimit", "a rate of zero is rejected when the quota is created"),
+          Map.entry(
+              "TestSetAfterZeroLimit", "a rate of zero is rejected when the quota is created"),
+          Map.entry(
+              "TestEvery",
+              "converts an interval to a floating-point rate; Sluice keeps the interval"));
 
   /**
-   * The cases in which waiting callers of golang.org/x/time/rate pass at another time: by case and
-   * number of the step, the time at which the caller of the step passes here.
+   * The cases in which waiting callers of golang.org/x/time/rate pass at another time than in
+   * Sluice. Contains, by case and number of the step, the time at which the caller of the step
+   * passes in Sluice.
    *
    * <ul>
-   *   <li>There, a caller that gives up returns the tokens that no later caller took. Here it
-   *       returns all of them if no later caller took any, and otherwise none.
-   *   <li>There, a reservation can be cancelled at the moment of its turn. Here the turn has come.
-   *   <li>There, a changed rate converts the debt to other tokens. Here a bucket keeps the time at
-   *       which it will be full, and waiting callers keep their turns.
-   * </ul>
+   *   <li>In golang.org/x/time/rate, a caller that gives up returns the tokens that no later caller
+   *       took. In Sluice it returns all tokens if no later caller took tokens, and otherwise none.
+   *   <li>In golang.org/x/time/rate, a reservation can be cancelled at the moment of its turn. In
+   *       Sluice the caller has already passed at this moment.
+   *   <li>In golang.org/x/time/rate, a changed rate converts the debt to another number of tokens.
+   *       In Sluice a bucket keeps the time at which it will be full, and waiting callers keep
+   *       their turns.
    */
   Map<String, Map<Integer, Long>> OTHERWISE =
       Map.of(
@@ -63,7 +72,7 @@ interface PeerRules extends DrivenStores {
           "TestReserveSetLimit", Map.of(3, 700_000_000L),
           "TestReserveSetLimitCancel", Map.of(4, 400_000_000L));
 
-  /** The cases of throttled about its own store interface. */
+  /** The cases of throttled that test its own store interface. */
   Set<String> THROTTLED_STORE =
       Set.of("TestRateLimitUpdateFailures", "TestRateLimitUpdateFailuresWithRetryLimitSetToTwo");
 
@@ -86,8 +95,8 @@ interface PeerRules extends DrivenStores {
     bench.time.set(ManualTime.START_NANOS + step.get("at_ns").asLong());
     JsonNode expect = step.get("expect");
     if (step.get("op").asText().equals("retain_recent")) {
-      // The peer keeps a key at least until the key's bucket is full, perhaps a little longer. It
-      // must therefore have the key of every bucket that is not full here.
+      // The peer keeps a key at least until the key's bucket is full, and possibly longer. So the
+      // peer must have the key of every bucket that is not full in Sluice.
       List<String> kept = new ArrayList<>();
       expect.get("keys").forEach(key -> kept.add(key.asText()));
       for (String key : keys) {
@@ -144,7 +153,7 @@ interface PeerRules extends DrivenStores {
     long cost = step.get("quantity").asLong();
     JsonNode expect = step.get("expect");
     if (cost > quota.burst()) {
-      // The peer denies, with the state of a full bucket in any case; Sluice throws an exception.
+      // The peer denies, with the state of a full bucket in every case. Sluice throws an exception.
       assertThatThrownBy(() -> bench.limiter.spend(A, key(step), cost).orThrow())
           .as(what)
           .isInstanceOf(InvalidRequestException.class);
@@ -159,8 +168,8 @@ interface PeerRules extends DrivenStores {
       assertThat(decision.remaining()).as(what).isEqualTo(expect.get("remaining").asLong());
       assertThat(decision.resetInNanos()).as(what).isEqualTo(expect.get("reset_after_ns").asLong());
     }
-    // The peer's -1 means "not limited"; our value is then the wait until the same cost can be
-    // spent again.
+    // The peer's -1 means "not limited". In this case, Sluice reports the wait until the same cost
+    // can be spent again.
     if (expect.path("retry_after_ns").asLong(-1) >= 0) {
       assertThat(decision.retryInNanos()).as(what).isEqualTo(expect.get("retry_after_ns").asLong());
     }
@@ -189,11 +198,11 @@ interface PeerRules extends DrivenStores {
     assertThat(left).as("left out").containsExactlyInAnyOrderElementsOf(NOT_OURS.keySet());
   }
 
-  /** A case of golang.org/x/time/rate in progress. */
+  /** A case of golang.org/x/time/rate while it runs. */
   final class GoCase {
     private final Bench bench;
     private final Map<Integer, Long> otherwise;
-    // when the caller of each step passes
+    // The time at which the caller of each step passes.
     private final Map<Integer, Long> expected = new TreeMap<>();
     private final Map<Integer, Long> passed = new ConcurrentSkipListMap<>();
     private final Map<String, CompletableFuture<Decision>> byId = new HashMap<>();
@@ -214,7 +223,7 @@ interface PeerRules extends DrivenStores {
         case "cancel" -> {
           CompletableFuture<Decision> caller = byId.get(step.get("id").asText());
           if (caller != null) {
-            caller.cancel(false); // without effect if the caller has passed
+            caller.cancel(false); // has no effect if the caller has already passed
           }
           bench.settle();
         }

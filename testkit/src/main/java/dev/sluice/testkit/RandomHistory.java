@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * The random choices of a history on a {@link Bench}: quotas, times and transactions that favour
- * edge cases.
+ * Chooses the random quotas, times and transactions of a history on a {@link Bench}. Edge cases are
+ * frequent.
  */
 final class RandomHistory {
 
@@ -26,13 +26,15 @@ final class RandomHistory {
   Quota quota() {
     long interval = oneOf(1, 2, 7, 1_000, 333_333_333, 100_000_000, 3_600_000_000_000L);
     long burst = oneOf(1, 2, 3, 10, 17, 1_000);
-    // With these counts, the period cannot be divided without a remainder.
+    // These counts do not divide the period without a remainder.
     long count = oneOf(1, 3, 7, 1_000);
     return Quota.burst(burst)
         .refill(count, Duration.ofNanos(interval * count + random.nextLong(count)));
   }
 
-  /** Returns a step of the clock: often 0, often to exactly the instant of a change. */
+  /**
+   * Returns a step of the clock. Often the step is 0, or leads to exactly the instant of a change.
+   */
   long stepNanos(Quota quota) {
     long interval = quota.intervalNanos();
     return switch (random.nextInt(8)) {
@@ -46,7 +48,7 @@ final class RandomHistory {
     };
   }
 
-  /** Returns a step like {@link #stepNanos}, occasionally backwards. */
+  /** Returns a step like {@link #stepNanos}, which is occasionally backwards. */
   long anyStepNanos(Quota quota) {
     long step = stepNanos(quota);
     return chance(5) ? -step : step;
@@ -56,7 +58,6 @@ final class RandomHistory {
     return oneOf(0, 1, 1, 1, quota.burst(), quota.burst() - 1, random.nextLong(quota.burst() + 1));
   }
 
-  /** Returns one to four transactions on different buckets. */
   List<Transaction> batch(Bench bench, Quota quota) {
     List<String> limits = new ArrayList<>(LIMITS);
     Collections.shuffle(limits, random);

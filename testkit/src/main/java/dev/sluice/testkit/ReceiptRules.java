@@ -15,7 +15,10 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules of a cancellation by {@link Receipt}, as in another process than the reservation. */
+/**
+ * Rules of a cancellation with a {@link Receipt}, as in another process than the process of the
+ * reservation.
+ */
 interface ReceiptRules extends DrivenStores {
 
   private static Limiter otherProcess(Bench bench) {
@@ -44,7 +47,7 @@ interface ReceiptRules extends DrivenStores {
       otherProcess(bench).cancel(receipt);
 
       // The spends took 900 ms of tokens. After 250 ms, 150 ms of the reservation's 400 ms have not
-      // refilled, so the cancellation returns them: 900 - 250 - 150 = 500.
+      // refilled, so the cancellation refunds 150 ms: 900 - 250 - 150 = 500.
       assertThat(bench.state()).resetsIn(ofMillis(500));
     }
   }

@@ -14,14 +14,15 @@ import java.util.List;
 import java.util.Map;
 
 /*
- * The model. A bucket lacks some fill, counted in nanoseconds. A token is worth an emission
- * interval T; a full bucket lacks 0, an empty one T × burst. The lack shrinks by a nanosecond each
- * nanosecond, and grows when the clock steps back. The model has no arrival times and cannot
- * overflow: it shares neither an idea nor a line with the arithmetic that it tests.
+ * The model. A bucket lacks some tokens, counted in nanoseconds. A token counts as one emission
+ * interval T. A full bucket lacks 0, and an empty bucket lacks T × burst. The lack shrinks by a
+ * nanosecond per nanosecond, and grows when the clock steps back. The model has no arrival times
+ * and cannot overflow. It shares no idea and no line with the arithmetic that it tests.
  */
 
 /**
- * Textbook token buckets with whole numbers of any size: a slow and exact oracle for tests.
+ * Textbook token buckets with whole numbers of any size. They are a slow and exact reference for
+ * tests.
  *
  * <p>Not thread-safe; never blocks.
  */
@@ -41,10 +42,10 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Returns the right answer to a check.
+   * Returns the correct result of a check.
    *
    * @param transactions the batch
-   * @return an answer for each transaction
+   * @return the result of each transaction
    */
   List<Answer> check(List<Transaction> transactions) {
     boolean isAlone = transactions.size() == 1;
@@ -52,10 +53,10 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Spends, and returns the right answer.
+   * Spends a batch and returns the correct result.
    *
    * @param transactions the batch
-   * @return an answer for each transaction
+   * @return the result of each transaction
    */
   @CanIgnoreReturnValue
   List<Answer> spend(List<Transaction> transactions) {
@@ -87,7 +88,7 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Returns the answers of a denied batch: the tokens of all other transactions are still there.
+   * Returns the results of a denied batch, in which the tokens of all other transactions remain.
    */
   private List<Answer> answersOfDenied(List<Transaction> transactions, List<Answer> checks) {
     List<Answer> answers = new ArrayList<>();
@@ -105,10 +106,10 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Refunds, and returns the right answer.
+   * Refunds a batch and returns the correct result.
    *
    * @param transactions the batch
-   * @return an answer for each transaction
+   * @return the result of each transaction
    */
   @CanIgnoreReturnValue
   List<Answer> refund(List<Transaction> transactions) {
@@ -134,7 +135,7 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Fills the buckets.
+   * Fills the buckets of a batch.
    *
    * @param transactions the batch
    */
@@ -142,7 +143,10 @@ final class ReferenceBuckets {
     transactions.forEach(transaction -> buckets.remove(transaction.bucketKey()));
   }
 
-  /** Forgives a debt on a bucket that is spent from alone, at most once per burst offset. */
+  /**
+   * Forgives the debt of a bucket, at most once per burst offset. To be called for a spend that is
+   * not part of a batch.
+   */
   private void forgive(Transaction transaction) {
     Quota quota = transaction.quota();
     if (quota == null || transaction.kind() != Kind.CHECK_AND_SPEND || transaction.cost() == 0) {
@@ -170,8 +174,8 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Returns the answer to a spend; a spend that is alone sees the bucket after its debt is
-   * forgiven.
+   * Returns the result of a spend. A spend outside of a batch finds the bucket after the bucket's
+   * debt was forgiven.
    */
   private Answer spendAnswer(Transaction transaction, boolean isAlone) {
     Quota quota = transaction.quota();
@@ -225,12 +229,12 @@ final class ReferenceBuckets {
   private record Bucket(BigInteger lackingNanos, BigInteger atNanos) {}
 
   /**
-   * The right answer to one transaction.
+   * The correct result of one transaction.
    *
-   * @param allowed as {@link Decision#allowed}
-   * @param remaining as {@link Decision#remaining}
-   * @param retryInNanos as {@link Decision#retryInNanos}
-   * @param resetInNanos as {@link Decision#resetInNanos}
+   * @param allowed the value of {@link Decision#allowed}
+   * @param remaining the value of {@link Decision#remaining}
+   * @param retryInNanos the value of {@link Decision#retryInNanos}
+   * @param resetInNanos the value of {@link Decision#resetInNanos}
    */
   record Answer(boolean allowed, long remaining, long retryInNanos, long resetInNanos) {
 
@@ -238,7 +242,7 @@ final class ReferenceBuckets {
     private static final Answer NOTHING_GIVEN = new Answer(false, Long.MAX_VALUE, 0, 0);
 
     /**
-     * Converts a decision to an answer, to compare the two.
+     * Converts a decision to an answer, for comparison with an expected answer.
      *
      * @param decision the decision
      * @return the fields of the decision

@@ -59,7 +59,7 @@ interface RefundRules extends DrivenStores {
     }
   }
 
-  /** At now = TAT the bucket is full, and a refund has nothing to give back. */
+  /** At now = TAT the bucket is full, so a refund adds no tokens. */
   @Test
   default void refund_atTheInstantWhenTheBucketIsFull_givesNothing() {
     try (Bench bench = Bench.tenPerSecond(this)) {

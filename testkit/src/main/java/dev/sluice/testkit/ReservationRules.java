@@ -19,7 +19,9 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules of a cancelled reservation's refund, each a line of {@link Reservation}. */
+/**
+ * Rules of the refund of a cancelled reservation. Each rule tests a line of {@link Reservation}.
+ */
 interface ReservationRules extends DrivenStores {
 
   @Test
@@ -109,7 +111,8 @@ interface ReservationRules extends DrivenStores {
   }
 
   /**
-   * Tokens that were refilled are not given back again, which would take them from later spends.
+   * Tokens that have already refilled must not be refunded again, since later spends would then pay
+   * for the refund.
    */
   @Test
   default void cancel_afterAPartCameBack_givesBackTheRest() {
@@ -161,7 +164,8 @@ interface ReservationRules extends DrivenStores {
       Reservation reservation = bench.limiter.reserve(A, ID, 4);
       bench.changeLimits(Quota.per(7, ofMillis(700)));
       reservation.cancel();
-      // The three tokens that the smaller bucket no longer holds are lost: one of four is left.
+      // The smaller bucket cannot hold three of the tokens, and these are lost. One of the four
+      // tokens is left.
       assertThat(bench.state()).hasRemaining(1).resetsIn(ofMillis(600));
     }
   }
@@ -217,7 +221,9 @@ interface ReservationRules extends DrivenStores {
           bench.limiter.reserve(
               List.of(bench.on(A, 4), bench.on(B, 4).checkOnly(), bench.on(C, 8).spendOnly()));
       assertThat(reservation.decision()).isAllowed();
-      assertThat(bench.state(C)).as("a best effort that did not fit").hasRemaining(7);
+      assertThat(bench.state(C))
+          .as("remaining tokens after a best-effort spend that did not fit")
+          .hasRemaining(7);
       reservation.cancel();
       for (String limit : List.of(A, B, C)) {
         assertThat(bench.state(limit)).hasRemaining(7).resetsIn(ofMillis(300));
@@ -237,7 +243,10 @@ interface ReservationRules extends DrivenStores {
     }
   }
 
-  /** If another cancellation shifted a token, it must not be given back at its old position. */
+  /**
+   * If another cancellation has shifted a token, the token must not be refunded at its old
+   * position.
+   */
   @Test
   default void cancel_afterAnEarlierOneWasCancelled_givesNoTokenTwice() {
     try (Bench bench = Bench.tenPerSecond(this)) {

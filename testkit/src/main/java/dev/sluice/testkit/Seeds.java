@@ -8,10 +8,11 @@ import java.util.function.Consumer;
 import java.util.stream.LongStream;
 
 /**
- * Runs a property over many random histories, each with its own seed, which a failure reports.
+ * Runs a property over many random histories. Each history has its own seed, which a failure
+ * reports.
  *
- * <p>The seeds are a fixed sequence, so that a build is repeatable, and a few fresh ones. {@code
- * -Dsluice.seed=N} runs one alone.
+ * <p>The seeds are a fixed sequence, so that a build is repeatable, and a few fresh seeds. {@code
+ * -Dsluice.seed=N} runs only the history with the seed N.
  */
 public final class Seeds {
 
@@ -24,7 +25,7 @@ public final class Seeds {
    * Runs a property.
    *
    * @param histories the number of fixed seeds, 0 or more
-   * @param property receives the source of all its randomness; throws if it does not hold
+   * @param property receives the only source of randomness; throws if the property does not hold
    */
   public static void run(int histories, Consumer<Random> property) {
     for (long seed : seeds(histories)) {
@@ -32,7 +33,7 @@ public final class Seeds {
         property.accept(new Random(seed));
       } catch (RuntimeException | AssertionError e) {
         throw new AssertionError(
-            "%s%nThe history has the seed %s; -D%s=%s runs it alone."
+            "%s%nThe history has the seed %s; -D%s=%s runs only this history."
                 .formatted(e.getMessage(), seed, PROPERTY, seed),
             e);
       }

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Rules of a settlement, which replaces a reserved cost by the true one. */
+/** Rules of a settlement, which replaces the reserved cost with the true cost. */
 interface SettleRules extends DrivenStores {
 
   private static void requirePart(

@@ -19,8 +19,8 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store that can wait until it has answered all calls and the dependent actions of the answers
- * are done, for tests of asynchronous calls. Thread-safe.
+ * A store for tests of asynchronous calls. It can wait until all calls have completed and the
+ * actions that depend on them are done. Thread-safe.
  */
 final class SettlingStore implements BucketStore, DirectStore {
 

@@ -24,7 +24,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Rules of a limit with several quotas: it is as a batch of limits with one quota each. */
+/**
+ * Rules of a limit with several quotas. Such a limit behaves like a batch of limits with one quota
+ * each.
+ */
 interface SeveralQuotasRules extends DrivenStores {
 
   LimitName SEVERAL =
@@ -34,7 +37,7 @@ interface SeveralQuotasRules extends DrivenStores {
     return Transaction.of(SEVERAL, quotas, ID).withCost(cost);
   }
 
-  /** Returns the same on limits with one quota each. */
+  /** Returns the same transactions on limits with one quota each. */
   private static List<Transaction> oneEach(List<Quota> quotas, long cost) {
     return IntStream.range(0, quotas.size())
         .mapToObj(
@@ -88,9 +91,9 @@ interface SeveralQuotasRules extends DrivenStores {
   }
 
   /**
-   * Returns how many tokens a spend of as many as fit may leave spent beside those that it took:
-   * over several servers, a try overlaps the return of what the try before took in vain, and gives
-   * back less by at most that (decision 004). There are at most eight tries.
+   * Returns the most tokens that {@code spendUpTo} can leave spent besides the tokens that it
+   * reports. On several servers, each try can overlap the refund of the previous try's tokens, and
+   * then refunds fewer tokens by at most that number (decision 004). There are at most eight tries.
    */
   default long mostLost(long asked) {
     return 0;
@@ -114,7 +117,7 @@ interface SeveralQuotasRules extends DrivenStores {
               Decision decision = bench.limiter.spendUpTo(on(quotas, 0), most);
               assertThat(decision.taken()).isEqualTo(fits);
               assertThat(decision.allowed()).isEqualTo(fits > 0);
-              if (decision.denied()) { // waits until several servers have their tokens back
+              if (decision.denied()) { // waits for the refunds to several servers
                 var unused = left(bench, quotas);
               }
               List<Long> after = left(bench, quotas);
@@ -147,7 +150,7 @@ interface SeveralQuotasRules extends DrivenStores {
       default -> {
         Decision spent = bench.limiter.spend(asked);
         assertSame(spent, reference.spend(expected));
-        if (spent.denied()) { // waits until a store over several servers has given back its parts
+        if (spent.denied()) { // waits for the refunds to several servers
           var unused = bench.limiter.check(asked);
         }
       }

@@ -5,19 +5,19 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
 /**
- * A short form of {@link BucketStoreContract}, with a dozen tests: the recorded trace, and the
- * rules of the store's own interface. For a second way to reach the same store, such as an older
- * protocol, if the whole contract runs on the first way.
+ * A short form of {@link BucketStoreContract} with a dozen tests: the recorded trace, and the rules
+ * of the store's own interface. For a second way to access the same store, such as an older
+ * protocol, if the whole contract runs with the first way.
  */
 public abstract class ShortBucketStoreContract implements VectorRules, StoreRules {
 
-  /** For subclasses, which test a store. */
+  /** For subclasses that test a store. */
   protected ShortBucketStoreContract() {}
 
   /**
-   * Creates the store under test. A test calls this once or more, and closes each store.
+   * Creates the store under test. A test calls this method once or more and closes each store.
    *
-   * @param time the clock by which the store must decide; it may stand still, leap, and step back
+   * @param time the clock with which the store must decide; it can stand still, leap, and step back
    * @return a store without any bucket
    */
   @Override

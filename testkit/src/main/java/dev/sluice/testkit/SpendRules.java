@@ -184,7 +184,7 @@ interface SpendRules extends DrivenStores {
     }
   }
 
-  /** An old TAT that is not raised to now would grant one token too many. */
+  /** An old TAT that is not raised to the current time would grant one token too many. */
   @Test
   default void idle_anyTime_earnsWhatElapsedAndNeverOverTheBurst() {
     for (int halfIntervals = 0; halfIntervals <= 60; halfIntervals++) {
@@ -216,7 +216,7 @@ interface SpendRules extends DrivenStores {
     }
   }
 
-  /** Arithmetic in floats loses tokens at rates that do not divide a second. */
+  /** Floating-point arithmetic would lose tokens at rates that do not divide a second. */
   @Test
   default void spend_oddRates_leaveExactlyTheRest() {
     for (int burst : new int[] {3, 7, 10, 17}) {
@@ -229,7 +229,7 @@ interface SpendRules extends DrivenStores {
     }
   }
 
-  /** A time to live rounded down to the millisecond would drop the bucket too early. */
+  /** A time to live that is rounded down to milliseconds would delete the bucket too early. */
   @Test
   default void idle_untilShortlyBeforeTheBucketIsFull_isStillRemembered() {
     try (Bench bench = Bench.tenPerSecond(this)) {

@@ -17,22 +17,22 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The law of a bucket as a database decides it, beside the law in Java, as JUnit tests. */
+/** Compares the arithmetic of buckets in a database with the arithmetic in Java, as JUnit tests. */
 public abstract class SqlLawContract {
 
   private static final int CALLS = 3_000;
   private static final List<String> KEYS = List.of("1:a", "1:\u00fc", "2:\ud83d\ude00", "2:\uff5e");
   private static final Op[] OPS = Op.values();
 
-  /** For subclasses, which test a database. */
+  /** For subclasses that test a database. */
   protected SqlLawContract() {}
 
   /**
-   * Decides on batches of several callers in one call of the database.
+   * Decides on the batches of several callers in one call of the database.
    *
    * @param now the time of the call
-   * @param batches of the callers
-   * @return the time, and the TAT that each charge found
+   * @param batches the batches of the callers
+   * @return the time, followed by the TAT that each charge found
    * @throws SQLException if the call fails
    */
   protected abstract List<Long> decide(long now, List<List<Charge>> batches) throws SQLException;
@@ -40,13 +40,15 @@ public abstract class SqlLawContract {
   /**
    * Reads a bucket.
    *
-   * @param key of the bucket
-   * @return its TAT, {@link Gcra#NO_TAT} if there is no row
+   * @param key the key of the bucket
+   * @return the TAT of the bucket; {@link Gcra#NO_TAT} if the bucket has no row
    * @throws SQLException if the call fails
    */
   protected abstract long stored(String key) throws SQLException;
 
-  /** Calls of several batches, with times, increments and TATs up to the ends of their ranges. */
+  /**
+   * Calls with several batches, whose times, increments and TATs reach the ends of their ranges.
+   */
   @ParameterizedTest
   @ValueSource(longs = {1, 1_000, 50_000_000, 86_400_000_000_000L, 1L << 61, Long.MAX_VALUE})
   final void decide_anyCall_isAnsweredAsTheLawSays(long base) throws SQLException {
@@ -100,7 +102,10 @@ public abstract class SqlLawContract {
     long increment =
         switch (random.nextInt(8)) {
           case 0, 1 -> 0;
-          case 2 -> base > 1L << 61 ? offset : offset + 1 + random.nextLong(base); // never fits
+          case 2 ->
+              base > 1L << 61
+                  ? offset
+                  : offset + 1 + random.nextLong(base); // an increment larger than the burst
           default -> 1 + random.nextLong(offset);
         };
     if (op == Op.WITHDRAW && random.nextBoolean()) {

@@ -18,14 +18,14 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** Rules of the store's own interface: readings, keys of any kind, and closing. */
+/** Rules of the store's own interface: readings, any kind of key, and closing. */
 interface StoreRules extends DrivenStores {
 
   private static Charge spend(String key, long incrementNanos) {
     return new Charge(key, Op.SPEND, incrementNanos, 1_000, Effect.NO_END);
   }
 
-  /** Charges the buckets, and returns the readings, which a caller may ignore. */
+  /** Charges the buckets and returns the readings. The caller can ignore the readings. */
   @CanIgnoreReturnValue
   private static List<Reading> charge(BucketStore store, Charge... charges) {
     return store.charge(List.of(charges));
@@ -66,7 +66,7 @@ interface StoreRules extends DrivenStores {
       assertThat(tats(store, keys)).as("after a denial").containsOnly(start + 400);
       assertThat(store.charge(mixed(600))).hasSize(5);
       assertThat(tats(store, keys))
-          .as("after an allowance")
+          .as("after an allowed batch")
           .containsExactly(start + 500, start + 400, start + 500, start + 300, Gcra.NO_TAT);
     }
   }
@@ -103,7 +103,7 @@ interface StoreRules extends DrivenStores {
       time.advanceNanos(100);
       assertThat(store.charge(List.of(withdrawal(300, start + 300)))).hasSize(1);
       assertThat(tats(store, List.of("1:a")))
-          .as("never over a full bucket")
+          .as("the withdrawal leaves at most a full bucket")
           .allMatch(tat -> tat <= time.nanos());
     }
   }
@@ -114,7 +114,7 @@ interface StoreRules extends DrivenStores {
     try (BucketStore store = newStore(time)) {
       long start = time.nanos();
       assertThat(store.charge(List.of(withdrawal(300, start + 300))).get(0).tatNanos())
-          .as("no bucket")
+          .as("the withdrawal creates no bucket")
           .isEqualTo(Gcra.NO_TAT);
       charge(store, spend("1:a", 300));
       charge(store, spend("1:a", 500));
@@ -125,7 +125,9 @@ interface StoreRules extends DrivenStores {
     }
   }
 
-  /** An interval of a third of a day does not fit the numbers of a script in a server. */
+  /**
+   * The numbers of a script in a server cannot represent an interval of a third of a day exactly.
+   */
   @Test
   default void charge_spendUpTo_takesTheWholeTokensThatFit() {
     for (long intervalNanos : new long[] {1, 7, 1_000_000_007, 28_800_000_000_001L, 1L << 55}) {
@@ -135,21 +137,21 @@ interface StoreRules extends DrivenStores {
         Charge upTo = upTo(60 * intervalNanos, 100 * intervalNanos, intervalNanos);
         charge(store, upTo);
         assertThat(tats(store, List.of("1:a")))
-            .as("60 of 100, each %s", intervalNanos)
+            .as("60 of 100 tokens with the interval %s are spent", intervalNanos)
             .containsExactly(start + 60 * intervalNanos);
         time.advanceNanos(intervalNanos - 1);
         charge(store, upTo);
         assertThat(tats(store, List.of("1:a")))
-            .as("40 and no 41st, each %s", intervalNanos)
+            .as("only 40 tokens with the interval %s are left", intervalNanos)
             .containsExactly(start + 100 * intervalNanos);
         charge(store, upTo);
         assertThat(tats(store, List.of("1:a")))
-            .as("none, each %s", intervalNanos)
+            .as("no token with the interval %s is left", intervalNanos)
             .containsExactly(start + 100 * intervalNanos);
         time.advanceNanos(1);
         charge(store, upTo);
         assertThat(tats(store, List.of("1:a")))
-            .as("the 41st, each %s", intervalNanos)
+            .as("one token with the interval %s has refilled", intervalNanos)
             .containsExactly(start + 101 * intervalNanos);
       }
     }
@@ -188,7 +190,7 @@ interface StoreRules extends DrivenStores {
     }
   }
 
-  /** With a clock before the epoch, every bucket would seem full. */
+  /** With a clock before the epoch, every bucket would appear to be full. */
   @Test
   default void charge_clockBeforeTheEpoch_isAnErrorAndNoOpenGate() {
     AtomicLong nowNanos = new AtomicLong(ManualTime.START_NANOS);
@@ -207,7 +209,9 @@ interface StoreRules extends DrivenStores {
     }
   }
 
-  /** A full bucket keeps its TAT until a reset, so that a clock that steps back finds it. */
+  /**
+   * A full bucket keeps its TAT until a reset, so the TAT is still there when the clock steps back.
+   */
   @Test
   default void charge_fullBuckets_keepTheirTatsUntilAReset() {
     ManualTime time = new ManualTime();
@@ -216,7 +220,7 @@ interface StoreRules extends DrivenStores {
       long start = time.nanos();
       keys.forEach(key -> charge(store, spend(key, 400)));
       time.advanceNanos(300);
-      charge(store, of("1:refunded", Op.REFUND, 100)); // refunds until the bucket is exactly full
+      charge(store, of("1:refunded", Op.REFUND, 100)); // the refund makes the bucket exactly full
       time.advanceNanos(100);
       charge(store, of("1:checked", Op.CHECK, 1));
       charge(
@@ -229,7 +233,7 @@ interface StoreRules extends DrivenStores {
     }
   }
 
-  /** Keys are opaque: separators cannot be forged, and nothing is trimmed, folded or truncated. */
+  /** Keys are opaque. No separator can be forged, and no key is trimmed, folded or truncated. */
   @Test
   default void charge_keysOfAnyKind_areDifferentBuckets() {
     List<String> keys = new ArrayList<>();

@@ -35,11 +35,12 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of quotas that the caller supplies, beside named limits: every verb, alone and in batches.
+ * Rules of quotas that the caller supplies, mixed with named limits. Tests every operation, alone
+ * and in batches.
  */
 interface SuppliedQuotaRules extends DrivenStores {
 
-  /** A limit that no catalogue has. */
+  /** A limit that is in no catalogue. */
   LimitName PLAN = LimitName.builder(77, "CallsPerPlan").build();
 
   Quota FIVE = Quota.per(5, ofSeconds(1));
@@ -129,7 +130,9 @@ interface SuppliedQuotaRules extends DrivenStores {
     }
   }
 
-  /** A larger quota leaves a debt for the smaller quota, which forgives it once within its τ. */
+  /**
+   * A larger quota leaves a debt for the smaller quota, which forgives the debt once within its τ.
+   */
   @Test
   default void spend_twoQuotasOnOneBucket_forgiveADebtOnce() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -230,7 +233,7 @@ interface SuppliedQuotaRules extends DrivenStores {
     }
   }
 
-  /** One limit whose clients supply the key, in any bytes, and the quota. */
+  /** One limit whose clients supply the quota and a key of any bytes. */
   @Test
   default void spend_keysOfAnyBytes_haveABucketEach() {
     LimitName door = LimitName.builder(78, "Throttle").id(IdFormat.bytes()).build();

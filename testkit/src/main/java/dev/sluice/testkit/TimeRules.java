@@ -33,7 +33,10 @@ interface TimeRules extends DrivenStores {
     }
   }
 
-  /** The first spend forgives the debt and waits as at an empty bucket; a check predicts this. */
+  /**
+   * The first spend forgives the debt and waits as long as on an empty bucket. A check predicts
+   * this.
+   */
   @Test
   default void clock_oneHourBack_locksNobodyOutForAnHour() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -61,7 +64,7 @@ interface TimeRules extends DrivenStores {
     }
   }
 
-  /** A step back of less than τ neither gives nor takes a token. */
+  /** A step back of less than τ neither adds nor removes a token. */
   @Test
   default void clock_stepsBackALittle_keepsTheTat() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -90,7 +93,7 @@ interface TimeRules extends DrivenStores {
   }
 
   /**
-   * Two limits that alternate on one bucket must not create tokens: a debt is forgiven once per τ.
+   * Two limits that alternate on one bucket must not create tokens. A debt is forgiven once per τ.
    */
   @Test
   default void limitsInTurns_giveOutWhatTheLargerAllows_andOneForgivenDebt() {
@@ -183,7 +186,7 @@ interface TimeRules extends DrivenStores {
     }
   }
 
-  /** A TAT past 2^63 ns, in the year 2262, is a number like any other. */
+  /** A TAT beyond 2^63 ns, in the year 2262, is an ordinary number. */
   @Test
   default void tat_pastTheSignedRange_isExact() {
     try (Bench bench = Bench.of(this, Quota.burst(10).refill(1, ofDays(365)))) {

@@ -22,7 +22,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The recorded decisions, repeated to the nanosecond. */
+/** Rules that repeat the recorded decisions, to the nanosecond. */
 interface VectorRules extends DrivenStores {
 
   @Test

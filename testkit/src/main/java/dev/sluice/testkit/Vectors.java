@@ -14,16 +14,17 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * The recorded cases that every implementation must reproduce, as resources in {@code vectors/}
- * beside this class:
+ * The recorded cases that every implementation must reproduce. They are resources in {@code
+ * vectors/} beside this class:
  *
  * <ul>
- *   <li>{@code gcra/}: limits, a trace on them, and its decisions, exact to the nanosecond; {@code
- *       up-to.jsonl} has spends of up to some tokens with their decisions;
+ *   <li>{@code gcra/}: limits, a trace with these limits, and the decisions on the trace, exact to
+ *       the nanosecond; {@code up-to.jsonl} contains operations that spend up to a number of
+ *       tokens, with their decisions;
  *   <li>{@code settle/}: limits, and a trace of reservations that are settled or cancelled, with
- *       what each settlement charges;
+ *       the charge of each settlement;
  *   <li>{@code ids.json}, {@code covering.json}: ids with their bucket keys and covering domains;
- *   <li>{@code limits/}: limit files, some valid and some that must be rejected;
+ *   <li>{@code limits/}: valid limit files, and limit files that must be rejected;
  *   <li>{@code peers/}: assertions from the tests of other rate limiters.
  * </ul>
  *
@@ -44,10 +45,10 @@ public final class Vectors {
   private Vectors() {}
 
   /**
-   * Returns the names that {@code gcra/} and {@code limits/} use. {@code ids.json} uses more names,
-   * whose ids need a list of public suffixes.
+   * Returns the names that are used in {@code gcra/} and {@code limits/}. The file {@code ids.json}
+   * uses more names, whose ids need a list of public suffixes.
    *
-   * @return four names of a certificate authority
+   * @return four names of limits of a certificate authority
    */
   public static Catalogue names() {
     return NAMES;
@@ -57,12 +58,13 @@ public final class Vectors {
    * Returns a resource as text.
    *
    * @param name the path below {@code vectors/}, for example {@code gcra/trace.jsonl}
-   * @return its content
+   * @return the content of the resource
    */
   public static String text(String name) {
     try (InputStream in = Vectors.class.getResourceAsStream("vectors/" + name)) {
       if (in == null) {
-        throw new IllegalArgumentException("name: found " + name + ", which is not a vector");
+        throw new IllegalArgumentException(
+            "name: found " + name + ", expected the path of a resource below vectors/");
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {
@@ -74,18 +76,16 @@ public final class Vectors {
    * Returns a resource as lines.
    *
    * @param name the path below {@code vectors/}
-   * @return its lines
+   * @return the lines of the resource
    */
   public static List<String> lines(String name) {
     return text(name).lines().toList();
   }
 
-  /** Returns a resource that is one JSON document. */
   static JsonNode json(String name) {
     return parse(text(name));
   }
 
-  /** Returns a resource with one JSON document per line. */
   static List<JsonNode> jsonLines(String name) {
     return lines(name).stream().map(Vectors::parse).toList();
   }

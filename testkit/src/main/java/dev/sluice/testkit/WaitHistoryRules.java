@@ -17,9 +17,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of waiting callers, on random histories, against an exact reference. Callers pass in order,
- * as soon as the bucket has their tokens. A caller that gives up counts as never there if nobody
- * took tokens after it, and otherwise as having spent its tokens.
+ * Rules of waiting callers. Random histories are compared with an exact reference. Callers pass in
+ * order, as soon as the bucket has their tokens. If a caller gives up before any later caller took
+ * tokens, its tokens are returned completely. Otherwise its tokens stay spent.
  */
 interface WaitHistoryRules extends DrivenStores {
 
@@ -39,7 +39,7 @@ interface WaitHistoryRules extends DrivenStores {
     Seeds.run(histories(), random -> run(this, random, 3));
   }
 
-  /** Runs one history, with a number of processes on one bucket. */
+  /** Runs one history, with a number of processes that use one bucket. */
   static void run(DrivenStores stores, Random random, int processes) {
     try (Bench bench = Bench.of(stores, QUOTA)) {
       History history = new History(bench, random, processes);
@@ -58,7 +58,7 @@ interface WaitHistoryRules extends DrivenStores {
     private final long latestNanos;
     private volatile long passedNanos = -1;
     private boolean gaveUp;
-    private boolean isBack; // whether the caller's tokens were given back
+    private boolean isBack; // whether the caller's tokens were returned
 
     Caller(CompletableFuture<Decision> answer, long cost, long askedNanos, long maxWaitNanos) {
       this.answer = answer;
@@ -72,13 +72,14 @@ interface WaitHistoryRules extends DrivenStores {
     }
   }
 
-  /** A history in progress. */
+  /** A history while it runs. */
   final class History {
     private final Bench bench;
     private final Random random;
     private final List<Limiter> limiters = new ArrayList<>();
     private final List<Caller> callers = new ArrayList<>();
-    private final List<Caller> passed = new CopyOnWriteArrayList<>(); // in order
+    private final List<Caller> passed =
+        new CopyOnWriteArrayList<>(); // in the order in which the callers passed
 
     History(Bench bench, Random random, int processes) {
       this.bench = bench;
@@ -100,7 +101,7 @@ interface WaitHistoryRules extends DrivenStores {
     void end() {
       bench.time.advanceNanos(Duration.ofMinutes(1).toNanos());
       settle();
-      assertThat(callers).as("nobody waits for ever").noneMatch(Caller::waits);
+      assertThat(callers).as("callers that wait for ever").noneMatch(Caller::waits);
     }
 
     private void acquire() {
@@ -117,7 +118,7 @@ interface WaitHistoryRules extends DrivenStores {
       bench.settle();
       boolean denied = answer.isDone() && answer.join().denied();
       assertThat(denied)
-          .as("denied, with a wait of %s ns", waitNanos)
+          .as("whether the request is denied, with a wait of %s ns", waitNanos)
           .isEqualTo(waitNanos > maxWaitNanos);
       if (!denied) {
         Caller caller = new Caller(answer, cost, now, maxWaitNanos);
@@ -144,11 +145,14 @@ interface WaitHistoryRules extends DrivenStores {
       caller.isBack = taken.get(taken.size() - 1) == caller;
       bench.settle();
       assertThat(bench.state(Bench.WAITS).resetInNanos())
-          .as("what the last one gives up is back")
+          .as("the time until the bucket is full, after the last caller gave up")
           .isEqualTo(Math.max(tatNanos() - bench.time.nanos(), 0));
     }
 
-    /** Returns the exact TAT: the callers whose tokens did not come back, one after the other. */
+    /**
+     * Returns the exact TAT, from the callers whose tokens were not returned, one caller after the
+     * other.
+     */
     private long tatNanos() {
       long tat = 0;
       for (Caller caller : callers) {
@@ -173,23 +177,25 @@ interface WaitHistoryRules extends DrivenStores {
         }
         if (!caller.gaveUp) {
           boolean isTurn = tat - BURST_NANOS <= now;
-          assertThat(!caller.waits()).as("passed, by the reference").isEqualTo(isTurn);
+          assertThat(!caller.waits()).as("whether the caller has passed").isEqualTo(isTurn);
           assertThat(caller.waits() ? now : caller.passedNanos)
-              .as("until when a caller waits, at most as promised")
+              .as("the end of the caller's wait, at most the announced time")
               .isLessThanOrEqualTo(caller.latestNanos);
         }
       }
       assertWithinTheLimit();
-      assertThat(passed).as("in order").isSortedAccordingTo(comparingInt(callers::indexOf));
+      assertThat(passed)
+          .as("the callers in the order in which they passed")
+          .isSortedAccordingTo(comparingInt(callers::indexOf));
     }
 
-    /** Asserts that the tokens were there at the moments at which the callers passed. */
+    /** Asserts that the bucket had the tokens at the moments at which the callers passed. */
     private void assertWithinTheLimit() {
       long tat = 0;
       for (Caller caller : passed) {
         tat = Math.max(tat, caller.passedNanos) + caller.cost * TOKEN_NANOS;
         assertThat(tat - BURST_NANOS)
-            .as("when the tokens are there")
+            .as("the time at which the bucket has the tokens")
             .isLessThanOrEqualTo(caller.passedNanos);
       }
     }

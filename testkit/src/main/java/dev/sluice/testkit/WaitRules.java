@@ -27,7 +27,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-/** Rules of callers that wait for tokens: in order, for at most the announced time, cancellable. */
+/**
+ * Rules of callers that wait for tokens. They wait in order and at most for the announced time, and
+ * can cancel.
+ */
 interface WaitRules extends DrivenStores {
 
   /** The emission interval: 10 tokens per second. */
@@ -35,7 +38,9 @@ interface WaitRules extends DrivenStores {
 
   Duration MINUTE = Duration.ofMinutes(1);
 
-  /** Creates a bench with 10 tokens per second; the bucket of {@link Bench#WAITS} is empty. */
+  /**
+   * Creates a bench with 10 tokens per second, on which the bucket of {@link Bench#WAITS} is empty.
+   */
   private Bench empty() {
     Bench bench = Bench.tenPerSecond(this);
     assertThat(bench.limiter.spend(WAITS, ID, 10)).isAllowed();
@@ -47,7 +52,7 @@ interface WaitRules extends DrivenStores {
     return acquire(bench.limiter, bench, cost, maxWait);
   }
 
-  /** Starts an acquire, and returns after the store has decided. */
+  /** Starts to acquire tokens, and returns after the store has decided. */
   private static CompletableFuture<Decision> acquire(
       Limiter limiter, Bench bench, long cost, Duration maxWait) {
     CompletionStage<Decision> stage = limiter.async().acquire(WAITS, ID, cost, maxWait);
@@ -55,7 +60,7 @@ interface WaitRules extends DrivenStores {
     return stage.toCompletableFuture();
   }
 
-  /** Waits until the tokens of callers that gave up are back. */
+  /** Waits until the tokens of callers that gave up were returned. */
   private static void awaitTokensLacking(Bench bench, String limit, long tokens) {
     await()
         .pollDelay(Duration.ZERO)
@@ -129,7 +134,7 @@ interface WaitRules extends DrivenStores {
   default void spend_whileOthersWait_isDeniedBehindThem() {
     try (Bench bench = empty()) {
       CompletableFuture<Decision> waiting = acquire(bench, 5, MINUTE);
-      // Tokens of waiting callers are not a debt that these spends could forgive.
+      // The tokens of waiting callers are not a debt, so these spends must not forgive them.
       for (int i = 0; i < 3; i++) {
         assertThat(bench.limiter.spend(WAITS, ID))
             .isDenied()
@@ -217,7 +222,7 @@ interface WaitRules extends DrivenStores {
     }
   }
 
-  /** Later spends have brought the TAT back to where the caller had left it. */
+  /** Later spends have raised the TAT to the value that the caller's spend had left. */
   @Test
   default void giveUp_afterAReset_takesNothingBackFromThoseWhoSpentSince() {
     try (Bench bench = empty()) {
@@ -232,7 +237,7 @@ interface WaitRules extends DrivenStores {
     }
   }
 
-  /** A part of the batch that needs no wait has no place in a line. */
+  /** A part of the batch that needs no wait has no position among the waiting callers. */
   @Test
   default void giveUp_ofABatchAfterAReset_takesNothingBackFromThoseWhoSpentSince() {
     try (Bench bench = empty()) {
@@ -275,7 +280,7 @@ interface WaitRules extends DrivenStores {
       assertThat(bench.limiter.spend(WAITS_TOO, ID, 7)).isAllowed();
       List<Transaction> batch = List.of(waits(bench, WAITS, 2), waits(bench, WAITS_TOO, 8));
       assertThat(await(bench.limiter.async().acquire(batch, TOKEN.multipliedBy(4))))
-          .as("the second part takes 500 ms")
+          .as("the bucket of the second part needs 500 ms")
           .isDenied();
       awaitTokensLacking(bench, WAITS, 10);
       awaitTokensLacking(bench, WAITS_TOO, 7);
@@ -419,7 +424,7 @@ interface WaitRules extends DrivenStores {
       bench.changeLimits(Quota.per(10, Duration.ofSeconds(1)));
       assertThat(bench.limiter.spend(WAITS, ID)).isDenied();
       assertThat(bench.state(WAITS).resetInNanos())
-          .as("full again after a second, and the longest wait")
+          .as("the bucket is full after a second and the longest wait")
           .isEqualTo(Duration.ofSeconds(1).plus(Bench.LONGEST_WAIT).toNanos());
     }
   }

@@ -14,19 +14,20 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Writes decisions and quotas as JSON. Blocks if the target blocks. */
+/** Writes decisions and quotas as JSON. Blocks while the target blocks. */
 public final class DecisionWriter {
 
   private DecisionWriter() {}
 
   /**
-   * Writes the answer to a request as a JSON object: for a batch with the decision on each
-   * transaction, and with {@code taken} if the request asked for as many tokens as there are.
+   * Writes the response to a request as a JSON object. The response to a batch contains the
+   * decision on each transaction. The response to a request with {@code "upTo": true} contains
+   * {@code taken}.
    *
    * @param decision the decision
    * @param request the request that was decided
    * @param json the target
-   * @throws IOException if the target throws it
+   * @throws IOException if the target throws an exception
    */
   public static void write(Decision decision, WireRequest request, JsonGenerator json)
       throws IOException {
@@ -42,9 +43,9 @@ public final class DecisionWriter {
    * Writes the fields of a decision into the current object.
    *
    * @param decision the decision
-   * @param batch whether it is the decision of a batch
+   * @param batch whether the decision is about a batch
    * @param json the target
-   * @throws IOException if the target throws it
+   * @throws IOException if the target throws an exception
    */
   public static void writeInto(Decision decision, boolean batch, JsonGenerator json)
       throws IOException {
@@ -61,11 +62,11 @@ public final class DecisionWriter {
   }
 
   /**
-   * Returns the decision on a single transaction. If nothing was checked, the limiter returns a
+   * Returns the decision on a single transaction. If the limiter had nothing to check, it returns a
    * batch decision with one part; this method then returns that part.
    *
    * @param decision the limiter's decision on one transaction
-   * @return the decision that names the transaction
+   * @return the decision that contains the transaction
    */
   public static Decision ofOne(Decision decision) {
     boolean isPart = decision.transaction() == null && decision.parts().size() == 1;
@@ -111,7 +112,7 @@ public final class DecisionWriter {
     }
   }
 
-  /** Writes what one of several quotas says. */
+  /** Writes the decision on one quota of a limit with several quotas. */
   private static void writeQuotaState(Decision decision, JsonGenerator json) throws IOException {
     Transaction transaction = decision.transaction();
     Quota quota = transaction == null ? null : transaction.quota();
@@ -132,11 +133,12 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes the answer to a reset.
+   * Writes the response to a reset.
    *
-   * @param penalized the decision on the bucket if a penalty keeps it empty despite the reset
+   * @param penalized the decision on the bucket if a penalty keeps the bucket empty despite the
+   *     reset
    * @param json the target
-   * @throws IOException if the target throws it
+   * @throws IOException if the target throws an exception
    */
   public static void writeReset(Optional<Decision> penalized, JsonGenerator json)
       throws IOException {
@@ -168,7 +170,7 @@ public final class DecisionWriter {
    * @param field the name of the field
    * @param nanos the duration in nanoseconds
    * @param json the target
-   * @throws IOException if the target throws it
+   * @throws IOException if the target throws an exception
    */
   public static void writeSeconds(String field, long nanos, JsonGenerator json) throws IOException {
     json.writeFieldName(field);
@@ -176,11 +178,11 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes why nothing is limited into the current object.
+   * Writes into the current object why no limit applies.
    *
-   * @param coverage why the limits do not apply; null if there was nothing to check
+   * @param coverage why no limit applies; null if there was nothing to check
    * @param json the target
-   * @throws IOException if the target throws it
+   * @throws IOException if the target throws an exception
    */
   public static void writeReason(@Nullable Coverage coverage, JsonGenerator json)
       throws IOException {
@@ -199,12 +201,12 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes the fields of a limit's quota into the current object; if it has several, those of the
-   * longest, and the list of all.
+   * Writes the fields of a limit's quota into the current object. For a limit with several quotas,
+   * writes the fields of the quota with the longest period and the list of all quotas.
    *
    * @param quotas the quotas, the longest period first
    * @param json the target
-   * @throws IOException if the target throws it
+   * @throws IOException if the target throws an exception
    */
   public static void writeQuotas(List<Quota> quotas, JsonGenerator json) throws IOException {
     writeQuota(quotas.get(0), json);
@@ -226,7 +228,7 @@ public final class DecisionWriter {
     writeSeconds("periodSeconds", quota.period().toNanos(), json);
   }
 
-  /** Formats seconds as decimal numbers. */
+  /** Formats durations as decimal numbers of seconds. */
   private static final class Seconds {
 
     private static final int DIGITS_OF_NANOS = 9;
@@ -234,12 +236,11 @@ public final class DecisionWriter {
 
     private Seconds() {}
 
-    /**
-     * Formats nanoseconds as seconds, exactly, without trailing zeros: {@code 28800}, {@code 0.05}.
-     */
+    /** Formats nanoseconds as an exact number of seconds, such as {@code 28800} or {@code 0.05}. */
     static String format(long nanos) {
       if (nanos % NANOS_PER_SECOND == 0) {
-        return Long.toString(nanos / NANOS_PER_SECOND); // the common case
+        return Long.toString(
+            nanos / NANOS_PER_SECOND); // a whole number of seconds is the common case
       }
       return BigDecimal.valueOf(nanos, DIGITS_OF_NANOS).stripTrailingZeros().toPlainString();
     }

@@ -12,9 +12,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Collects what is wrong with a request, at most one mistake for each field. Keeps the first {@link
- * #MOST} and counts the others, so that the answer to a bad request does not become larger than the
- * request. Not thread-safe.
+ * Collects the mistakes in a request, at most one mistake per field. Keeps the first {@link #MOST}
+ * mistakes and counts the others, so that the response to a bad request does not become larger than
+ * the request. Not thread-safe.
  */
 public final class Mistakes {
 
@@ -29,9 +29,9 @@ public final class Mistakes {
   public Mistakes() {}
 
   /**
-   * Whether nothing is wrong.
+   * Returns whether the collection is empty.
    *
-   * @return true until something is added
+   * @return true if no mistake was added
    */
   public boolean none() {
     return count == 0;
@@ -40,7 +40,7 @@ public final class Mistakes {
   /**
    * Adds a mistake.
    *
-   * @param field the path of the wrong field, null if it is not one field
+   * @param field the path of the wrong field; null if the mistake is not in a single field
    * @param message what was found, and what was expected
    */
   public void add(@Nullable String field, String message) {
@@ -48,10 +48,10 @@ public final class Mistakes {
   }
 
   /**
-   * Reads a value, and adds the mistakes that the read throws.
+   * Reads a value, and adds the mistakes of the exception that the read throws.
    *
    * @param <T> the value's type
-   * @param value reads the value; throws {@link WireException} if it is wrong
+   * @param value reads the value; throws {@link WireException} if the value is wrong
    * @param otherwise the result if the value is wrong
    * @return the value, or {@code otherwise}
    */
@@ -64,13 +64,13 @@ public final class Mistakes {
     }
   }
 
-  /** Adds the mistakes of an exception; also counts those that the exception left out. */
+  /** Adds the mistakes of an exception, and counts the mistakes that the exception left out. */
   void addAll(WireException thrown) {
     thrown.mistakes().forEach(this::add);
     count += thrown.count() - thrown.mistakes().size();
   }
 
-  /** Adds the limiter's refusal of the transaction at the given path. */
+  /** Adds the limiter's rejection of the transaction at the given path. */
   void addRefused(InvalidRequestException refused, String path) {
     String field = path + refused.field().name().toLowerCase(Locale.ROOT);
     String message = String.valueOf(refused.getMessage());
@@ -78,8 +78,8 @@ public final class Mistakes {
   }
 
   /**
-   * Adds a mistake, unless the field already has one: a field that could not be read would
-   * otherwise be reported as missing too.
+   * Adds a mistake, unless the field already has a mistake. Otherwise an unreadable field would
+   * also be reported as missing.
    */
   private void add(Mistake mistake) {
     if (mistake.field() != null && !fields.add(mistake.field())) {
@@ -93,9 +93,9 @@ public final class Mistakes {
   }
 
   /**
-   * Returns the exception with all mistakes, of which there must be at least one.
+   * Returns an exception with all mistakes. To be called only after a mistake was added.
    *
-   * @return the exception, which the caller throws
+   * @return the exception, for the caller to throw
    */
   public WireException exception() {
     return new WireException(first, count, onlyUnknownLimits);
@@ -104,8 +104,8 @@ public final class Mistakes {
   /**
    * A mistake in a request.
    *
-   * @param field the path of the wrong field, {@code transactions[2].cost}; null if the text is not
-   *     a JSON object
+   * @param field the path of the wrong field, such as {@code transactions[2].cost}; null if the
+   *     text is not a JSON object
    * @param message what was found, and what was expected
    * @param unknownLimit whether the mistake is the name of a limit that does not exist
    */
@@ -115,7 +115,7 @@ public final class Mistakes {
       this(field, message, false);
     }
 
-    /** Returns one line for people. */
+    /** Returns the mistake as one line of text. */
     @Override
     public String toString() {
       return field == null ? message : field + ": " + message;

@@ -7,7 +7,7 @@ import dev.sluice.wire.Mistakes.Mistake;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Thrown for a request with mistakes; has all mistakes of the request. Nothing was charged. */
+/** Thrown for a request with mistakes. Lists the mistakes of the request. Nothing was charged. */
 public final class WireException extends IllegalArgumentException {
 
   private static final long serialVersionUID = 1;
@@ -16,7 +16,7 @@ public final class WireException extends IllegalArgumentException {
   private final int count;
   private final boolean unknownLimit;
 
-  /** Takes at least one mistake; the count includes the mistakes that were left out of the list. */
+  /** Takes at least one mistake. The count includes the mistakes that are missing in the list. */
   WireException(List<Mistake> mistakes, int count, boolean unknownLimit) {
     super(mistakes.get(0).message());
     this.mistakes = List.copyOf(mistakes);
@@ -27,7 +27,7 @@ public final class WireException extends IllegalArgumentException {
   /**
    * Makes an exception for a single mistake.
    *
-   * @param field the path of the wrong field, null if it is not one field
+   * @param field the path of the wrong field; null if the mistake is not in a single field
    * @param message what was found, and what was expected
    */
   public WireException(@Nullable String field, String message) {
@@ -35,10 +35,10 @@ public final class WireException extends IllegalArgumentException {
   }
 
   /**
-   * Returns the limiter's refusal as a mistake in the request.
+   * Converts the limiter's rejection to a mistake in the request.
    *
-   * @param refused what the limiter threw
-   * @param path where the transaction stands in the request: empty, or {@code transactions[2].}
+   * @param refused the exception that the limiter threw
+   * @param path the place of the transaction in the request: empty, or {@code transactions[2].}
    * @return the exception, with the path of the field
    */
   public static WireException of(InvalidRequestException refused, String path) {
@@ -48,8 +48,7 @@ public final class WireException extends IllegalArgumentException {
   }
 
   /**
-   * Returns the mistakes in the order in which they were found; only the first {@value
-   * Mistakes#MOST} if there are more.
+   * Returns the mistakes in the order in which they were found, at most {@value Mistakes#MOST}.
    *
    * @return the mistakes, at least one
    */
@@ -69,7 +68,8 @@ public final class WireException extends IllegalArgumentException {
   /**
    * Returns the field of the first mistake.
    *
-   * @return its path, {@code transactions[2].cost}; null if the text is not a JSON object
+   * @return the field's path, such as {@code transactions[2].cost}; null if the text is not a JSON
+   *     object
    */
   public @Nullable String field() {
     return mistakes.get(0).field();
@@ -78,7 +78,7 @@ public final class WireException extends IllegalArgumentException {
   /**
    * Returns a copy whose messages suggest no names of limits.
    *
-   * @return the copy, for a caller that must not learn the names of other limits
+   * @return the copy, for a caller that must not see the names of other limits
    */
   public WireException withoutSuggestions() {
     List<Mistake> plain =
@@ -92,9 +92,9 @@ public final class WireException extends IllegalArgumentException {
   }
 
   /**
-   * Whether all mistakes in the request are names of limits that do not exist.
+   * Returns whether all mistakes in the request are names of limits that do not exist.
    *
-   * @return false if the request has any other mistake
+   * @return false if the request has a mistake of another kind
    */
   public boolean unknownLimit() {
     return unknownLimit;

@@ -30,15 +30,17 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Parses JSON requests strictly. It refuses an unknown or repeated field, a number that is not a
- * 64-bit integer, a string where a number belongs, and anything after the object.
+ * Parses JSON requests strictly. Rejects an unknown or repeated field, a number that is not a
+ * 64-bit integer, a string instead of a number, and text after the object.
  *
  * <p>Thread-safe; never blocks. Time and memory are linear in the length of the text, which the
  * caller must bound.
  */
 public final class WireReader {
 
-  /** Marks a field that was skipped after a mistake; no real field has an empty name. */
+  /**
+   * Replaces the name of a field that was skipped after a mistake. No real field has an empty name.
+   */
   private static final String UNREADABLE = "";
 
   private static final List<String> TRANSACTION_FIELDS = List.of("limit", "id", "cost", "kind");
@@ -55,14 +57,14 @@ public final class WireReader {
       List.of("at", "op", "limit", "id", "cost", "transactions");
 
   /**
-   * The deepest nesting: an object, a list in it, and objects in the list. One more level is read
-   * so that a message can name the field that is nested too deep.
+   * The maximum nesting depth: an object, a list in it, and objects in the list. The parser reads
+   * one more level, so that a message can name the field that is nested too deeply.
    */
   private static final int DEEPEST = 4;
 
   /**
-   * The most characters of a text or number that the parser reads. This is more than any id may
-   * have, so that a long id is refused with the message of its own check.
+   * The most characters of a text or number that the parser reads. An id is always shorter, so a
+   * too long id is rejected by the check of ids, with the message of that check.
    */
   static final int LONGEST_TEXT = 8192;
 
@@ -93,7 +95,7 @@ public final class WireReader {
   }
 
   /**
-   * Returns a reader of the lines of a stream of acts.
+   * Returns a reader of the lines of a stream of operations.
    *
    * @return a reader that accepts the fields of HTTP bodies and {@code op}
    */
@@ -112,12 +114,12 @@ public final class WireReader {
   }
 
   /**
-   * Reads one request. Mistakes in its fields are kept in the request, which throws them later.
+   * Reads one request. The request keeps the mistakes in its fields and throws them later.
    *
    * @param json the bytes of a JSON object in UTF-8
    * @param offset the index of the object's first byte
    * @param length the length of the object in bytes
-   * @return the request, whose limits are not looked up yet
+   * @return the request; its limits are not yet looked up
    * @throws WireException if the text is not a JSON object
    */
   public WireRequest read(byte[] json, int offset, int length) {
@@ -125,11 +127,11 @@ public final class WireReader {
   }
 
   /**
-   * Reads one request for which mistakes may be known already, such as in its query.
+   * Reads one request that can already have mistakes, such as mistakes in its query.
    *
    * @param json the bytes of a JSON object in UTF-8
-   * @param mistakes the known mistakes; mistakes in the JSON are added to it
-   * @return the request, whose limits are not looked up yet
+   * @param mistakes the known mistakes; receives the mistakes in the JSON
+   * @return the request; its limits are not yet looked up
    * @throws WireException with all mistakes, if the text is not a JSON object
    */
   public WireRequest read(byte[] json, Mistakes mistakes) {
@@ -146,10 +148,11 @@ public final class WireReader {
   }
 
   /**
-   * Reads the costs of a settlement: {@code costs}, an object with a cost for each limit or an
-   * object with a cost for each of its ids, and {@code allowZero}.
+   * Reads the costs of a settlement from the fields {@code costs} and {@code allowZero}. The field
+   * {@code costs} is an object with a cost for each limit, or with an object of costs per id for
+   * each limit.
    *
-   * @param json holds a JSON object in UTF-8
+   * @param json the bytes of a JSON object in UTF-8
    * @return the costs
    * @throws WireException with all mistakes
    */
@@ -276,13 +279,13 @@ public final class WireReader {
       }
       T request = step.read(parser, mistakes);
       if (parser.nextToken() != null) {
-        mistakes.add(null, "there is more text after the JSON object");
+        mistakes.add(null, "found text after the JSON object");
       }
       return request;
     } catch (JsonProcessingException e) {
       throw new WireException(null, JsonText.whatIsWrong(e));
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: the source is in memory
+      throw new UncheckedIOException(e); // cannot happen: the JSON is in memory
     }
   }
 
@@ -351,8 +354,8 @@ public final class WireReader {
   }
 
   /**
-   * Returns the name of the next field, and moves the parser to its value. An unknown or repeated
-   * field is a mistake: its value is skipped, and the result is {@link #UNREADABLE}.
+   * Returns the name of the next field, and moves the parser to the field's value. For an unknown
+   * or repeated field, adds a mistake, skips the value, and returns {@link #UNREADABLE}.
    */
   private static String field(
       JsonParser parser, String path, List<String> known, Set<String> seen, Mistakes mistakes)
@@ -380,13 +383,13 @@ public final class WireReader {
     return UNREADABLE;
   }
 
-  /** Returns a name from the request, made printable and short. */
+  /** Returns a printable, shortened form of a name in the request. */
   private static String unquoted(String name) {
     String quoted = SafeText.quote(name);
     return quoted.substring(1, quoted.length() - 1);
   }
 
-  /** Collects the fields of one transaction while they are parsed. */
+  /** Collects the fields of one transaction during parsing. */
   private static final class Parts {
     private final Mistakes mistakes;
     private @Nullable String limit;
@@ -419,7 +422,7 @@ public final class WireReader {
 
     private Values() {}
 
-    /** Returns the string; for another value, adds a mistake and returns null. */
+    /** Returns the string. For another type of value, adds a mistake and returns null. */
     static @Nullable String text(JsonParser parser, String path, Mistakes mistakes)
         throws IOException {
       if (parser.currentToken() != JsonToken.VALUE_STRING) {
@@ -436,7 +439,7 @@ public final class WireReader {
       }
     }
 
-    /** Returns the 64-bit integer; for another value, adds a mistake and returns null. */
+    /** Returns the 64-bit integer. For another type of value, adds a mistake and returns null. */
     static @Nullable Long integer(JsonParser parser, String path, Mistakes mistakes)
         throws IOException {
       if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT) {
@@ -455,7 +458,7 @@ public final class WireReader {
       return parser.getLongValue();
     }
 
-    /** Returns true or false; for another value, adds a mistake and returns false. */
+    /** Returns true or false. For another type of value, adds a mistake and returns false. */
     static boolean truth(JsonParser parser, String path, Mistakes mistakes) throws IOException {
       if (!parser.currentToken().isBoolean()) {
         mistakes.add(path, "found %s, expected true or false".formatted(found(parser)));
@@ -489,7 +492,7 @@ public final class WireReader {
 
     /**
      * Rejects bytes that are not UTF-8. The parser would guess other encodings and accept overlong
-     * UTF-8 sequences, so one id could be spelled in several ways.
+     * UTF-8 sequences, so one id would have several spellings.
      */
     static void requireUtf8(byte[] text, int offset, int length) {
       int seen = 0;
@@ -500,7 +503,7 @@ public final class WireReader {
         }
       }
       if (seen >= 0) {
-        return; // ASCII
+        return; // ASCII text is valid UTF-8
       }
       ByteBuffer in = ByteBuffer.wrap(text, offset, length);
       CoderResult result =
@@ -521,8 +524,8 @@ public final class WireReader {
     }
 
     /**
-     * Returns our own message for a parser's error. The parser's messages are for programmers, and
-     * quote long parts of the text.
+     * Returns Sluice's own message for a parser's error. The parser's messages are written for
+     * programmers and quote long parts of the text.
      */
     static String whatIsWrong(JsonProcessingException e) {
       if (e instanceof StreamConstraintsException) {
@@ -533,12 +536,12 @@ public final class WireReader {
       String where = at == null ? "" : " at " + place(at);
       String why =
           e instanceof JsonEOFException
-              ? "it ends before the object does; close every quote, bracket and brace"
+              ? "the text ends inside the object; close every quote, bracket and brace"
               : "check quotes, commas and brackets";
       return "the text is not valid JSON%s: %s".formatted(where, why);
     }
 
-    /** Formats a place. Omits line 1, because the text may itself be one line of a larger file. */
+    /** Formats a place. Omits line 1, since the text can itself be one line of a larger file. */
     private static String place(JsonLocation at) {
       String line = at.getLineNr() > 1 ? "line %s, ".formatted(at.getLineNr()) : "";
       return line + "column " + Math.max(at.getColumnNr(), 1);

@@ -18,9 +18,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A parsed JSON request: one transaction or a batch. It keeps the mistakes found in the JSON.
- * {@link #toTransactions} and {@link #toResets} throw them together with those that they find. Not
- * thread-safe.
+ * A parsed JSON request: one transaction or a batch. The request keeps the mistakes found in the
+ * JSON. {@link #toTransactions} and {@link #toResets} throw an exception with these mistakes and
+ * the mistakes that they find themselves. Not thread-safe.
  */
 public final class WireRequest {
 
@@ -56,14 +56,15 @@ public final class WireRequest {
    * Makes a request with a single transaction, without parsing JSON.
    *
    * @param transaction the transaction
-   * @return a request that is not a batch
+   * @return a request for which {@link #isBatch} returns false
    */
   public static WireRequest of(WireTransaction transaction) {
     return new WireRequest(null, null, transaction, false, null, new Mistakes());
   }
 
   /**
-   * Makes a request for as many tokens as there are, up to the cost of a transaction, without JSON.
+   * Makes a request to spend as many tokens as are available, up to the cost of a transaction,
+   * without parsing JSON.
    *
    * @param transaction the transaction
    * @return the request
@@ -73,10 +74,10 @@ public final class WireRequest {
   }
 
   /**
-   * Makes a request of a batch, without JSON.
+   * Makes a request with a batch, without parsing JSON.
    *
    * @param transactions the transactions of the batch, in order
-   * @return a request that is a batch
+   * @return a request for which {@link #isBatch} returns true
    */
   public static WireRequest ofBatch(List<WireTransaction> transactions) {
     WireTransaction none = new WireTransaction(null, null, null, null);
@@ -84,9 +85,9 @@ public final class WireRequest {
   }
 
   /**
-   * Returns when the request was recorded.
+   * Returns the time at which the request was recorded.
    *
-   * @return nanoseconds since the epoch; null outside of traces
+   * @return nanoseconds since the epoch; null if the request is not part of a trace
    */
   public @Nullable Long at() {
     return at;
@@ -102,10 +103,10 @@ public final class WireRequest {
   }
 
   /**
-   * Returns the act that {@link #op} names. A missing or unknown word, and {@code batchSpend}
-   * without transactions, are mistakes, which {@link #toTransactions} and {@link #toResets} throw.
+   * Returns the operation that {@link #op} names. Adds a mistake if the word is missing or unknown,
+   * and for {@code batchSpend} without transactions.
    *
-   * @return the act; {@link Act#SPEND} for {@code batchSpend} and after a mistake
+   * @return the operation; {@link Act#SPEND} for {@code batchSpend} and after a mistake
    */
   public Act act() {
     Act act = op == null ? null : ACTS.get(op);
@@ -120,13 +121,15 @@ public final class WireRequest {
       return Act.SPEND;
     }
     if (BATCH_SPEND.equals(op) && !isBatch()) {
-      add("transactions", "the transactions are missing: the op batchSpend takes a list of them");
+      add(
+          "transactions",
+          "the transactions are missing: the op batchSpend requires a list of transactions");
     }
     return act;
   }
 
   /**
-   * Adds a mistake to those that {@link #toTransactions} and {@link #toResets} throw.
+   * Adds a mistake. {@link #toTransactions} and {@link #toResets} throw it.
    *
    * @param field the path of the wrong field
    * @param message what was found, and what was expected
@@ -136,7 +139,7 @@ public final class WireRequest {
   }
 
   /**
-   * Whether the request is a batch, which is allowed or denied as a whole.
+   * Returns whether the request is a batch, which is admitted or denied as a whole.
    *
    * @return false for a single transaction
    */
@@ -145,9 +148,9 @@ public final class WireRequest {
   }
 
   /**
-   * Whether the request is to spend as many tokens as there are, up to its cost.
+   * Returns whether the request is to spend as many tokens as are available, up to its cost.
    *
-   * @return true for {@code "upTo": true}
+   * @return true if the request has the field {@code "upTo": true}
    */
   public boolean isUpTo() {
     return upTo;
@@ -156,7 +159,7 @@ public final class WireRequest {
   /**
    * Returns the most tokens to spend, for a request with {@code "upTo": true}.
    *
-   * @return the request's cost in tokens; 1 or more once {@link #toSpendUpTo} has returned
+   * @return the request's cost in tokens; at least 1 after {@link #toSpendUpTo} returned
    */
   public long most() {
     return single.cost() == null ? 0 : single.cost();
@@ -165,7 +168,7 @@ public final class WireRequest {
   /**
    * Returns the names of the limits in the request.
    *
-   * @return the names, including unknown ones; transactions without a limit add no name
+   * @return the names, including unknown names; a transaction without a limit adds no name
    */
   public List<String> limits() {
     List<String> names = new ArrayList<>();
@@ -181,19 +184,19 @@ public final class WireRequest {
   /**
    * Returns the transactions as the client wrote them.
    *
-   * @return the transactions, without those that are not JSON objects
+   * @return the transactions; entries that are not JSON objects are left out
    */
   public List<WireTransaction> written() {
     return batch == null ? List.of(single) : batch.stream().flatMap(Stream::ofNullable).toList();
   }
 
   /**
-   * Looks up the transactions of a check, spend or refund. To be called once.
+   * Looks up the transactions of a check, spend or refund. To be called only once.
    *
    * @param limits the limits in force
    * @param limiter decides whether a limit without a default is a mistake
    * @return the single transaction, or all transactions of the batch in their order
-   * @throws WireException with everything that is wrong in the request
+   * @throws WireException with all mistakes in the request
    */
   public List<Transaction> toTransactions(Limits limits, Limiter limiter) {
     requireNotUpTo();
@@ -201,16 +204,16 @@ public final class WireRequest {
   }
 
   /**
-   * Looks up the transaction of a request with {@code "upTo": true}. To be called once.
+   * Looks up the transaction of a request with {@code "upTo": true}. To be called only once.
    *
    * @param limits the limits in force
    * @param limiter decides whether a limit without a default is a mistake
-   * @return a list with the one transaction; its cost is not used, only {@link #most}
-   * @throws WireException with everything that is wrong in the request
+   * @return a list with one transaction; ignore its cost and use {@link #most}
+   * @throws WireException with all mistakes in the request
    */
   public List<Transaction> toSpendUpTo(Limits limits, Limiter limiter) {
     if (isBatch()) {
-      mistakes.add("upTo", "found upTo with transactions, expected it with a single transaction");
+      mistakes.add("upTo", "found upTo in a batch, expected upTo with a single transaction only");
     } else if (most() < 1) {
       mistakes.add(
           "cost",
@@ -223,17 +226,17 @@ public final class WireRequest {
 
   private void requireNotUpTo() {
     if (upTo) {
-      mistakes.add("upTo", "found upTo, expected it in a spend only");
+      mistakes.add("upTo", "found upTo, expected upTo in a spend only");
     }
   }
 
   /**
-   * Looks up the transactions of a reset; a cost or a kind is a mistake. To be called once.
+   * Looks up the transactions of a reset; a cost or a kind is a mistake. To be called only once.
    *
    * @param limits the limits in force
    * @param limiter decides whether a limit without a default is a mistake
    * @return the single transaction, or all transactions of the batch in their order
-   * @throws WireException with everything that is wrong in the request
+   * @throws WireException with all mistakes in the request
    */
   public List<Transaction> toResets(Limits limits, Limiter limiter) {
     requireNotUpTo();
@@ -286,7 +289,7 @@ public final class WireRequest {
       if (other != null) {
         mistakes.add(
             path,
-            "found the bucket %s again, expected each bucket once in a batch; transactions[%s] has it"
+            "found the bucket %s again, expected each bucket once in a batch; transactions[%s] has the same bucket"
                 .formatted(transaction.bucketKey(), other));
       }
     }

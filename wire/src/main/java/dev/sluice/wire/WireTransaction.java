@@ -15,30 +15,31 @@ import org.jspecify.annotations.Nullable;
 /**
  * A parsed JSON transaction, before its limit is looked up.
  *
- * @param limit the limit's name, null if it is missing
- * @param id the id that is limited, null if it is missing
- * @param cost tokens, null for the default of 1
- * @param kind one of {@link #KINDS}, null for {@code checkAndSpend}
+ * @param limit the limit's name; null if missing
+ * @param id the id that is limited; null if missing
+ * @param cost the cost in tokens; null for the default of 1
+ * @param kind one of {@link #KINDS}; null for {@code checkAndSpend}
  */
 public record WireTransaction(
     @Nullable String limit, @Nullable String id, @Nullable Long cost, @Nullable String kind) {
 
-  /** The kinds that a request may ask for, the default first. */
+  /** The kinds of a transaction; the first is the default. */
   static final List<String> KINDS = List.of("checkAndSpend", "checkOnly", "spendOnly");
 
   /**
    * Looks up the limit, and makes a transaction.
    *
-   * @param limiter refuses a limit whose default is missing
+   * @param limiter rejects a limit without a default
    * @param path the path of the transaction in the request: empty, or {@code transactions[2].}
-   * @param mistakes receives everything that is wrong
+   * @param mistakes receives the mistakes in this transaction
    * @return the transaction; null after a mistake
    */
   @Nullable Transaction toTransaction(
       Limits limits, Limiter limiter, String path, Mistakes mistakes) {
     LimitName name = name(limiter, path, mistakes);
     if (id == null) {
-      mistakes.add(path + "id", "the id is missing: a string that names what is limited");
+      mistakes.add(
+          path + "id", "the id is missing, expected a string that names the limited client");
     }
     if (kind != null && !KINDS.contains(kind)) {
       mistakes.add(
@@ -67,8 +68,8 @@ public record WireTransaction(
   }
 
   /**
-   * A negative cost is always wrong. A cost above the default's burst is not, since an override may
-   * allow it.
+   * Requires that the cost is not negative. A cost above the default's burst is allowed here, since
+   * an override can have a larger burst.
    */
   private void requireNoNegativeCost(String path, Mistakes mistakes) {
     if (cost != null && cost < 0) {
@@ -82,7 +83,7 @@ public record WireTransaction(
       return null;
     }
     try {
-      return limiter.limit(limit).name(); // reports an unknown limit even if the id is missing
+      return limiter.limit(limit).name(); // finds an unknown limit even if the id is missing
     } catch (UnknownLimitException e) {
       mistakes.addRefused(e, path);
       return null;
@@ -95,13 +96,13 @@ public record WireTransaction(
         : kind.equals("checkOnly") ? transaction.checkOnly() : transaction.spendOnly();
   }
 
-  /** Requires that a reset has no cost and no kind, since it forgets the whole bucket. */
+  /** Requires that a reset has no cost and no kind, since a reset deletes the whole bucket. */
   void requireNoCostOrKind(String path, Mistakes mistakes) {
     if (cost != null) {
-      mistakes.add(path + "cost", "found a cost, expected none: a reset forgets the whole bucket");
+      mistakes.add(path + "cost", "found a cost, expected none: a reset deletes the whole bucket");
     }
     if (kind != null) {
-      mistakes.add(path + "kind", "found a kind, expected none: a reset forgets the whole bucket");
+      mistakes.add(path + "kind", "found a kind, expected none: a reset deletes the whole bucket");
     }
   }
 }

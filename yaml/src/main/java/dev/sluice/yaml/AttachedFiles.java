@@ -7,13 +7,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads files that are not YAML, such as a certificate and its key, into one value. They are
+ * Reads files that are not YAML, such as a certificate and its key, into one value. The files are
  * loaded, watched and applied together with the limit files, all or nothing: {@link
  * LimitFiles.Builder#attach}.
  *
- * <p>Implementations are thread-safe, and access no file: they receive the contents.
+ * <p>Implementations are thread-safe. An implementation does not access a file: it receives the
+ * files' contents.
  *
- * @param <T> the type of the value; immutable, compared by {@code equals}
+ * @param <T> the type of the value; values are immutable and compared by {@code equals}
  */
 public interface AttachedFiles<T> {
 
@@ -32,19 +33,20 @@ public interface AttachedFiles<T> {
   List<Path> files();
 
   /**
-   * Reads the files. Mistakes are reported, never thrown. Not called if a file cannot be read.
+   * Reads the files. The reader reports mistakes and never throws. Not called if a file is
+   * unreadable.
    *
    * @param contents the contents, in the order of {@link #files}
    * @param reports receives mistakes and warnings
-   * @return the value, null after a mistake
+   * @return the value, null if the files have a mistake
    */
   @Nullable T read(List<byte[]> contents, Reports reports);
 
-  /** Receives the mistakes and warnings about the files. */
+  /** Receives the mistakes and warnings for the files. */
   interface Reports {
 
     /**
-     * Adds a mistake, which prevents the load.
+     * Adds a mistake, which prevents the load of all files.
      *
      * @param file one of the files
      * @param message what was found, and what was expected

@@ -6,12 +6,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a file that refers to the limits, such as rules that name them. It is loaded, watched and
+ * Reads a file that refers to the limits, such as a file of rules. The file is loaded, watched and
  * applied together with the limit files, all or nothing: {@link LimitFiles.Builder#companion}.
  *
- * <p>Implementations are thread-safe, and access no file: they receive its content.
+ * <p>Implementations are thread-safe. An implementation does not access a file: it receives the
+ * file's content.
  *
- * @param <T> the type of the file's content; immutable, compared by {@code equals}
+ * @param <T> the type of the file's content; contents are immutable and compared by {@code equals}
  */
 public interface CompanionFile<T> {
 
@@ -23,8 +24,8 @@ public interface CompanionFile<T> {
   Class<T> type();
 
   /**
-   * Returns the keys of the sections that this reader takes from limit files. A section may be in a
-   * file of its own or beside other sections.
+   * Returns the keys of the sections that this reader takes from limit files. A section can be in a
+   * separate file or in a file with other sections.
    *
    * @return the keys; empty if the content is never a section of another file
    */
@@ -33,9 +34,9 @@ public interface CompanionFile<T> {
   }
 
   /**
-   * Returns whether the file may have anchors ({@code &name}), aliases ({@code *name}) and merged
-   * maps ({@code <<: *name}), as files of other systems do. A value that an alias stands for has
-   * the place of its anchor.
+   * Returns whether anchors ({@code &name}), aliases ({@code *name}) and merged maps ({@code <<:
+   * *name}) are allowed in the file, as in files of other systems. Mistakes in a value that an
+   * alias repeats are reported at the anchor.
    *
    * @return false, the default, if anchors and aliases are mistakes, as in Sluice's own files
    */
@@ -51,28 +52,28 @@ public interface CompanionFile<T> {
   String expected();
 
   /**
-   * Reads the file. Mistakes are reported, never thrown.
+   * Reads the file. The reader reports mistakes and never throws.
    *
-   * @param root the content; if the file has other sections too, a map of only the {@link
+   * @param root the content; if the file also has other sections, a map of only the {@link
    *     #sections} of this reader
    * @param file the file's name, as messages show it
-   * @param limits the limits of the same load with the earlier companions, as far as they could be
-   *     read
+   * @param limits the limits of the same load with the companions that were read before this one,
+   *     without the limits and companions that have mistakes
    * @param known whether {@code limits} is complete; if not, the reader must not report unknown
    *     limits, since the limit files have a mistake that is already reported
    * @param problems receives the mistakes and warnings
-   * @return the content, null after a mistake
+   * @return the content; null if the file has a mistake
    */
   @Nullable T read(Node root, String file, Limits limits, boolean known, Problems problems);
 
   /**
    * Returns the limits to apply although {@link #read} has found a mistake. A file can revoke
-   * something for security, such as a token. This must take effect even if another line of the file
-   * has a mistake.
+   * something for security, such as a token. The revocation must take effect even if another line
+   * of the file has a mistake.
    *
    * @param root the content, which is valid YAML to its end
    * @param before the limits in force
-   * @return {@code before}, or a copy without what the file revokes
+   * @return {@code before}, or a copy without the things that the file revokes
    */
   default Limits reduced(Node root, Limits before) {
     return before;

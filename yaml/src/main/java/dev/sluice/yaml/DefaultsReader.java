@@ -20,8 +20,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads defaults: a map name → {burst, count, period}, {quotas} or {unlimited: true}. An entry may
- * also have the fields of a declaration in place. For one load; not thread-safe.
+ * Reads the defaults of one load: a map name → {burst, count, period}, {quotas} or {unlimited:
+ * true}. The entry of a limit can also contain the fields that declare the limit's name. Not
+ * thread-safe.
  */
 final class DefaultsReader {
 
@@ -57,8 +58,8 @@ final class DefaultsReader {
   }
 
   /**
-   * Warns of limits with several quotas whose buckets change because a period does. A further quota
-   * alone changes none.
+   * Warns about each limit with several quotas whose buckets change because a period changes. An
+   * additional quota alone does not change buckets.
    */
   void compareWith(Limits before) {
     quotas.forEach(
@@ -68,7 +69,7 @@ final class DefaultsReader {
           if (!last.isEmpty() && (last.size() > 1 || now.size() > 1) && hasOtherKeys(last, now)) {
             problems.warning(
                 Objects.requireNonNull(keys.get(name)),
-                "the periods of the quotas of %s change: a bucket belongs to a period, so some buckets become full once, or take the place of others"
+                "the periods of the quotas of %s change: a bucket belongs to a period, so some buckets become full once, or continue with the tokens of another period's bucket"
                     .formatted(name));
           }
         });
@@ -84,19 +85,19 @@ final class DefaultsReader {
     return quotas.stream().skip(1).map(Quota::period).toList();
   }
 
-  /** Adds the defaults without a mistake to the limits. */
+  /** Adds the defaults without a mistake to the builder of the limits. */
   void addTo(Limits.Builder limits) {
     quotas.forEach((name, quota) -> limits.limit(name.name(), quota));
     unlimited.forEach(name -> limits.unlimited(name.name()));
     debts.forEach(limits::debt);
   }
 
-  /** Returns how long reservations of each limit may last, for the limits that declare it. */
+  /** Returns the longest reservation of each limit that declares one. */
   LongestReservations longestReservations() {
     return new LongestReservations(longestReservations);
   }
 
-  /** Returns the limits whose reservations give their tokens back when they expire. */
+  /** Returns the limits whose reservations refund their tokens on expiry. */
   LapsingReservations lapsingReservations() {
     return new LapsingReservations(lapsing);
   }
@@ -108,7 +109,6 @@ final class DefaultsReader {
     return places;
   }
 
-  /** Returns the names that the file declares as unlimited. */
   Set<LimitName> unlimited() {
     return unlimited;
   }
@@ -169,7 +169,7 @@ final class DefaultsReader {
         lapsing.add(name.name());
         problems.warning(
             Objects.requireNonNull(fields).at(LAPSE),
-            "reservations of %s give their tokens back when they end: clients that never settle them go free"
+            "reservations of %s refund their tokens on expiry: clients that never settle a reservation are charged nothing"
                 .formatted(name));
       }
       if (debt != null) {
@@ -178,7 +178,10 @@ final class DefaultsReader {
     }
   }
 
-  /** Whether an entry only declares a name that has overrides only, and thus needs no quota. */
+  /**
+   * Whether an entry only declares the name of a limit that has overrides only, and thus needs no
+   * quota.
+   */
   private static boolean isDeclarationAlone(@Nullable LimitName name, Fields fields) {
     return fields.find("id") != null
         && fields.find("overridesOnly") != null
@@ -212,7 +215,7 @@ final class DefaultsReader {
     return longest;
   }
 
-  /** Warns of calls that may last longer than their tokens take to refill. */
+  /** Warns if a call can last longer than its tokens take to refill. */
   private void warnOfShortBucket(
       LimitName name, List<Quota> read, Duration longest, Fields fields) {
     Duration full =
@@ -220,7 +223,7 @@ final class DefaultsReader {
     if (longest.compareTo(full) > 0) {
       problems.warning(
           fields.at(LONGEST_RESERVATION),
-          "found %s, but a bucket of %s is full again after %s: a call that lasts longer gets nothing back; raise the burst, or let clients reserve the mean cost"
+          "found %s, but a bucket of %s is full again after %s: a call that lasts longer gets no refund; raise the burst, or let clients reserve the mean cost"
               .formatted(GoDuration.shortened(longest), name, GoDuration.shortened(full)));
     }
   }

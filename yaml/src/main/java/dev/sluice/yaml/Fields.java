@@ -31,7 +31,10 @@ public final class Fields {
     return of(map, owner, known, known, problems);
   }
 
-  /** Returns the fields of a map of which only some fields show that the file is Sluice's. */
+  /**
+   * Returns the fields of a map. Only some of the known fields prove that the file is a Sluice
+   * file.
+   */
   static Fields of(
       Node.Mapping map,
       Node owner,
@@ -93,7 +96,7 @@ public final class Fields {
   }
 
   /**
-   * Returns the value of a required field, and reports a missing one.
+   * Returns the value of a required field, and reports a missing field.
    *
    * @param name the field's name
    * @return the field's value; null if the field is missing

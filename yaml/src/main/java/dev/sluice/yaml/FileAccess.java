@@ -13,10 +13,10 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /*
- * If the server of a network mount is gone, a call on a file never returns, not even for the file's
- * size, and an interrupt does not end it. So every call runs on its own daemon thread, which is
- * abandoned after a time-out. While that thread hangs, no other thread is started for the file. So
- * a watcher that polls every second leaves one thread behind, not thousands.
+ * If the server of a network mount is down, a call on a file never returns, not even a call for the
+ * file's size, and an interrupt does not end the call. So every call runs on its own daemon thread,
+ * which is abandoned after a time-out. While that thread hangs, no other thread is started for the
+ * file. So a watcher that polls every second leaves one thread behind, not thousands.
  */
 /** Accesses files with a time-out. Thread-safe. */
 final class FileAccess {
@@ -34,7 +34,7 @@ final class FileAccess {
    *
    * @param path the file
    * @param call accesses the file
-   * @param givenUp makes the result of a call that timed out from the reason
+   * @param givenUp makes the result of a call that timed out; receives the reason
    */
   <T> T call(Path path, Supplier<T> call, Function<String, T> givenUp) {
     String reason = "the file does not answer (given up after %s ms)";
@@ -57,12 +57,13 @@ final class FileAccess {
     } catch (InterruptedException e) {
       HANGING.put(path, task);
       Thread.currentThread().interrupt();
-      return givenUp.apply("the file did not answer before the reading was ended");
+      return givenUp.apply("the read of the file was cancelled before the file system answered");
     } catch (ExecutionException e) {
       if (e.getCause() instanceof Error error) {
         throw error;
       }
-      throw new IllegalStateException(e.getCause()); // file system faults are results, not thrown
+      throw new IllegalStateException(
+          e.getCause()); // the call returns file system faults, it never throws them
     }
   }
 }

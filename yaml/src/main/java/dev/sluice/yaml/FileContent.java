@@ -15,17 +15,20 @@ import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The content of a file, or the reason why it could not be read. Immutable as long as nobody writes
- * to the array of bytes.
+ * The content of a file, or the reason why the file could not be read. Immutable if no caller
+ * writes to the array of bytes.
  */
 final class FileContent {
 
-  /** The largest file, about half a million overrides. A larger one could exhaust the memory. */
+  /**
+   * The largest file in bytes, enough for half a million overrides. A larger file could exhaust the
+   * memory.
+   */
   private static final int MOST_BYTES = 16 << 20;
 
   /**
-   * The heap for each byte of a file. Reading needs up to 16 times the size of the file, and the
-   * current limits stay in memory meanwhile.
+   * Bytes of heap for each byte of a file. Reading a file needs up to 16 times its size, while the
+   * current limits stay in memory.
    */
   private static final int HEAP_PER_FILE = 32;
 
@@ -45,7 +48,7 @@ final class FileContent {
     this.fault = fault;
   }
 
-  /** Reads a regular file. Blocks; returns errors of the file system, and never throws them. */
+  /** Reads a regular file. Blocks. Returns errors of the file system and never throws them. */
   static FileContent read(Path path) {
     String file = path.toString();
     try {
@@ -59,8 +62,8 @@ final class FileContent {
     } catch (IOException | SecurityException e) {
       return failed(path, isBelowAFile(path) ? NO_SUCH_FILE : explain(e));
     }
-    // Reads one byte more than allowed, and does not trust the size: the file may grow during the
-    // read.
+    // Reads one byte more than allowed instead of checking the size, since the file can grow during
+    // the read.
     try (InputStream in = Files.newInputStream(path)) {
       byte[] bytes = in.readNBytes(MAX_BYTES + 1);
       if (bytes.length > MAX_BYTES) {
@@ -76,11 +79,12 @@ final class FileContent {
     return maxBytes < MOST_BYTES
         ? "the file has more than %s KiB; a larger heap of the JVM allows up to %s"
             .formatted(maxBytes >> 10, MOST_BYTES >> 10)
-        : "the file has more than %1$s MiB, %1$s are allowed".formatted(maxBytes >> 20);
+        : "the file has more than %1$s MiB, the maximum".formatted(maxBytes >> 20);
   }
 
   /**
-   * Whether a parent of the path is a file; the exception for this differs between Java versions.
+   * Whether a parent of the path is a file. The exception for such a path differs between Java
+   * versions.
    */
   private static boolean isBelowAFile(Path path) {
     Path parent = path.toAbsolutePath().getParent();
@@ -92,7 +96,7 @@ final class FileContent {
     return new FileContent(file, bytes, null);
   }
 
-  /** Returns the content of a file that could not be read, with the reason. */
+  /** Returns the content of an unreadable file, with the reason. */
   static FileContent failed(Path path, String fault) {
     boolean isRelative = fault.equals(NO_SUCH_FILE) && !path.isAbsolute();
     String where = isRelative ? " in " + Path.of("").toAbsolutePath() : "";
@@ -122,7 +126,7 @@ final class FileContent {
     return fault;
   }
 
-  /** Returns a text that is equal for equal contents, and for equal faults. */
+  /** Returns a text that is equal for equal contents and for equal faults. */
   String fingerprint() {
     if (fault != null) {
       return fault;

@@ -9,19 +9,20 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The names that a file may use.
+ * The names that are allowed in a file.
  *
  * @param catalogue the names
- * @param broken names whose declaration has a mistake; their uses are not reported as unknown
- * @param complete false if a file that may declare names could not be read
+ * @param broken names whose declaration has a mistake; a use of such a name is not reported as
+ *     unknown
+ * @param complete false if a file that can declare names could not be read
  */
 record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
 
   /**
-   * Finds a name; null if it is unknown. Reports an unknown name, unless another mistake explains
-   * why it is unknown.
+   * Returns the limit with a name; null if the name is unknown. Reports an unknown name, unless
+   * another mistake explains why the name is unknown.
    *
-   * @param isDefault whether the entry may declare the name
+   * @param isDefault whether the entry is a default, which can declare the name
    */
   @Nullable LimitName find(Node.Scalar key, boolean isDefault, Problems problems) {
     LimitName name = catalogue.find(key.text());

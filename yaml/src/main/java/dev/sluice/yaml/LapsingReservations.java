@@ -5,8 +5,8 @@ import dev.sluice.limit.Limits;
 import java.util.Set;
 
 /**
- * The limits whose reservations over the wire give their tokens back if the client neither settles
- * nor cancels them ({@code lapse: give-back}). A companion of the limits. Immutable and
+ * The limits that refund the tokens of a server's reservation if the client neither settles nor
+ * cancels the reservation ({@code lapse: give-back}). A companion of the limits. Immutable and
  * thread-safe.
  *
  * @param limits the names of the limits
@@ -23,11 +23,11 @@ public record LapsingReservations(Set<String> limits) {
   }
 
   /**
-   * Returns whether the tokens of a limit come back when a reservation ends.
+   * Returns whether the tokens of a limit are refunded when a reservation expires.
    *
    * @param limits the limits in force
    * @param limit the limit's name
-   * @return false unless the limit declares it
+   * @return true only if the limit declares {@code lapse: give-back}
    */
   public static boolean giveBack(Limits limits, String limit) {
     LapsingReservations declared = limits.companion(LapsingReservations.class);

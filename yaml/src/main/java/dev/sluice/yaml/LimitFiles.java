@@ -24,11 +24,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files that define the limits: defaults, overrides and names, each of them optional, and files
- * that refer to limits, such as rules.
+ * The files that define the limits. A file of defaults, a file of overrides and a file of names are
+ * optional, as are files that refer to limits, such as rules.
  *
  * <p>Immutable and thread-safe. Only {@link #load}, {@link #lint}, {@link #lastGood} and {@link
- * #watch} read files, and block on the file system.
+ * #watch} read files, and these methods block on the file system.
  */
 public final class LimitFiles {
 
@@ -65,10 +65,10 @@ public final class LimitFiles {
   }
 
   /**
-   * Returns a description of a single file of defaults.
+   * Returns a description of a single file of defaults. Does not read the file yet.
    *
    * @param defaults the file
-   * @return a description with only this file; nothing is read yet
+   * @return a description with only this file
    */
   public static LimitFiles of(Path defaults) {
     return builder().defaults(Objects.requireNonNull(defaults, "defaults")).build();
@@ -87,7 +87,8 @@ public final class LimitFiles {
    * Reads the files.
    *
    * @return the limits
-   * @throws LimitFilesException if any file has a mistake; has all mistakes of all files
+   * @throws LimitFilesException if a file has a mistake; the exception lists all mistakes of all
+   *     files
    */
   public Limits load() {
     Loading.Loaded outcome = Loading.of(this, read());
@@ -111,12 +112,12 @@ public final class LimitFiles {
    * Reads the copy of the last good load instead of the files.
    *
    * @return the limits of that load
-   * @throws LimitFilesException if the copy cannot be read, is damaged, or has a mistake
-   * @throws IllegalStateException if these files have no copy
+   * @throws LimitFilesException if the copy is unreadable, damaged, or has a mistake
+   * @throws IllegalStateException if {@link Builder#copy} was not called
    */
   public LastGood lastGood() {
     if (copy == null) {
-      throw new IllegalStateException("name a file for the copy of the limits");
+      throw new IllegalStateException("no file for the copy of the limits was set: call copy");
     }
     FileContent content =
         access.call(copy, () -> LimitsCopy.bytes(copy), reason -> FileContent.failed(copy, reason));
@@ -129,7 +130,10 @@ public final class LimitFiles {
     return new LastGood(limits, read.snapshot().hash(), read.at());
   }
 
-  /** Writes the copy, if one is configured. Returns a problem if that failed, otherwise null. */
+  /**
+   * Writes the copy, if a copy is configured. Returns a problem if the write failed, otherwise
+   * null.
+   */
   @Nullable Problem copy(Snapshot snapshot, Instant at) {
     if (copy == null) {
       return null;
@@ -157,8 +161,8 @@ public final class LimitFiles {
   }
 
   /**
-   * Reads the files as {@link #lint()} does, and also warns of each limit whose bucket keys change.
-   * Such a change makes all buckets of the limit full once.
+   * Reads the files as {@link #lint()} does, and also warns about each limit whose bucket keys
+   * change. Such a change makes all buckets of the limit full once.
    *
    * @param before the current limits
    * @return mistakes and warnings, sorted by file, line and column; may be empty
@@ -169,18 +173,18 @@ public final class LimitFiles {
 
   /**
    * Watches the files as {@link #watch(CurrentLimits, Duration, ReloadListener)} does, and logs
-   * each load, with its mistakes or warnings, under the name {@code dev.sluice.yaml.LimitFiles}.
+   * each load with its mistakes or warnings to the logger {@code dev.sluice.yaml.LimitFiles}.
    *
    * @param target the limits to replace
    * @param interval the time between polls, more than zero and at most 292 years
    * @return the watcher, to be closed
-   * @throws IllegalArgumentException for an interval out of its range
+   * @throws IllegalArgumentException if the interval is out of its range
    */
   public LimitFilesWatcher watch(CurrentLimits target, Duration interval) {
     return watch(target, interval, new Log());
   }
 
-  /** Logs each load. Unexpected exceptions are logged by the watcher itself. */
+  /** Logs each load. The watcher itself logs unexpected exceptions. */
   private static final class Log implements ReloadListener {
 
     private static final Logger LOG = System.getLogger(LimitFiles.class.getName());
@@ -202,14 +206,14 @@ public final class LimitFiles {
   }
 
   /**
-   * Reads the files now, then polls them, and applies every valid change. After a bad change the
-   * current limits stay in force.
+   * Reads the files now, then polls the files and applies every valid change. After an invalid
+   * change, the current limits stay in force.
    *
    * @param target the limits to replace
    * @param interval the time between polls, more than zero and at most 292 years
    * @param listener notified of every load
    * @return the watcher, to be closed
-   * @throws IllegalArgumentException for an interval out of its range
+   * @throws IllegalArgumentException if the interval is out of its range
    */
   public LimitFilesWatcher watch(CurrentLimits target, Duration interval, ReloadListener listener) {
     Objects.requireNonNull(target, "target");
@@ -226,7 +230,7 @@ public final class LimitFiles {
         attachedPaths().stream().map(this::content).toList());
   }
 
-  /** Returns the files of all companions that have one. */
+  /** Returns the files of all companions that have a file. */
   List<Path> companionPaths() {
     return companions.stream().flatMap(one -> Stream.ofNullable(one.file())).toList();
   }
@@ -267,8 +271,8 @@ public final class LimitFiles {
     private Builder() {}
 
     /**
-     * Sets the file of defaults. Like every limit file, it may have the sections {@code names:},
-     * {@code limits:}, {@code overrides:} and {@code rules:}.
+     * Sets the file of defaults. The sections {@code names:}, {@code limits:}, {@code overrides:}
+     * and {@code rules:} are allowed in this file, as in every limit file.
      *
      * @param file the file
      * @return this
@@ -309,8 +313,8 @@ public final class LimitFiles {
      * limit file has a mistake, none of the files takes effect.
      *
      * @param file the file
-     * @param reader reads the file; only one file for each type of companion, unless {@link
-     *     CompanionFile#joined} merges the contents of several files
+     * @param reader reads the file. Only one file is allowed for each type of companion, unless
+     *     {@link CompanionFile#joined} merges the contents of several files
      * @return this
      */
     @CanIgnoreReturnValue
@@ -320,8 +324,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds a reader of {@linkplain CompanionFile#sections sections} that may occur in any of the
-     * limit files, without a file of its own.
+     * Adds a reader of {@linkplain CompanionFile#sections sections} that can occur in any of the
+     * limit files. The sections have no file of their own.
      *
      * @param reader reads the sections
      * @return this
@@ -333,8 +337,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds files that are not YAML. They are loaded together with the limits, like a {@linkplain
-     * #companion companion}.
+     * Adds files that are not YAML. The files are loaded together with the limits, like a
+     * {@linkplain #companion companion}.
      *
      * @param files the files and their reader; only one for each type of companion
      * @return this
@@ -346,8 +350,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets names that need no declaration in a file. If not called, these are the {@linkplain
-     * Catalogue#samples samples}, as {@link #samples} describes.
+     * Sets the names that need no declaration in a file. The default is the names of the
+     * {@linkplain Catalogue#samples samples}, with the effect that {@link #samples} describes.
      *
      * @param base the names
      * @return this
@@ -359,8 +363,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets names that are known as long as no file has a list of names. If a default declares a
-     * name by its field {@code id}, that name replaces the sample with the same name or number.
+     * Sets the names that are known if no file has a list of names. If a default declares a name
+     * with the field {@code id}, that name replaces the sample with the same name or number.
      *
      * @param samples the names
      * @return this
@@ -372,7 +376,7 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets the id formats that files may use; the built-in ones if not called.
+     * Sets the id formats that are allowed in files; by default the built-in formats.
      *
      * @param formats the formats
      * @return this
@@ -384,7 +388,7 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets how ids are checked; leniently if not called.
+     * Sets how strictly ids are checked; by default leniently.
      *
      * @param strictness lenient or strict
      * @return this
@@ -396,10 +400,10 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets the required limits. If one has no default, this is reported as a mistake ({@code
-     * REFUSE}) or as a warning ({@code WARN}).
+     * Sets the required limits; by default no limit is required. A required limit without a default
+     * is reported as a mistake ({@code REFUSE}) or as a warning ({@code WARN}).
      *
-     * @param requirements which limits are required, and by what; none if not called
+     * @param requirements the required limits, each with the text that names who requires the limit
      * @return this
      */
     @CanIgnoreReturnValue
@@ -409,12 +413,12 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets how long to wait for each file; 5 seconds if not called. A file on a mount that does not
-     * answer counts as unreadable.
+     * Sets the time-out for reading each file; by default 5 seconds. A file on a mount that does
+     * not respond in time is unreadable.
      *
      * @param timeout more than zero and at most 292 years
      * @return this
-     * @throws IllegalArgumentException for a duration out of its range
+     * @throws IllegalArgumentException if the duration is out of its range
      */
     @CanIgnoreReturnValue
     public Builder readTimeout(Duration timeout) {
@@ -423,9 +427,9 @@ public final class LimitFiles {
     }
 
     /**
-     * Keeps a copy of all files of the last good load, so that a process can start while the files
-     * have mistakes: {@link LimitFiles#lastGood}. A {@linkplain LimitFiles#watch watcher} writes
-     * the copy after each good load; only the file's owner can read it.
+     * Keeps a copy of all files of the last good load. A process can then start with the copy while
+     * the files have mistakes: {@link LimitFiles#lastGood}. A {@linkplain LimitFiles#watch watcher}
+     * writes the copy after each good load. Only the file's owner can read the copy.
      *
      * @param file the copy
      * @return this
@@ -437,7 +441,7 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds the companion {@link LimitPlaces} to the limits.
+     * Adds the companion {@link LimitPlaces} to the loaded limits.
      *
      * @return this
      */

@@ -4,7 +4,10 @@ package dev.sluice.yaml;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Thrown if limit files can't be loaded; has every mistake of all files. For the operator. */
+/**
+ * Thrown if limit files cannot be loaded. Lists every mistake of all files. An operator must
+ * correct the files.
+ */
 public final class LimitFilesException extends RuntimeException {
 
   private static final long serialVersionUID = 1;

@@ -22,29 +22,29 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A poll compares the content of the files with the content that was applied or refused last. A
- * change is applied when two polls in a row see the same content, since a file may be half written,
- * or missing while an editor renames it. Refused content is remembered like applied content, so it
- * is reported only once.
+ * A poll compares the content of the files with the content that was last applied or rejected. A
+ * change is applied when two polls in a row read the same content, since a file can be half
+ * written, or missing while an editor renames it. Rejected content is remembered like applied
+ * content, so it is reported only once.
  *
- * A file that was cut at the end of a line is valid YAML, but lacks the limits or rules after the
- * cut. So a change that removes a default, an override or the end of a file is applied only after a
- * third poll with the same content, and with a warning.
+ * A file that was truncated at the end of a line is valid YAML, but lacks the limits or rules after
+ * that line. So a change that removes a default, an override or the end of a file is applied only
+ * after a third poll with the same content, and with a warning.
  *
- * A token file with a mistake still revokes the tokens that it lacks (CompanionFile.reduced), after
- * three polls with the same content.
+ * If a token file has a mistake, the tokens that were removed from it are still revoked
+ * (CompanionFile.reduced), after three polls with the same content.
  *
- * A valid load that would drop every default, or every override, is refused too: a generator whose
- * source failed writes an empty list, and without limits every request passes. A load that lacks a
- * required limit (Requirement) is refused as well.
+ * A valid load without any default, or without any override, is rejected if the current limits have
+ * some: a generator whose source failed writes an empty list, and without limits every request
+ * is admitted. A load that lacks a required limit (Requirement) is rejected as well.
  */
 /**
- * Watches limit files, applies a valid change as a whole, and keeps the current limits on a bad
- * change.
+ * Watches limit files, applies a valid change as a whole, and keeps the current limits after an
+ * invalid change.
  *
- * <p>Thread-safe. One daemon thread polls the files; {@link #reloadNow} reads them on the caller's
- * thread, and waits for a load in progress. Each read is bounded by {@link
- * LimitFiles.Builder#readTimeout}, and no exception ends the watching.
+ * <p>Thread-safe. One daemon thread polls the files. {@link #reloadNow} reads the files on the
+ * caller's thread, and waits for a load in progress. {@link LimitFiles.Builder#readTimeout} bounds
+ * each read. An exception never stops the polling.
  */
 public final class LimitFilesWatcher implements AutoCloseable {
 
@@ -74,7 +74,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private String pending = "";
   private int looks;
   private boolean isPutBack; // whether a rollback put earlier limits in force
-  private int changes; // consecutive polls that found new content
+  private int changes; // the number of consecutive polls with new content
   private volatile boolean closed;
 
   private LimitFilesWatcher(
@@ -117,10 +117,10 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Reads the files at once, changed or not, applies them if they are valid, and notifies the
-   * listener either way. Does nothing if {@link #putBack} was called and the content has not
-   * changed since. Files that lost a default, an override or their own end are read again after a
-   * quarter of a second, and applied if they have not changed.
+   * Reads the files at once, even if they are unchanged, applies them if they are valid, and
+   * notifies the listener in both cases. Does nothing if {@link #putBack} was called and the
+   * content has not changed since that call. Files that lost a default, an override or their end
+   * are read again after a quarter of a second, and applied if they have not changed.
    *
    * @return whether the files were applied; false after {@link #close}
    */
@@ -143,7 +143,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       snapshot = again;
       verdict = act(snapshot, snapshot.fingerprint(), unchanged ? LOOKS_BEFORE_A_LOSS : LOOKS);
     }
-    return verdict == Verdict.APPLIED; // otherwise the next polls decide
+    return verdict == Verdict.APPLIED; // otherwise a later poll applies or rejects the files
   }
 
   private static boolean pause() {
@@ -157,8 +157,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Stops watching; the current limits stay in force. Does not wait: a load in progress is
-   * abandoned, and changes nothing.
+   * Stops polling; the current limits stay in force. Does not block: a load in progress is
+   * abandoned and changes nothing.
    */
   @Override
   public void close() {
@@ -168,7 +168,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     poller.shutdownNow();
   }
 
-  /** Polls once; no exception ends the watching. */
+  /** Polls once. An exception never stops the polling. */
   void look() {
     try {
       poll();
@@ -182,17 +182,17 @@ public final class LimitFilesWatcher implements AutoCloseable {
       if (logged.add(failure.getClass())) {
         LOG.log(
             Level.ERROR,
-            "could not check the limit files; the current limits stay in force; the next check tries again, and"
-                + " another failure of this kind is only counted",
+            "could not check the limit files; the current limits stay in force; the next check reads them again, and"
+                + " further failures of this kind are only counted",
             failure);
       }
       tell(() -> listener.broke(clock.instant(), failure));
     } catch (Throwable e) {
-      // Reporting the failure failed too. Nothing else can be done; the next poll runs anyway.
+      // The report of the failure failed too. The watcher ignores this and polls again.
     }
   }
 
-  /** Reads the files once, and applies or refuses a change that was stable for enough polls. */
+  /** Reads the files once, and applies or rejects a change that enough polls have confirmed. */
   synchronized void poll() {
     if (closed) {
       return;
@@ -219,7 +219,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
         1,
         1,
         Severity.MISTAKE,
-        "this file or another one has changed at each of the last %s checks; the files are applied when two checks in a row read the same content"
+        "this file or another file has changed at each of the last %s checks; the files are applied when two checks in a row read the same content"
             .formatted(CHANGES_THAT_ARE_A_MISTAKE));
   }
 
@@ -232,22 +232,22 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Applies the files that were read, or refuses them.
+   * Applies or rejects the files that were read.
    *
-   * @param looks the number of polls in a row that saw this content
+   * @param looks the number of polls in a row that read this content
    */
   @CanIgnoreReturnValue
   private Verdict act(Snapshot snapshot, String fingerprint, int looks) {
     Loading.Loaded outcome = Loading.of(files, snapshot, target.get());
     Snapshot before = applied;
     if (outcome.lacksOverrides() && before != null) {
-      // An empty overrides file is refused, but does not delay changes to the other files.
+      // An empty overrides file is rejected, but does not delay changes to the other files.
       Snapshot others = snapshot.withOverrides(before.overrides());
       Loading.Loaded rest = Loading.of(files, others, target.get());
       boolean isNews = !others.fingerprint().equals(before.fingerprint());
       if (rest.limits() != null) {
         Verdict verdict =
-            // An earlier poll applied them.
+            // If the other files are unchanged, an earlier poll has applied them.
             isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED;
         if (verdict == Verdict.LOOK_AGAIN) {
           return verdict;
@@ -298,7 +298,10 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.APPLIED;
   }
 
-  /** Returns why valid limits must not replace the current ones: they lack what is needed. */
+  /**
+   * Returns why valid limits must not replace the current limits: a required limit is missing, or
+   * all defaults are.
+   */
   private List<Problem> losses(Limits limits, Snapshot snapshot) {
     List<Problem> reasons = new ArrayList<>();
     long had = defaults(target.get());
@@ -316,7 +319,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
    * Reads the files without applying them.
    *
    * @return the limits that a reload would put in force now
-   * @throws LimitFilesException if a reload would refuse the files
+   * @throws LimitFilesException if a reload would reject the files
    */
   public synchronized Limits read() {
     Snapshot snapshot = files.read();
@@ -330,8 +333,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Puts earlier limits in force, until the content of the files changes. A reload of the same
-   * content does not end this.
+   * Puts earlier limits in force until the content of the files changes. A reload of unchanged
+   * files does not end this rollback.
    *
    * @param limits the limits of an earlier load
    * @param hash the hash of the files of that load, as {@link ReloadListener#offered} received it
@@ -349,7 +352,6 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return true;
   }
 
-  /** Replaces the limits, unless the watcher is closed. Returns whether it replaced them. */
   @CanIgnoreReturnValue
   private boolean replace(Limits limits) {
     synchronized (applying) {
@@ -360,14 +362,14 @@ public final class LimitFilesWatcher implements AutoCloseable {
     }
   }
 
-  /** Returns the mistake of a reload that would drop all defaults. */
+  /** Returns the mistake of a reload without any default. */
   private static Problem emptied(long had, Snapshot files) {
     return new Problem(
         files.firstFile(),
         1,
         1,
         Severity.MISTAKE,
-        "found no defaults, so the current ones (%s) stay in force; to remove them, restart"
+        "found no defaults, so the current defaults (%s) stay in force; to remove all defaults, restart"
             .formatted(had));
   }
 
@@ -377,7 +379,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   private Verdict refused(Snapshot snapshot, String fingerprint, List<Problem> problems) {
     settled = fingerprint;
-    if (!closed) { // after close(), an aborted read is no failure to report
+    if (!closed) { // after close(), an aborted read is not a failure
       Instant at = clock.instant();
       tell(() -> listener.offered(at, snapshot.hash()));
       tell(() -> listener.failed(at, problems));
@@ -385,7 +387,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.REFUSED;
   }
 
-  /** Calls the listener; passes an exception of the listener to the uncaught exception handler. */
+  /** Calls the listener. The uncaught exception handler receives an exception of the listener. */
   private static void tell(Runnable message) {
     try {
       message.run();

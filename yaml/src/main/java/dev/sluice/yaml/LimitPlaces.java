@@ -39,7 +39,7 @@ public record LimitPlaces(
   }
 
   /**
-   * Returns where the default of a limit stands.
+   * Returns the file and line of a limit's default.
    *
    * @param limits the limits in force
    * @param limit the limit's name

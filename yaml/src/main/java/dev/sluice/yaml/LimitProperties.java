@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads limits from the properties of an application instead of files. The properties are a tree of
- * maps, lists and single values, with the same format as limit files. Each mistake names its
- * property, such as {@code sluice.limits.LoginsPerIPAddress.burst}. Never blocks.
+ * maps, lists and single values, with the same format as limit files. Each reported mistake names
+ * its property, such as {@code sluice.limits.LoginsPerIPAddress.burst}. Never blocks.
  */
 public final class LimitProperties {
 
@@ -34,13 +34,13 @@ public final class LimitProperties {
    *
    * @param prefix the name of the property that contains names, limits and overrides, such as
    *     {@code sluice}
-   * @param names a list of names, as in a names file; null for none
-   * @param limits a map from name to {burst, count, period}, as in a file of defaults; null for
-   *     none
-   * @param overrides a list of overrides, as in a file of overrides; null for none
+   * @param names a list of names, as in a names file; null if there are no names
+   * @param limits a map from name to {burst, count, period}, as in a file of defaults; null if
+   *     there are no defaults
+   * @param overrides a list of overrides, as in a file of overrides; null if there are no overrides
    * @param warnings receives each warning, with the property's name
    * @return the loaded limits
-   * @throws LimitPropertiesException if there is any mistake; has all mistakes
+   * @throws LimitPropertiesException if a property has a mistake; the exception lists all mistakes
    */
   public static Limits load(
       String prefix,
@@ -56,7 +56,7 @@ public final class LimitProperties {
       @Nullable Object limits,
       @Nullable Object overrides,
       Consumer<String> warnings) {
-    problems.recognized(); // lets messages quote the properties, which are the application's own
+    problems.recognized(); // messages are allowed to quote the application's own properties
     NamesReader declared =
         new NamesReader(
             Catalogue.of(),
@@ -113,7 +113,7 @@ public final class LimitProperties {
     return new Node.Scalar(line, 1, String.valueOf(value), true);
   }
 
-  /** Whether all keys are indexes: properties write a list as names that end with an index. */
+  /** Whether all keys are indexes. Properties write a list as names that end with an index. */
   private static boolean isList(Map<?, ?> map) {
     int index = 0;
     for (Object key : map.keySet()) {

@@ -3,7 +3,10 @@ package dev.sluice.yaml;
 
 import java.util.List;
 
-/** Thrown when properties hold limits with mistakes; has every mistake. For the operator. */
+/**
+ * Thrown if the limits in properties have mistakes. Lists every mistake. An operator must correct
+ * the properties.
+ */
 public final class LimitPropertiesException extends RuntimeException {
 
   private static final long serialVersionUID = 1;

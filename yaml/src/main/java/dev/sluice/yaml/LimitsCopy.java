@@ -40,7 +40,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
   private static final String TIME = "time ";
   private static final long MOST_FILES = 8;
 
-  /** Writes the copy. Returns the reason if that failed, otherwise an empty text. */
+  /** Writes the copy. Returns the reason if the write failed, otherwise an empty text. */
   static String written(Path file, LimitFiles files, Snapshot snapshot, Instant at) {
     try {
       write(file, files, snapshot, at);
@@ -50,12 +50,12 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     }
   }
 
-  /** Replaces the copy atomically, so that a reader never sees an incomplete one. */
+  /** Replaces the copy atomically, so that a reader never sees an incomplete copy. */
   private static void write(Path file, LimitFiles files, Snapshot snapshot, Instant at)
       throws IOException {
     Path absolute = file.toAbsolutePath();
     Path folder = Objects.requireNonNull(absolute.getParent());
-    // Only the owner can read the file.
+    // Only the owner can read a file that createTempFile makes.
     Path fresh = Files.createTempFile(folder, absolute.getFileName() + ".", ".tmp");
     try {
       try (FileChannel out = FileChannel.open(fresh, StandardOpenOption.WRITE)) {
@@ -85,7 +85,9 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     }
   }
 
-  /** Reads the bytes of a copy. An error of the file system is a fault, never thrown. */
+  /**
+   * Reads the bytes of a copy. Returns an error of the file system as a fault and never throws it.
+   */
   static FileContent bytes(Path file) {
     try (InputStream in = Files.newInputStream(file)) {
       return FileContent.of(
@@ -99,8 +101,8 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
   /**
    * Reads a copy.
    *
-   * @throws LimitFilesException if the copy is damaged, or was made of other files than those that
-   *     are configured now
+   * @throws LimitFilesException if the copy is damaged, or was made of files other than the
+   *     configured files
    */
   static LimitsCopy read(FileContent copy, LimitFiles files) {
     String fault = copy.fault();
@@ -172,8 +174,8 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     LimitFilesException damaged() {
       return refused(
           file,
-          "the copy of the limits is damaged, or was made of other files than the current ones;"
-              + " correct the limit files, and the next good load writes the copy again");
+          "the copy of the limits is damaged, or does not belong to the configured files;"
+              + " correct the limit files; the next successful load writes a new copy");
     }
 
     boolean isAtEnd() {

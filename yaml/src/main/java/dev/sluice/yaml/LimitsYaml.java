@@ -13,7 +13,7 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /**
  * Writes overrides as a file that {@link LimitFiles} can load again. Stateless and thread-safe;
- * blocks if the target blocks.
+ * blocks while {@code target} blocks.
  */
 public final class LimitsYaml {
 
@@ -25,7 +25,7 @@ public final class LimitsYaml {
    *
    * @param limits the limits
    * @param target receives the text
-   * @throws IOException if the target throws it
+   * @throws IOException if {@code target} throws an exception
    */
   public static void writeOverrides(Limits limits, Appendable target) throws IOException {
     LimitOverride last = null;
@@ -75,7 +75,10 @@ public final class LimitsYaml {
     target.append(indent).append("period: ").append(GoDuration.format(quota.period())).append('\n');
   }
 
-  /** Whether a character needs no escape. Unusual spaces need one: YAML readers differ on them. */
+  /**
+   * Whether a character needs no escape. Unusual spaces need an escape, since YAML readers treat
+   * such spaces differently.
+   */
   private static boolean isSafe(int c) {
     return c == ' '
         || (c > ' '
@@ -86,10 +89,10 @@ public final class LimitsYaml {
   }
 
   /**
-   * Quotes a text, so that YAML cannot read it as a number, a null or a map.
+   * Quotes a text, so that YAML cannot read the text as a number, a null or a map.
    *
    * @param text any text
-   * @return a double-quoted scalar of YAML
+   * @return the text as a double-quoted YAML scalar
    */
   public static String quoted(String text) {
     StringBuilder quoted = new StringBuilder(text.length() + 2).append('"');

@@ -22,20 +22,20 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One load: turns the contents of files into limits, or into a list of mistakes. Names are read
- * first, because the other files use them, and defaults before overrides, because overrides are
- * compared with them. Accesses no file. Not thread-safe.
+ * One load: converts the contents of files to limits, or to a list of mistakes. Names are read
+ * first, since the other files use names. Defaults are read before overrides, since overrides are
+ * compared with defaults. Does not access files. Not thread-safe.
  */
 final class Loading {
 
   /**
    * The outcome of a load.
    *
-   * @param limits null if there is any mistake
+   * @param limits the limits; null if there is a mistake
    * @param problems mistakes and warnings, sorted
-   * @param reduced removes from the limits in force what files revoke even if they have mistakes,
-   *     such as tokens; see {@link CompanionFile#reduced}
-   * @param lacksOverrides whether the file of overrides is empty, or could not be read
+   * @param reduced removes from the limits in force the things that a file with a mistake still
+   *     revokes, such as tokens; see {@link CompanionFile#reduced}
+   * @param lacksOverrides whether the file of overrides is empty or unreadable
    */
   record Loaded(
       @Nullable Limits limits,
@@ -43,7 +43,6 @@ final class Loading {
       UnaryOperator<Limits> reduced,
       boolean lacksOverrides) {
 
-    /** Returns a copy with a text appended to each mistake. */
     Loaded adding(String words) {
       List<Problem> told =
           problems.stream()
@@ -77,7 +76,7 @@ final class Loading {
     this.before = before;
   }
 
-  /** Loads files that will be applied: what is missing in them is missing altogether. */
+  /** Loads all files of a program. A limit that is missing in these files does not exist. */
   static Loaded of(LimitFiles files, Snapshot snapshot) {
     return of(files, snapshot, null);
   }
@@ -85,20 +84,21 @@ final class Loading {
   /**
    * Loads files that will replace the current limits.
    *
-   * @param before the current limits; one whose bucket keys change gets a warning. Null for none
+   * @param before the current limits, to warn about each limit whose bucket keys change; null for
+   *     no comparison
    */
   static Loaded of(LimitFiles files, Snapshot snapshot, @Nullable Limits before) {
     return new Loading(files, true, before).run(snapshot);
   }
 
-  /** Checks files that may be only some of the files of a server. */
+  /** Checks files that can be a part of the files of a server. */
   static Loaded lint(LimitFiles files, Snapshot snapshot, @Nullable Limits before) {
     return new Loading(files, false, before).run(snapshot);
   }
 
   private Loaded run(Snapshot snapshot) {
     Source names =
-        source(files.names, snapshot.names(), "a map with the one field names", "names: []");
+        source(files.names, snapshot.names(), "a map with the single field names", "names: []");
     Source defaults =
         source(files.defaults, snapshot.defaults(), "a map name → {burst, count, period}", "{}");
     Source overrides =
@@ -159,7 +159,10 @@ final class Loading {
     return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, lacksOverrides);
   }
 
-  /** Returns a file that may have sections, null for none. Reads each file only once. */
+  /**
+   * Returns a file that can have sections; null if the file is not configured. Reads each file only
+   * once.
+   */
   private @Nullable Source source(
       @Nullable Path path, @Nullable FileContent content, String expected, String none) {
     return path == null || content == null
@@ -169,7 +172,7 @@ final class Loading {
             any -> new Source(content, expected + "; write " + none + " for none", true, false));
   }
 
-  /** Returns the file of each companion, null for a companion without its own file. */
+  /** Returns the file of each companion; null for a companion without its own file. */
   private List<@Nullable Source> companions(Snapshot snapshot) {
     List<@Nullable Source> companions = new ArrayList<>();
     int next = 0;
@@ -202,7 +205,7 @@ final class Loading {
     Node.Entry section = source.entry(Sections.LIMITS);
     if (defaults != null && rest != null) {
       String place = source.place(section);
-      defaults.outside(rest, "; limits stand below the section limits, " + place);
+      defaults.outside(rest, "; write limits below the section limits, " + place);
     }
     return new Place(section.value(), source.problems);
   }
@@ -228,7 +231,9 @@ final class Loading {
         : new Place(source.entry(Sections.OVERRIDES).value(), source.problems);
   }
 
-  /** Returns the file that has one of these sections; reports each further file that has one. */
+  /**
+   * Returns the file that has one of these sections. Reports each further file with such a section.
+   */
   private @Nullable Source having(List<String> keys) {
     Source found = null;
     for (Source one : sources.values()) {
@@ -237,7 +242,7 @@ final class Loading {
         Node.Entry other = Objects.requireNonNull(found.sections.first(keys));
         one.problems.mistakeWithoutText(
             entry.key(),
-            "found the section %s, which is in %s too; expected it in one file"
+            "found the section %s, which is also in %s; expected the section in one file"
                 .formatted(entry.key().text(), found.place(other)));
       } else if (entry != null) {
         found = one;
@@ -285,7 +290,7 @@ final class Loading {
       source.problems.warning(
           source.entry(Sections.RULES).key(),
           "found the section rules, which only sluice serve and sluice lint read: the rules do not"
-              + " act here");
+              + " apply here");
     }
   }
 
@@ -340,7 +345,7 @@ final class Loading {
     return read == null ? limits : limits.with(reader.type(), read);
   }
 
-  /** Collects the mistakes of attached files. Each is reported for the file, at line 1. */
+  /** Collects the mistakes in attached files. Each mistake is reported for the file at line 1. */
   private static final class AttachedReports implements AttachedFiles.Reports {
 
     private static final Node WHOLE = new Node.Broken(1, 1);
@@ -366,7 +371,7 @@ final class Loading {
 
   /**
    * Reports required limits without a default. Called only if no file has a mistake, since a
-   * mistake may be the reason why a default is missing.
+   * mistake can be the reason for a missing default.
    */
   private void require(Limits limits, Snapshot snapshot) {
     for (Requirement one : files.required) {
@@ -379,8 +384,8 @@ final class Loading {
   }
 
   /**
-   * Warns of names that are disabled because they have no default. Files that configure no such
-   * name get no warning, since they are for other limits.
+   * Warns about names that are disabled because they have no default. Files without a default for
+   * any of these names get no warning, since such files are for other limits.
    */
   private void warnOfDisabled(Limits limits, Snapshot snapshot) {
     List<LimitName> mayBe =
@@ -397,13 +402,13 @@ final class Loading {
     }
   }
 
-  /** Returns the problem that a required limit is missing, at line 1 of the first file. */
+  /** Returns the problem of a missing required limit, at line 1 of the first file. */
   static Problem missing(Requirement one, Limits limits, Snapshot snapshot, Severity severity) {
     List<String> known = limits.catalogue().names().stream().map(LimitName::name).toList();
     String message =
         known.contains(one.limit())
             ? one.message()
-            : "%s asks for %s, but no limit has that name%s"
+            : "%s requires the limit %s, which does not exist%s"
                 .formatted(
                     one.by(),
                     SafeText.quote(one.limit()),
@@ -461,7 +466,7 @@ final class Loading {
     final Sections sections;
     final boolean whole;
 
-    /** Whether the file is unreadable, empty, or has only comments. */
+    /** Whether the file is unreadable, empty, or contains only comments. */
     final boolean isLacking;
 
     Source(FileContent content, String expected, boolean isSplit, boolean hasAliases) {
@@ -478,12 +483,12 @@ final class Loading {
       }
     }
 
-    /** Returns a section that the file is known to have. */
+    /** Returns a section that the file has. */
     Node.Entry entry(String section) {
       return Objects.requireNonNull(sections.find(section), section);
     }
 
-    /** Reports entries outside of the sections, which a file with that section must not have. */
+    /** Reports entries outside of the sections, which are not allowed in a file with sections. */
     void outside(Node rest, String hint) {
       String expected = ", expected one of " + String.join(", ", Sections.ALL) + hint;
       if (rest instanceof Node.Mapping map) {

@@ -6,18 +6,21 @@ import java.time.Duration;
 import java.util.Map;
 
 /**
- * How long a reservation that a server hands out may last at most, for the limits that declare it
- * ({@code longestReservation}). It is a companion of the limits, because core has no reservations
- * that outlive a process. Immutable and thread-safe.
+ * The longest duration of a server's reservations, for each limit that declares one ({@code
+ * longestReservation}). A companion of the limits, since core has no reservations that outlive a
+ * process. Immutable and thread-safe.
  *
  * @param byLimit the longest durations, by the names of the limits
  */
 public record LongestReservations(Map<String, Duration> byLimit) {
 
-  /** The longest duration if a limit declares none, and the smallest that a limit may declare. */
+  /**
+   * The longest duration for a limit that does not declare one. Also the shortest duration that a
+   * limit can declare.
+   */
   public static final Duration USUAL = Duration.ofMinutes(10);
 
-  /** The largest duration that a limit may declare. */
+  /** The largest duration that a limit can declare. */
   public static final Duration MOST = Duration.ofHours(24);
 
   /**
@@ -30,11 +33,11 @@ public record LongestReservations(Map<String, Duration> byLimit) {
   }
 
   /**
-   * Returns how long a reservation of a limit may last at most.
+   * Returns the longest duration of a limit's reservations.
    *
    * @param limits the limits in force
    * @param limit the limit's name
-   * @return the duration that the limit declares; {@link #USUAL} if it declares none
+   * @return the duration that the limit declares; {@link #USUAL} if the limit declares none
    */
   public static Duration of(Limits limits, String limit) {
     LongestReservations declared = limits.companion(LongestReservations.class);

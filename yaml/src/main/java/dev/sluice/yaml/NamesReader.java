@@ -17,14 +17,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads declarations of names: in a names file, in the section {@code names:} of another file, and
- * in place, by the field {@code id} of a default. Not thread-safe.
+ * Reads declarations of names from three places: a names file, the section {@code names:} of
+ * another file, and defaults with the field {@code id}. Not thread-safe.
  */
 final class NamesReader {
 
   private static final Node START = new Node.Broken(1, 1);
 
-  /** The fields of a declaration in place, where the key of the entry is the name. */
+  /** The fields with which a default declares its name. The key of the entry is the name. */
   static final List<String> IN_PLACE =
       List.of(
           "id",
@@ -48,13 +48,13 @@ final class NamesReader {
   private final Map<String, Node> keys = new HashMap<>();
   private final Set<String> broken = new HashSet<>();
 
-  /** A name, and where it is declared. */
+  /** A name with the place of its declaration. */
   private record Declared(LimitName name, Node at, Problems problems) {}
 
   /**
    * Makes a reader.
    *
-   * @param base names that are known, and that no file may declare
+   * @param base names that need no declaration; a file must not declare them again
    * @param samples names that are known unless a file declares the same name or number
    */
   NamesReader(Catalogue base, Catalogue samples, IdFormat.Registry idFormats) {
@@ -77,11 +77,12 @@ final class NamesReader {
   }
 
   /**
-   * Warns of names whose bucket keys begin otherwise than before, where they are declared. A sample
-   * that a declaration replaced until now has a default at most, or is in the overrides alone.
+   * Warns about each name whose bucket keys begin with another text than before. The warning is
+   * reported where the name is declared. A name without a declaration is a sample that a
+   * declaration replaced before; the warning is then reported at the name's default.
    *
-   * @param names all that are known now
-   * @param ofDefaults receives the warnings about names that no file declares
+   * @param names all names that are known now
+   * @param ofDefaults receives the warnings about names without a declaration
    */
   void compareWith(Catalogue before, Catalogue names, Problems ofDefaults) {
     for (LimitName name : names.names()) {
@@ -103,11 +104,11 @@ final class NamesReader {
   /**
    * Reads a names file.
    *
-   * @param whole false if a mistake ended the reading before the end of the file
+   * @param whole false if a mistake stopped the read before the end of the file
    */
   void file(Node root, boolean whole, Problems problems) {
     if (!(root instanceof Node.Mapping map)) {
-      problems.wrongKind(root, "a map with the one field names: a list of names");
+      problems.wrongKind(root, "a map with the single field names: a list of names");
       return;
     }
     Fields fields = Fields.of(map, root, List.of(Sections.NAMES), problems);
@@ -117,7 +118,6 @@ final class NamesReader {
     }
   }
 
-  /** Reads the list of names. */
   void section(Node node, Problems problems) {
     Node.Sequence list =
         Values.list(node, "a list of names, each {name, id, message, help}", problems);
@@ -140,7 +140,7 @@ final class NamesReader {
     declare(Values.text(at, "a name", problems), at == null ? item : at, fields, problems);
   }
 
-  /** Reads the defaults that declare their name in place. */
+  /** Reads the declarations in the defaults. */
   void defaults(Node root, Problems problems) {
     if (!(root instanceof Node.Mapping map)) {
       return;
@@ -186,7 +186,7 @@ final class NamesReader {
       return null;
     }
     try {
-      // A wrong number has been reported; the other fields are checked without a number.
+      // A wrong number was already reported. The other fields are checked without the number.
       LimitName.Builder builder =
           number != null && usable
               ? LimitName.builder(number.intValue(), name)
@@ -235,7 +235,10 @@ final class NamesReader {
     }
   }
 
-  /** Reports a message of the builder at the field whose name the message begins with. */
+  /**
+   * Reports a message of the builder. The message begins with the name of the field that has the
+   * mistake.
+   */
   private static void report(String message, Fields fields, Problems problems) {
     int colon = message.indexOf(": ");
     Node value = colon < 0 ? null : fields.find(message.substring(0, colon));
@@ -249,7 +252,7 @@ final class NamesReader {
   private boolean add(LimitName name, Node at, Fields fields, Problems problems) {
     Declared other = declared.get(name.name());
     if (base.find(name.name()) != null) {
-      problems.wrong(at, "a new name: this one is known already, and needs no declaration");
+      problems.wrong(at, "a new name: this name is known without a declaration");
     } else if (other != null) {
       problems.wrong(
           at,
@@ -264,7 +267,7 @@ final class NamesReader {
       Declared there = declared.get(sameNumber.name());
       problems.wrong(
           fields.at("number"),
-          "a number that is not in use: %s%s has it"
+          "a number that is not in use: %s%s has this number"
               .formatted(
                   sameNumber,
                   there == null ? "" : " (" + there.problems.place(there.at, problems) + ")"));
@@ -286,7 +289,7 @@ final class NamesReader {
     }
     try {
       IdFormat format = idFormats.parse(text);
-      problems.recognized(); // lets messages quote the file: only limit files name an id format
+      problems.recognized(); // only limit files name an id format, so messages can quote the file
       return format;
     } catch (IllegalArgumentException e) {
       problems.mistake(node, String.valueOf(e.getMessage()));
@@ -305,7 +308,7 @@ final class NamesReader {
         return text;
       }
     } catch (URISyntaxException e) {
-      // The mistake is reported below.
+      // The mistake of a text that is not a link is reported below.
     }
     problems.wrong(node, expected);
     return null;

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A node of a YAML file, with the line and column where it starts, both from 1. Users of a node
- * must not change it.
+ * A node of a YAML file, with the line and column where the node starts, both from 1. Callers must
+ * not change a node.
  */
 public sealed interface Node {
 
@@ -25,13 +25,14 @@ public sealed interface Node {
   int column();
 
   /**
-   * A single value. It has no YAML type: the reader that uses the value decides whether it is a
-   * text, a number or a boolean, so {@code no} or {@code 010} never silently become something else.
+   * A single value without a YAML type. The reader that uses the value decides whether the value is
+   * a text, a number or a boolean. So {@code no} or {@code 010} never silently become another
+   * value.
    *
    * @param line the line, from 1
    * @param column the column, from 1
    * @param text the value without quotes
-   * @param plain whether the file has the value without quotes
+   * @param plain whether the value is written without quotes
    */
   record Scalar(int line, int column, String text, boolean plain) implements Node {
 
@@ -40,7 +41,7 @@ public sealed interface Node {
     /**
      * Returns whether this is YAML's null.
      *
-     * @return true for a plain {@code null}, {@code ~} or nothing at all
+     * @return true for a plain {@code null}, a plain {@code ~} or an empty value
      */
     public boolean isNull() {
       return plain && NULLS.contains(text);
@@ -57,7 +58,7 @@ public sealed interface Node {
   record Sequence(int line, int column, List<Node> items) implements Node {}
 
   /**
-   * A map. A key may occur more than once.
+   * A map. A key can occur more than once.
    *
    * @param line the line, from 1
    * @param column the column, from 1
@@ -66,7 +67,7 @@ public sealed interface Node {
   record Mapping(int line, int column, List<Entry> entries) implements Node {}
 
   /**
-   * Stands for a node whose mistake was already reported; readers must not report it again.
+   * Replaces a node whose mistake was already reported. Readers must not report this node again.
    *
    * @param line the line, from 1
    * @param column the column, from 1

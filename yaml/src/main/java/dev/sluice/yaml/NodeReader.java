@@ -31,35 +31,36 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /*
  * Makes nodes from the parser's events, without the library's composer. The composer recurses as
- * deep as the file demands, expands aliases, merges maps and drops duplicate keys. Here each of
- * these is either bounded or reported at its place:
+ * deep as the file is nested, expands aliases, merges maps and drops duplicate keys. This class
+ * bounds or reports each of these at its place:
  *
- * - nesting is bounded (limit files need seven levels), and so is the number of nodes;
- * - anchors, aliases and tags are refused, so the nodes cannot grow beyond the file's size, and
- *   every mistake has one place. In files of other systems, aliases are followed, and the nodes of
- *   an alias count each time that it is used;
- * - a key that is not a single value is refused.
+ * - the depth of nesting is bounded (limit files need seven levels), and so is the number of nodes;
+ * - anchors, aliases and tags are rejected, so the nodes cannot grow beyond the file's size, and
+ *   every mistake has one place. In files of other systems, aliases are allowed, and the nodes of
+ *   an alias are counted each time that the alias is used;
+ * - a key that is not a single value is rejected.
  *
- * A rejected value becomes a Broken node or none, and reading goes on, so that all mistakes are
- * found in one run. Only a syntax error and the bounds end the reading. The entries and items that
- * were read completely before are still checked. The last one before a syntax error is not checked,
- * because a line with too little indentation may have ended it too early.
+ * A rejected value becomes a Broken node or no node, and reading continues, so that one run finds
+ * all mistakes. Only a syntax error or an exceeded bound stops the reading. Then the entries and
+ * items before that place are still checked, except the last one before a syntax error: a line with
+ * too little indentation can have ended that entry too early.
  */
-/** Reads YAML 1.2 into nodes. Not thread-safe; for one text. */
+/** Reads one YAML 1.2 text into nodes. Not thread-safe. */
 final class NodeReader {
 
   static final int MAX_DEPTH = 16;
   static final int MAX_NODES = 2_000_000;
 
   /**
-   * The most characters of a value. The longest id is the set of an ACME order, with repetitions.
+   * The most characters of a value. The longest value is an id for the set of names of an ACME
+   * order, with repetitions.
    */
   static final int MAX_SCALAR = 64 * 1024;
 
-  /** The most characters of a file within a file; Kubernetes allows 1 MiB for a whole ConfigMap. */
+  /** The most characters of an embedded file. Kubernetes allows 1 MiB for a whole ConfigMap. */
   private static final int MAX_EMBEDDED = 1 << 20;
 
-  /** The depth of a file within a file: it is a value in the map {@code data} of the root. */
+  /** The nesting depth of an embedded file, which is a value in the root's map {@code data}. */
   private static final int EMBEDDED_DEPTH = 3;
 
   /**
@@ -74,8 +75,8 @@ final class NodeReader {
   /**
    * The result of reading a document.
    *
-   * @param root the document, or the part that was read; null for an empty document
-   * @param whole false after a mistake that ended the reading
+   * @param root the root of the document, or of the part that was read; null for an empty document
+   * @param whole false if a mistake stopped the reading
    */
   record Content(@Nullable Node root, boolean whole) {}
 
@@ -103,9 +104,9 @@ final class NodeReader {
   private record Anchored(Node node, int nodes, int levels) {}
 
   /**
-   * Reads a text. Mistakes in the text are added to the problems, never thrown.
+   * Reads a text. Adds mistakes in the text to the problems and never throws them.
    *
-   * @param hasAliases whether aliases are followed; otherwise they are mistakes
+   * @param hasAliases whether aliases are allowed; otherwise an alias is a mistake
    */
   static Content read(String text, boolean hasAliases, Problems problems) {
     LoadSettings settings =
@@ -173,7 +174,7 @@ final class NodeReader {
   /**
    * Reads a node.
    *
-   * @param taker receives the node. A list and the root are passed before their content is read, so
+   * @param taker receives the node. A list or the root is passed before its content is read, so
    *     that the content read so far is kept if the parser fails
    */
   private void node(int depth, Consumer<Node> taker) {
@@ -259,7 +260,7 @@ final class NodeReader {
   }
 
   /**
-   * Adds the entries of a map under the key {@code <<}, except for keys that the map has itself.
+   * Adds the entries of the maps under the key {@code <<}, except for keys that the map itself has.
    */
   private void merge(List<Node.Entry> entries) {
     List<Node> merged = new ArrayList<>();
@@ -288,7 +289,10 @@ final class NodeReader {
     }
   }
 
-  /** Returns a value. Checks its length first, before it is parsed as a number or a period. */
+  /**
+   * Returns a value. Checks the length of the value first, before the value is parsed as a number
+   * or a period.
+   */
   private Node value(ScalarEvent scalar, int depth, int line, int column) {
     String text = scalar.getValue();
     int most = hasAliases && depth == EMBEDDED_DEPTH ? MAX_EMBEDDED : MAX_SCALAR;
@@ -302,7 +306,10 @@ final class NodeReader {
     return new Node.Broken(line, column);
   }
 
-  /** Shortens a word for a message, so that a file that is not a limit file is not disclosed. */
+  /**
+   * Shortens a word for a message. If the file is not a limit file, the message then does not
+   * disclose its content.
+   */
   private static String shown(String word) {
     return word.length() <= 40 ? word : "…";
   }
@@ -385,7 +392,7 @@ final class NodeReader {
     return mark.map(Mark::getColumn).orElse(0) + 1;
   }
 
-  /** Thrown if a file exceeds a bound. Ends the reading, as a syntax error does. */
+  /** Thrown if a file exceeds a bound. Stops the reading, as a syntax error does. */
   private static final class TooMuchException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

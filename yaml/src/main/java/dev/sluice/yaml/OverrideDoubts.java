@@ -9,17 +9,20 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Finds what is doubtful about an override from any source. Stateless and thread-safe. */
+/**
+ * Finds the problems for which an override from any source gets a warning. Stateless and
+ * thread-safe.
+ */
 public final class OverrideDoubts {
 
   private OverrideDoubts() {}
 
   /**
-   * Returns the warnings that a file with this override would get.
+   * Returns the warnings that a file with the given override would get.
    *
    * @param override the override
-   * @param limits the limits in which the override applies
-   * @return the warnings, one line each; empty if nothing is doubtful
+   * @param limits the limits to which the override applies
+   * @return the warnings, one line each; empty if there is no warning
    */
   public static List<String> of(LimitOverride override, Limits limits) {
     LimitName name = override.name();
@@ -51,7 +54,7 @@ public final class OverrideDoubts {
     String others =
         name.disabledWithoutDefault()
             ? "other ids are not limited"
-            : "requests for other ids are refused, unless missing defaults are allowed";
+            : "requests for other ids are rejected, unless missing defaults are allowed";
     return "found overrides of %s, which has no default: %s".formatted(name, others);
   }
 }

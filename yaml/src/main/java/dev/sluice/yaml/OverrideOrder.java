@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * The order in which overrides are written: by name, then the most generous quota first, then by
- * comment and id. Texts are compared by code point, which gives the same order as comparing their
- * UTF-8 bytes.
+ * The order in which overrides are written: by name, then by quota with the most generous quota
+ * first, then by comment and by id. Texts are compared by code point. This order is the same as the
+ * order of their UTF-8 bytes.
  */
 final class OverrideOrder {
 
@@ -31,7 +31,6 @@ final class OverrideOrder {
         .toList();
   }
 
-  /** Returns lines, sorted by their overrides. */
   static <T> List<T> sorted(List<T> lines, Function<T, LimitOverride> override) {
     return lines.stream().sorted(Comparator.comparing(override, ORDER)).toList();
   }
@@ -42,7 +41,10 @@ final class OverrideOrder {
     return count != 0 ? count : burst != 0 ? burst : a.period().compareTo(b.period());
   }
 
-  /** Compares by code point. {@link String#compareTo} puts surrogates before U+E000 to U+FFFF. */
+  /**
+   * Compares two texts by code point. {@link String#compareTo} sorts surrogates before U+E000 to
+   * U+FFFF.
+   */
   static int byCodePoint(String a, String b) {
     int end = Math.min(a.length(), b.length());
     for (int i = 0; i < end; i++) {

@@ -20,13 +20,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Overrides as CSV, {@code name,id,count,burst,period,comment}, with lines that end with LF and
- * quotes as in RFC 4180; perhaps with three more columns, {@code author,until,enabled}. An override
- * with several quotas has a line for each, the longest period first. Stateless and thread-safe;
- * blocks if the target blocks.
+ * Overrides as CSV with the columns {@code name,id,count,burst,period,comment} and, optionally,
+ * {@code author,until,enabled}. Lines end with LF, and quotes follow RFC 4180. An override with
+ * several quotas has a line for each quota, the longest period first. Stateless and thread-safe;
+ * blocks while the target blocks.
  *
- * <p>Texts are not changed, even if a spreadsheet would read them as formulas: the file is data for
- * programs, and a prefix would change an id to another id.
+ * <p>Texts are not changed, even if a spreadsheet would read a text as a formula. The file is data
+ * for programs, and a prefix would change an id to another id.
  */
 public final class OverridesCsv {
 
@@ -40,17 +40,17 @@ public final class OverridesCsv {
    * One line.
    *
    * @param override the override
-   * @param enabled whether it is in force; null if the file does not have this column
+   * @param enabled whether the override is in force; null if the file does not have this column
    */
   public record Line(LimitOverride override, @Nullable Boolean enabled) {}
 
   /**
-   * Writes a header and all overrides, by name ascending, count and burst descending, then period,
-   * comment and id ascending.
+   * Writes a header and all overrides. The overrides are sorted by name ascending, count and burst
+   * descending, then period, comment and id ascending.
    *
    * @param limits the limits
    * @param target receives the lines
-   * @throws IOException if the target throws it
+   * @throws IOException if {@code target} throws an exception
    */
   public static void write(Limits limits, Appendable target) throws IOException {
     target.append(SIX).append('\n');
@@ -65,9 +65,9 @@ public final class OverridesCsv {
   /**
    * Writes a header and all overrides with all nine columns, in the same order.
    *
-   * @param lines the overrides; one that does not say whether it is enabled is enabled
+   * @param lines the overrides; a line without a value for {@code enabled} is written as enabled
    * @param target receives the lines
-   * @throws IOException if the target throws it
+   * @throws IOException if {@code target} throws an exception
    */
   public static void writeAll(List<Line> lines, Appendable target) throws IOException {
     target.append(NINE).append('\n');
@@ -114,10 +114,10 @@ public final class OverridesCsv {
    *
    * @param text the file's content, with its header
    * @param names the limits
-   * @param strictness how ids are read
+   * @param strictness how strictly ids are checked
    * @return the overrides, in the order of the file
-   * @throws IllegalArgumentException if the text has mistakes; the message names up to ten of them,
-   *     one a line, each with its line number
+   * @throws IllegalArgumentException if the text has mistakes; the message lists up to ten
+   *     mistakes, one per line, each with its line number
    */
   public static List<Line> read(String text, Catalogue names, Strictness strictness) {
     List<Row> rows = rows(text);
@@ -165,7 +165,10 @@ public final class OverridesCsv {
     return lines;
   }
 
-  /** Whether a row is another quota of the override before it: all but the quota is equal. */
+  /**
+   * Whether a row is a further quota of the override in the row before: all cells except the quota
+   * are equal.
+   */
   private static boolean isFurtherQuota(Line row, Line before) {
     List<Quota> quotas = before.override().quotas();
     LimitOverride own = row.override();
@@ -219,10 +222,12 @@ public final class OverridesCsv {
     };
   }
 
-  /** A row, with the number of its first line. */
+  /** A row with the number of the line where it starts. */
   private record Row(int number, List<String> cells) {}
 
-  /** Splits a text as RFC 4180 says; lines may also end with LF alone. Skips empty lines. */
+  /**
+   * Splits a text into rows as in RFC 4180. A line can also end with LF only. Skips empty lines.
+   */
   private static List<Row> rows(String text) {
     List<Row> rows = new ArrayList<>();
     List<String> cells = new ArrayList<>();

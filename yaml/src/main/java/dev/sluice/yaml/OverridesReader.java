@@ -18,8 +18,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads an overrides file: a list of single-key maps name → {burst, count, period, ids}. For one
- * file; not thread-safe.
+ * Reads one overrides file: a list of maps with one key, name → {burst, count, period, ids}. Not
+ * thread-safe.
  */
 final class OverridesReader {
 
@@ -39,7 +39,8 @@ final class OverridesReader {
   /**
    * Makes a reader.
    *
-   * @param defaults the defaults to compare overrides with; null if they are not known
+   * @param defaults the defaults with which overrides are compared; null if the defaults are
+   *     unknown
    */
   OverridesReader(
       KnownNames names,
@@ -121,8 +122,8 @@ final class OverridesReader {
   }
 
   /**
-   * Reports the field {@code unlimited}. An override cannot be unlimited, since requests of its ids
-   * would then not appear in the metrics of the limit.
+   * Reports the field {@code unlimited}. An override must not be unlimited, since the metrics of
+   * the limit would then not count the requests for the override's ids.
    */
   private boolean isUnlimited(Node.Mapping map) {
     for (Node.Entry field : map.entries()) {
@@ -130,7 +131,7 @@ final class OverridesReader {
         problems.mistakeWithoutText(
             field.key(),
             "found unlimited in an override, expected burst, count and period: write a burst and a"
-                + " count that its ids never reach");
+                + " count that requests for these ids never reach");
         return true;
       }
     }
@@ -171,7 +172,7 @@ final class OverridesReader {
       Node end = fields.find("until");
       until = until(end);
       if (end != null && until != null && !until.isAfter(Instant.now())) {
-        problems.warning(end, "the override has ended and is not in force; remove it");
+        problems.warning(end, "the override has ended and is not in force; remove the override");
         ended = true;
       }
     }

@@ -4,15 +4,14 @@ package dev.sluice.yaml;
 import java.util.Comparator;
 
 /**
- * A mistake or a warning about a place in a limit file.
- *
- * <p>Sorted by file, line and column. Immutable and thread-safe.
+ * A mistake or a warning about a place in a limit file. Problems are ordered by file, line and
+ * column. Immutable and thread-safe.
  *
  * @param file the file as the caller named it
- * @param line the line, from 1; 1 if the problem is about the whole file
+ * @param line the line, from 1; always 1 for a problem with the whole file
  * @param column the column in characters, from 1
  * @param severity whether the problem prevents a load
- * @param message what was found and what was expected, on one line
+ * @param message one line of text with what was found and what was expected
  */
 public record Problem(String file, int line, int column, Severity severity, String message)
     implements Comparable<Problem> {

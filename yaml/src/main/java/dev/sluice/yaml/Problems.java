@@ -13,20 +13,23 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A path may lead to the wrong file, for example a list of passwords. Messages about a file appear
- * in logs, and everybody may read them over HTTP. So messages quote a file's text only if the file
- * is recognized as one of Sluice's: it has the name of a limit, or a map with several known fields.
- * This is known only after the file was read, so each problem that quotes text has a second message
- * without the text. An unknown key is also quoted if its map has one known field, because the keys
- * of such a map are not secrets.
+ * A configured path can lead to the wrong file, for example a list of passwords. Messages about a
+ * file appear in logs and can be read by everybody over HTTP. So a message quotes the file's text
+ * only if the file is recognized as a Sluice file: it contains the name of a limit, or a map with
+ * several known fields. This is known only after the file was read, so each problem that quotes
+ * text has a second message without the text. An unknown key is also quoted if its map has one
+ * known field, because the keys of such a map are not secrets.
  */
 /**
- * Collects the problems of one file, so that all are reported in one run. Messages are made
- * printable. Not thread-safe.
+ * Collects all problems of one file, so that one run reports all of them. Replaces unprintable
+ * characters in messages. Not thread-safe.
  */
 public final class Problems {
 
-  /** The most problems that are kept, so that a completely wrong file does not fill the memory. */
+  /**
+   * The most problems that are kept, so that the problems of a completely wrong file do not fill
+   * the memory.
+   */
   static final int MOST = 10_000;
 
   /** Matches messages that quote a text, or show a number of four or more digits. */
@@ -46,8 +49,9 @@ public final class Problems {
   /**
    * A problem in two versions.
    *
-   * @param problem may show text of the file
-   * @param withoutText the same problem without text of the file; null if the problem shows none
+   * @param problem the problem, which can quote text of the file
+   * @param withoutText the same problem without text of the file; null if the problem quotes no
+   *     text
    */
   private record Told(Problem problem, @Nullable Problem withoutText) {}
 
@@ -58,7 +62,8 @@ public final class Problems {
   /**
    * Makes a collector.
    *
-   * @param places returns the name of a place for a line number, for properties; null for a file
+   * @param places for properties, returns the name of a property by its line number; null for a
+   *     file
    */
   Problems(String file, @Nullable IntFunction<String> places) {
     this.file = file;
@@ -66,7 +71,8 @@ public final class Problems {
   }
 
   /**
-   * Returns the place of a node of this file, as a message about the same or another file needs.
+   * Returns the place of a node of this file. If the message is about another file, the place
+   * contains this file's name.
    */
   String place(Node node, Problems message) {
     if (places != null) {
@@ -75,7 +81,6 @@ public final class Problems {
     return (message == this ? "line " : file + ":") + node.line();
   }
 
-  /** Returns file and line of a node of this file. */
   String place(Node node) {
     return file + ":" + node.line();
   }
@@ -85,8 +90,8 @@ public final class Problems {
   }
 
   /**
-   * Allows messages to quote text of the file. To be called when the file is recognized as one of
-   * Sluice's, or when only the person who named the file sees the messages.
+   * Allows messages to quote text of the file. To be called when the file is recognized as a Sluice
+   * file, or when only the person who named the file sees the messages.
    */
   public void recognized() {
     recognized = true;
@@ -104,15 +109,15 @@ public final class Problems {
     recognized |= hits >= FIELDS_TO_RECOGNIZE && hits >= map.entries().size() - hits;
   }
 
-  /** Adds a mistake whose message shows no text of the file. */
+  /** Adds a mistake whose message quotes no text of the file. */
   void mistake(int line, int column, String message) {
     mistake(line, column, message, null);
   }
 
   /**
-   * Adds a mistake that may show a text of the file.
+   * Adds a mistake that can quote text of the file.
    *
-   * @param withoutText the message if the file may be the wrong one
+   * @param withoutText the message if the file is not recognized as a Sluice file
    */
   void mistake(int line, int column, String message, @Nullable String withoutText) {
     mistaken = true;
@@ -120,7 +125,7 @@ public final class Problems {
   }
 
   /**
-   * Adds a mistake, which prevents loading. The message may show text of the file.
+   * Adds a mistake, which prevents loading. The message can quote text of the file.
    *
    * @param node the node with the mistake
    * @param message what was found, and what was expected
@@ -133,14 +138,14 @@ public final class Problems {
     mistake(node.line(), node.column(), message, showsText ? withoutText : null);
   }
 
-  /** Adds a mistake of a node whose message shows no text of the file. */
+  /** Adds a mistake in a node. The message quotes no text of the file. */
   void mistakeWithoutText(Node node, String message) {
     mistake(node.line(), node.column(), message, null);
   }
 
   /**
-   * Adds the mistake that a key is unknown. Shows the key if it resembles a known key, or if its
-   * map has a known key.
+   * Adds the mistake that a key is unknown. Quotes the key if the key resembles a known key, or if
+   * its map has a known key.
    *
    * @param key the unknown key
    * @param message what was found and expected, with one {@code %s} for the key
@@ -153,12 +158,15 @@ public final class Problems {
     unknownKey(key, message, known, suggestion(key, known), isOurs);
   }
 
-  /** Returns the question "did you mean" with the nearest key; empty if no problem is kept now. */
+  /**
+   * Returns the question "did you mean" with the nearest known key; empty if there are already too
+   * many problems.
+   */
   String suggestion(Node.Scalar key, Collection<String> known) {
     return found.size() < MOST ? Suggestion.didYouMean(key.text(), known) : "";
   }
 
-  /** Adds the mistake that a key is unknown, with a suggestion made by the caller. */
+  /** Adds the mistake that a key is unknown, with a suggestion from the caller. */
   void unknownKey(Node.Scalar key, String message, Collection<String> known, String suggestion) {
     unknownKey(key, message, known, suggestion, false);
   }
@@ -176,7 +184,10 @@ public final class Problems {
     mistake(key.line(), key.column(), shown, mayHide ? hidden : null);
   }
 
-  /** Suggests a known key with more or fewer words, such as tokens for tokens-file. */
+  /**
+   * Suggests a known key with more or fewer words than the given key, such as tokens for
+   * tokens-file.
+   */
   private static String sharingWords(String key, Collection<String> known) {
     return known.stream()
         .filter(one -> key.startsWith(one + "-") || one.startsWith(key + "-"))
@@ -187,7 +198,7 @@ public final class Problems {
         .orElse("");
   }
 
-  /** Adds a mistake about the file as a whole, at line 1. */
+  /** Adds a mistake in the whole file, at line 1. */
   void mistake(String message) {
     mistake(1, 1, message);
   }
@@ -204,8 +215,8 @@ public final class Problems {
   }
 
   /**
-   * Adds the mistake that a node is not the expected list or map. The text of a node is not shown,
-   * since the file may be the wrong one, such as a list of passwords.
+   * Adds the mistake that a node is not the expected list or map. The node's text is not quoted,
+   * since the file can be the wrong file, such as a list of passwords.
    *
    * @param node the wrong node
    * @param expected what was expected
@@ -224,10 +235,10 @@ public final class Problems {
   }
 
   /**
-   * Returns a key for a message; its text is shown only if it looks like a key.
+   * Returns a key for a message. Its text is quoted only if it has the form of a key.
    *
    * @param key the key
-   * @return its text in quotes, or its length
+   * @return the key's text in quotes, or the length of the text
    */
   static String showKey(Node.Scalar key) {
     return KEY.matcher(key.text()).matches() ? SafeText.quote(key.text()) : size(key);
@@ -242,7 +253,7 @@ public final class Problems {
   }
 
   /**
-   * Adds a warning: the file loads, but probably does not mean what its author intended.
+   * Adds a warning. The file is loaded, but its content is probably not what its author intended.
    *
    * @param node the node with the problem
    * @param message what was found, and what was expected
@@ -265,17 +276,21 @@ public final class Problems {
     }
   }
 
-  /** Creates a problem; replaces unprintable characters, so that a file can't forge log lines. */
+  /**
+   * Creates a problem. Replaces unprintable characters in the message, so that a file cannot forge
+   * log lines.
+   */
   private Problem problem(int line, int column, Severity severity, String text) {
     return new Problem(file, line, column, severity, UNPRINTABLE.matcher(text).replaceAll(" "));
   }
 
   /**
    * Reads a file that is embedded as a text in this file, as in a Kubernetes ConfigMap. Problems of
-   * the embedded file show its own name and lines. It may have YAML aliases.
+   * the embedded file show the embedded file's name and lines. YAML aliases are allowed in the
+   * embedded file.
    *
-   * @param <T> what the file becomes
-   * @param name the name of the file, as messages show it
+   * @param <T> the type of the result
+   * @param name the name of the embedded file, as messages show it
    * @param text the content
    * @param reader reads the content and adds its problems; returns null after a mistake
    * @return the reader's result; null after a mistake
@@ -295,15 +310,18 @@ public final class Problems {
   }
 
   /**
-   * Returns whether there is a mistake.
+   * Returns whether a mistake was added.
    *
-   * @return true if there is at least one mistake; false if there are only warnings or none
+   * @return true after at least one mistake; false if there are only warnings or no problems
    */
   public boolean mistaken() {
     return mistaken;
   }
 
-  /** Returns all problems. They quote text of the file only if the file was recognized. */
+  /**
+   * Returns all problems. They quote text of the file only if the file was recognized as a Sluice
+   * file.
+   */
   List<Problem> found() {
     List<Problem> shown = new ArrayList<>(found.size());
     for (Told one : found) {

@@ -28,18 +28,19 @@ public final class QuotaText {
   }
 
   /**
-   * Reads a quota. Without a burst, its burst is its count.
+   * Parses a quota. A quota without a burst has a burst equal to its count.
    *
-   * @param text {@code COUNT per PERIOD}, perhaps with {@code , burst BURST}
+   * @param text {@code COUNT per PERIOD}, optionally followed by {@code , burst BURST}
    * @return the quota
-   * @throws IllegalArgumentException if it is none, saying what was found and expected
+   * @throws IllegalArgumentException if the text is not a quota; the message says what was found
+   *     and what was expected
    */
   public static Quota parse(String text) {
     QuotaText read = read(text);
     return Quota.burst(read.burst).refill(read.count, read.period);
   }
 
-  /** Returns what is wrong with the numbers of a text, none if {@link #parse} reads it. */
+  /** Returns the faults of the numbers in a text; empty if {@link #parse} accepts the text. */
   static List<Quota.Fault> faults(String text) {
     QuotaText read = read(text);
     return Quota.faults(read.burst, read.count, read.period);
@@ -72,10 +73,10 @@ public final class QuotaText {
   }
 
   /**
-   * Writes a quota.
+   * Formats a quota.
    *
    * @param quota the quota
-   * @return a text that {@link #parse} reads
+   * @return a text that {@link #parse} accepts
    */
   public static String of(Quota quota) {
     String rate = "%s per %s".formatted(quota.count(), GoDuration.shortened(quota.period()));

@@ -11,30 +11,33 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the quota of an entry, which is burst, count and period, or the list of its quotas. */
+/** Reads the quota of an entry (burst, count and period) or the list of its quotas. */
 final class Quotas {
 
   static final List<String> FIELDS = List.of("burst", "count", "period");
   static final String LIST = "quotas";
 
-  /** Rounding that raises a rate by more than one part in this number gets a warning. */
+  /**
+   * The threshold for a warning about rounding: the rate rises by more than one part in this
+   * number.
+   */
   private static final long NOTICEABLE = 1000;
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
 
   private Quotas() {}
 
-  /** Returns the quota; null after a mistake, which is reported. */
+  /** Returns the quota; null after a mistake. Reports the mistake. */
   static @Nullable Quota read(Fields fields, Problems problems) {
     if (fields.find("burst") != null) {
-      // Lets messages quote the file: only limit files have a field named burst.
+      // Only limit files have a field named burst, so messages can quote the file.
       problems.recognized();
     }
     Long burst = Values.wholeNumber(fields.require("burst"), problems);
     Long count = Values.wholeNumber(fields.require("count"), problems);
     Duration period = Values.duration(fields.require("period"), problems);
     if (burst == null || count == null || period == null) {
-      // Checks each value alone, with valid values in place of the others.
+      // Checks each value separately, with valid values instead of the other two.
       report(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)), fields, problems);
       report(
           Quota.faults(1, count == null ? 1 : count, period == null ? LONGEST : period),
@@ -55,7 +58,10 @@ final class Quotas {
     return quota;
   }
 
-  /** Returns the quotas of an entry, the longest first; null after a mistake, which is reported. */
+  /**
+   * Returns the quotas of an entry, the longest period first; null after a mistake. Reports the
+   * mistake.
+   */
   static @Nullable List<Quota> readAll(Fields fields, Problems problems) {
     Node node = fields.find(LIST);
     if (node == null) {
@@ -69,7 +75,7 @@ final class Quotas {
         isAlone = false;
         problems.mistakeWithoutText(
             other,
-            "found the field %s beside quotas (line %s), expected one or the other"
+            "found the field %s beside quotas (line %s), expected only one of the two"
                 .formatted(field, node.line()));
       }
     }
@@ -110,7 +116,7 @@ final class Quotas {
       if (other.getKey().period().equals(quota.period())) {
         problems.mistake(
             item,
-            "found the period %s again, expected another one for each quota; it is on line %s too"
+            "found the period %s again, expected another period for each quota; the period is also on line %s"
                 .formatted(GoDuration.shortened(quota.period()), other.getValue().line()));
         return false;
       }
@@ -118,7 +124,7 @@ final class Quotas {
     return true;
   }
 
-  /** Warns of a quota that another one makes useless. */
+  /** Warns about a quota that another quota makes useless. */
   private static void doubt(Quota quota, Node item, Map<Quota, Node> quotas, Problems problems) {
     for (Map.Entry<Quota, Node> other : quotas.entrySet()) {
       Quota lower = other.getKey();
@@ -127,7 +133,7 @@ final class Quotas {
           && lower.intervalNanos() >= quota.intervalNanos()) {
         problems.warning(
             item,
-            "found a quota that never denies: the one on line %s has no larger burst and no higher rate"
+            "found a quota that never denies: the quota on line %s has no larger burst and no higher rate"
                 .formatted(other.getValue().line()));
         return;
       }
@@ -169,8 +175,9 @@ final class Quotas {
   }
 
   /**
-   * Returns a warning if rounding changes a high rate, otherwise null. The emission interval is a
-   * whole number of nanoseconds, so the real rate can be a little higher than the written one.
+   * Returns a warning if rounding raises a high rate noticeably, otherwise null. The emission
+   * interval is a whole number of nanoseconds, so the real rate can be a little higher than the
+   * configured rate.
    */
   static @Nullable String rounding(Quota quota) {
     long period = quota.period().toNanos();
@@ -185,7 +192,7 @@ final class Quotas {
         BigDecimal.valueOf(lost)
             .movePointRight(2)
             .divide(BigDecimal.valueOf(period - lost), new MathContext(2));
-    return "found %s, but one token every %s ns (period / count, rounded down) lets %s through in a"
+    return "found %s, but one token every %s ns (period / count, rounded down) admits %s in a"
             .formatted(quota.count(), quota.intervalNanos(), effective.toPlainString())
         + " period, %s %% more; expected a count that divides the period's nanoseconds better"
             .formatted(percent.toPlainString());

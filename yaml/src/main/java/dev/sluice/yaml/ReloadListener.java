@@ -8,8 +8,8 @@ import java.util.List;
 /**
  * Receives the outcome of each load of watched limit files, for logs and metrics.
  *
- * <p>Called by one thread at a time, after the limits were replaced or kept. Its exceptions go to
- * the thread's uncaught exception handler and stop nothing.
+ * <p>Called by one thread at a time, after the limits were replaced or kept. An exception of the
+ * listener goes to the thread's uncaught exception handler and does not stop the watcher.
  */
 public interface ReloadListener {
 
@@ -22,7 +22,7 @@ public interface ReloadListener {
   default void offered(Instant at, String hash) {}
 
   /**
-   * Called when the files were valid and their limits are in force.
+   * Called when the files are valid and their limits are in force.
    *
    * @param at when the limits were applied
    * @param limits the current limits
@@ -31,7 +31,8 @@ public interface ReloadListener {
   void loaded(Instant at, Limits limits, List<Problem> warnings);
 
   /**
-   * Called when the limits of an earlier load are in force again. By default calls {@link #loaded}.
+   * Called when earlier limits are in force again. The default implementation calls {@link
+   * #loaded}.
    *
    * @param at when the limits were put in force
    * @param limits the current limits
@@ -42,8 +43,8 @@ public interface ReloadListener {
   }
 
   /**
-   * Called when the files had mistakes; the previous limits stay in force. Called only once while
-   * the content stays the same, however often the files are polled.
+   * Called when the files have mistakes and the previous limits stay in force. If later polls read
+   * the same content, this method is not called again.
    *
    * @param at when the files were read
    * @param problems the mistakes, sorted
@@ -51,8 +52,8 @@ public interface ReloadListener {
   void failed(Instant at, List<Problem> problems);
 
   /**
-   * Called when a poll failed in a way that no file should cause, such as a lack of memory. The
-   * previous limits stay in force, and the next poll tries again.
+   * Called when a poll failed for a reason other than the files, such as a lack of memory. The
+   * previous limits stay in force, and the next poll reads the files again.
    *
    * @param at when the poll failed
    * @param failure the exception

@@ -26,10 +26,11 @@ final class RemovedLimitWarnings {
   private RemovedLimitWarnings() {}
 
   /**
-   * Returns warnings that name what the reload would remove.
+   * Returns warnings about everything that the reload would remove.
    *
-   * @param applied the contents from which the current limits were loaded; null if there were none
-   * @return the warnings; empty if nothing would be removed
+   * @param applied the contents from which the current limits were loaded; null before the first
+   *     load
+   * @return the warnings; empty if the reload would remove nothing
    */
   static List<Problem> warnings(
       Limits before, Limits after, @Nullable Snapshot applied, Snapshot files) {
@@ -61,7 +62,7 @@ final class RemovedLimitWarnings {
             .map(LimitName::name)
             .toList();
     if (!names.isEmpty()) {
-      warnings.add(warning(file, "the default of %s is gone".formatted(shown(names))));
+      warnings.add(warning(file, "the default of %s was removed".formatted(shown(names))));
     }
   }
 
@@ -70,7 +71,9 @@ final class RemovedLimitWarnings {
     return known != null && limits.hasDefault(known);
   }
 
-  /** Warns of missing overrides; reports only their number per limit, since ids may be secret. */
+  /**
+   * Warns about missing overrides. Reports only their number per limit, since ids can be secret.
+   */
   private static void overrides(Limits before, Limits after, String file, List<Problem> warnings) {
     Map<String, Integer> gone = new TreeMap<>();
     for (LimitName name : before.catalogue().names()) {
@@ -83,7 +86,7 @@ final class RemovedLimitWarnings {
       List<String> each =
           gone.entrySet().stream().map(one -> one.getKey() + ": " + one.getValue()).toList();
       int all = gone.values().stream().mapToInt(Integer::intValue).sum();
-      warnings.add(warning(file, "overrides that are gone: %s (%s)".formatted(all, shown(each))));
+      warnings.add(warning(file, "overrides were removed: %s (%s)".formatted(all, shown(each))));
     }
   }
 
@@ -96,7 +99,10 @@ final class RemovedLimitWarnings {
     return (int) before.overridesOf(name).stream().filter(one -> !left.contains(one.id())).count();
   }
 
-  /** Whether a file is now only the beginning of what it was, apart from the last line feed. */
+  /**
+   * Whether a file was truncated: apart from the last line feed, the new content is the beginning
+   * of the old content.
+   */
   private static boolean cut(
       @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {
     if (before == null || now == null || now.fault() != null || before.fault() != null) {
@@ -111,15 +117,16 @@ final class RemovedLimitWarnings {
       warnings.add(
           warning(
               now.file(),
-              "the end of the file is gone: %s of %s bytes are left"
+              "the end of the file is missing: %s of %s bytes remain"
                   .formatted(left.length, old.length)));
     }
     return isBeginning;
   }
 
   /**
-   * Warns of a file of rules or tokens that has fewer lines than before. It may have been changed
-   * at one place and cut after that, and what each line means is not known here.
+   * Warns about a file of rules or tokens with fewer lines than before. Such a file can have been
+   * changed at one place and truncated after that place. Only the reader of the file could compare
+   * the single rules or tokens.
    */
   private static void shortened(
       @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {
@@ -132,7 +139,8 @@ final class RemovedLimitWarnings {
       warnings.add(
           warning(
               now.file(),
-              "the file has fewer lines: %s of %s, without comments".formatted(has, had)));
+              "the file has fewer lines than before: %s instead of %s, not counting comments"
+                  .formatted(has, had)));
     }
   }
 

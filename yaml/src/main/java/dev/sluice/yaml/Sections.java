@@ -10,11 +10,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Every limit file may have every section, whichever option names the file. Content outside of
- * sections is read according to that option: as limits at the top of a file of defaults, or as the
- * list in a file of overrides. Anything else is a mistake.
+ * Every section is allowed in every limit file, no matter which option names the file. The option
+ * decides only how content outside of sections is read: as limits in a file of defaults, or as the
+ * list of overrides in a file of overrides. Other content is a mistake.
  */
-/** The content of one limit file, by its sections. Immutable. */
+/** The sections of one limit file. Immutable. */
 final class Sections {
 
   static final String NAMES = "names";
@@ -23,7 +23,8 @@ final class Sections {
   static final String RULES = "rules";
 
   /**
-   * The keys of all sections; the last four belong to rule books. No limit may have such a name.
+   * The keys of all sections; the last four belong to rule books. A limit must not have one of
+   * these names.
    */
   static final List<String> ALL =
       List.of(NAMES, LIMITS, OVERRIDES, RULES, "rulesOnly", "ignoreCase", "methodOverride");
@@ -36,12 +37,12 @@ final class Sections {
     this.root = root;
   }
 
-  /** Returns a file that is not split into sections. */
+  /** Returns the content of a file that is not split into sections. */
   static Sections none(@Nullable Node root) {
     return new Sections(root);
   }
 
-  /** Splits a file into sections; reports a section that occurs twice. */
+  /** Splits a file into sections. Reports a section that occurs twice. */
   static Sections of(@Nullable Node root, Problems problems) {
     Sections sections = new Sections(root);
     if (root instanceof Node.Mapping map) {
@@ -69,17 +70,20 @@ final class Sections {
     }
   }
 
-  /** Returns the entry of a section; null if the file does not have it. */
+  /** Returns the entry of a section; null if the file does not have the section. */
   Node.@Nullable Entry find(String key) {
     return byKey.get(key);
   }
 
-  /** Returns the entry of the first of these sections that the file has; null if it has none. */
+  /**
+   * Returns the entry of the first of the given sections that the file has; null if the file has
+   * none of them.
+   */
   Node.@Nullable Entry first(Collection<String> keys) {
     return keys.stream().filter(byKey::containsKey).findFirst().map(byKey::get).orElse(null);
   }
 
-  /** Returns the content outside of sections; null if there is none. */
+  /** Returns the content outside of sections; null if all content is inside sections. */
   @Nullable Node rest() {
     if (!(root instanceof Node.Mapping map)) {
       return root;
@@ -89,9 +93,10 @@ final class Sections {
   }
 
   /**
-   * Returns the sections with these keys as one map.
+   * Returns the sections with the given keys as one map.
    *
-   * @param withRest whether to include the content outside of sections, which may not be a map
+   * @param withRest whether to include the content outside of sections, which can be other than a
+   *     map
    */
   @Nullable Node only(Collection<String> keys, boolean withRest) {
     if (!(root instanceof Node.Mapping map)) {

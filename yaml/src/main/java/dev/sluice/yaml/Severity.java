@@ -5,6 +5,8 @@ package dev.sluice.yaml;
 public enum Severity {
   /** A mistake, which prevents the load of all files. */
   MISTAKE,
-  /** A warning: the files load, but probably do not say what their author meant. */
+  /**
+   * A warning. The files are loaded, but their content is probably not what their author intended.
+   */
   WARNING
 }

@@ -9,7 +9,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The contents of all files, read at about the same time; null for a file not configured. */
+/**
+ * The contents of all files, read at about the same time; null for a file that is not configured.
+ */
 record Snapshot(
     @Nullable FileContent names,
     @Nullable FileContent defaults,
@@ -19,7 +21,10 @@ record Snapshot(
 
   private static final int HASH_LENGTH = 12;
 
-  /** Returns the name of the file of defaults, or else of the first configured file. */
+  /**
+   * Returns the name of the file of defaults, or of the first configured file if there are no
+   * defaults.
+   */
   String firstFile() {
     return Stream.concat(Stream.of(defaults, overrides, names), companions.stream())
         .filter(Objects::nonNull)
@@ -28,12 +33,11 @@ record Snapshot(
         .orElse("");
   }
 
-  /** Returns this snapshot with another overrides file. */
   Snapshot withOverrides(@Nullable FileContent others) {
     return new Snapshot(names, defaults, others, companions, attached);
   }
 
-  /** Returns the YAML files, in a fixed order; null for those not configured. */
+  /** Returns the YAML files, in a fixed order; null for each file that is not configured. */
   List<@Nullable FileContent> texts() {
     List<@Nullable FileContent> texts = new ArrayList<>();
     texts.add(names);
@@ -43,12 +47,12 @@ record Snapshot(
     return texts;
   }
 
-  /** Returns the configured YAML files, in the same order. */
+  /** Returns the configured YAML files, in a fixed order. */
   List<FileContent> contents() {
     return texts().stream().filter(Objects::nonNull).map(Objects::requireNonNull).toList();
   }
 
-  /** Returns a text that changes when any content changes. */
+  /** Returns a text that changes whenever the content of a file changes. */
   String fingerprint() {
     return Stream.of(Stream.of(names, defaults, overrides), companions.stream(), attached.stream())
         .flatMap(contents -> contents)
@@ -56,7 +60,7 @@ record Snapshot(
         .collect(Collectors.joining("\n"));
   }
 
-  /** Returns a short hash of the fingerprint, so that people can tell loads apart. */
+  /** Returns a short hash of the fingerprint, with which people distinguish loads. */
   String hash() {
     return FileContent.sha256(fingerprint().getBytes(StandardCharsets.UTF_8))
         .substring(0, HASH_LENGTH);

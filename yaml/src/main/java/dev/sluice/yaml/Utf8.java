@@ -9,14 +9,14 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 
-/** Decodes UTF-8, with or without a byte order mark; control characters are mistakes. */
+/** Decodes UTF-8, with or without a byte order mark. A control character is a mistake. */
 final class Utf8 {
 
   private static final char BYTE_ORDER_MARK = '\ufeff';
 
   private Utf8() {}
 
-  /** Returns the text; null after a mistake, which is reported. */
+  /** Returns the text; null after a mistake. Reports the mistake. */
   static @Nullable String decode(byte[] bytes, Problems problems) {
     if (isUtf16(bytes)) {
       problems.mistake("found UTF-16 or UTF-32, expected UTF-8");

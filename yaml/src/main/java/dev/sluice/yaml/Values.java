@@ -8,10 +8,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads single values, and accepts only unambiguous ones: YAML readers differ about {@code no},
- * {@code 010} and {@code 1_000}, so these are neither booleans nor numbers here. Each method
- * returns null for an absent node, for a node whose mistake was reported before, and after
- * reporting a mistake. Stateless.
+ * Reads single values, and accepts only unambiguous values. YAML readers differ about {@code no},
+ * {@code 010} and {@code 1_000}, so these values are neither booleans nor numbers here. Each method
+ * returns null in three cases: the node is absent, its mistake was reported before, or the method
+ * reports a mistake. Stateless.
  */
 public final class Values {
 
@@ -24,9 +24,9 @@ public final class Values {
   /**
    * Reads a whole number of 64 bits.
    *
-   * @param node the value, null if it is absent
+   * @param node the value; null if absent
    * @param problems receives the mistakes
-   * @return the number; null if it is absent or wrong
+   * @return the number; null if the value is absent or wrong
    */
   public static @Nullable Long wholeNumber(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
@@ -61,9 +61,9 @@ public final class Values {
   /**
    * Reads a positive duration.
    *
-   * @param node the value, null if it is absent
+   * @param node the value; null if absent
    * @param problems receives the mistakes
-   * @return the duration, more than zero; null if it is absent or wrong
+   * @return the duration, more than zero; null if the value is absent or wrong
    */
   public static @Nullable Duration duration(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
@@ -87,12 +87,12 @@ public final class Values {
   }
 
   /**
-   * Reads a value as text, even if YAML would read it as a number or a boolean.
+   * Reads a value as text, even if YAML would read the value as a number or a boolean.
    *
-   * @param node the value, null if it is absent
-   * @param expected what was expected, for the message
+   * @param node the value; null if absent
+   * @param expected the expected value, as the message about a mistake describes it
    * @param problems receives the mistakes
-   * @return the text, not empty; null if it is absent or wrong
+   * @return the text, not empty; null if the value is absent or wrong
    */
   public static @Nullable String text(@Nullable Node node, String expected, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
@@ -108,9 +108,9 @@ public final class Values {
   /**
    * Reads {@code true} or {@code false}.
    *
-   * @param node the value, null if it is absent
+   * @param node the value; null if absent
    * @param problems receives the mistakes
-   * @return the boolean; null if it is absent or wrong
+   * @return the boolean; null if the value is absent or wrong
    */
   public static @Nullable Boolean bool(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
@@ -131,10 +131,10 @@ public final class Values {
   /**
    * Reads a map.
    *
-   * @param node the value, null if it is absent
-   * @param expected what was expected, for the message
+   * @param node the value; null if absent
+   * @param expected the expected value, as the message about a mistake describes it
    * @param problems receives the mistakes
-   * @return the map; null if it is absent or wrong
+   * @return the map; null if the value is absent or wrong
    */
   public static Node.@Nullable Mapping map(
       @Nullable Node node, String expected, Problems problems) {
@@ -148,10 +148,10 @@ public final class Values {
   /**
    * Reads a list.
    *
-   * @param node the value, null if it is absent
-   * @param expected what was expected, for the message
+   * @param node the value; null if absent
+   * @param expected the expected value, as the message about a mistake describes it
    * @param problems receives the mistakes
-   * @return the list; null if it is absent or wrong
+   * @return the list; null if the value is absent or wrong
    */
   public static Node.@Nullable Sequence list(
       @Nullable Node node, String expected, Problems problems) {
@@ -169,9 +169,9 @@ public final class Values {
   }
 
   /**
-   * Reads burst, count and period, and reports what is wrong with each of them.
+   * Reads burst, count and period, and reports each of these fields that is missing or wrong.
    *
-   * @param fields the fields of a map, which may have other fields too
+   * @param fields the fields of a map; other fields are allowed too
    * @param problems receives the mistakes
    * @return the quota; null if a field is missing or wrong
    */
@@ -182,9 +182,9 @@ public final class Values {
   /**
    * Reads a share, such as the share of requests to sample.
    *
-   * @param node the value, null if it is absent
+   * @param node the value; null if absent
    * @param problems receives the mistakes
-   * @return the share, 0 to 1; null if it is absent or wrong
+   * @return the share, 0 to 1; null if the value is absent or wrong
    */
   public static @Nullable Double share(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {

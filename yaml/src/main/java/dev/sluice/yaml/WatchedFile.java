@@ -11,15 +11,16 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A poll compares size, modification time and identity of a file, and reads the content only if one
- * of these has changed. Links are followed: a mounted ConfigMap changes by pointing a link to
- * another folder, and many editors rename a new file to the old name.
+ * A poll compares the size, modification time and identity of a file with those of the last read.
+ * If none of these three has changed, the content is not read again. Links are followed: a mounted
+ * ConfigMap changes by pointing a link to another folder, and many editors rename a new file to the
+ * old name.
  *
- * The modification time is coarse (a kernel's tick, a second on some file systems). A file that is
- * written twice in a row may look unchanged after the second write. So if the last modification was
- * very recent when the file was read, the file is read again at the next poll.
+ * The modification time is coarse (a kernel's tick, or a second on some file systems). A file that
+ * is written twice in a row can look unchanged after the second write. So if the last modification
+ * was very recent when the file was read, the next poll reads the file again.
  */
-/** A file that is read again only when it may have changed. Not thread-safe. */
+/** A file that is read again only if it can have changed. Not thread-safe. */
 final class WatchedFile {
 
   private static final Duration COARSEST = Duration.ofSeconds(2);
@@ -51,7 +52,9 @@ final class WatchedFile {
     return seen.content;
   }
 
-  /** Reads the file. Changes no field, since an abandoned call may return at any later time. */
+  /**
+   * Reads the file. Does not change fields, since an abandoned call can return at any later time.
+   */
   private Seen see(@Nullable Stamp before, @Nullable FileContent last, Instant now) {
     Stamp found = stamp();
     if (last != null && found != null && found.equals(before)) {

@@ -129,15 +129,16 @@ class DeclaredInPlaceTest {
                 "B: {id: string, number: 7001, burst: 1, count: 1, period: 1m}"))
         .singleElement()
         .asString()
-        .isEqualTo("2:25: found 7001, expected a number that is not in use: A (line 1) has it");
+        .isEqualTo(
+            "2:25: found 7001, expected a number that is not in use: A (line 1) has this number");
   }
 
   @Test
   void name_thatIsKnownAlready_mayNotBeDeclared() {
     assertThat(lint("NewOrdersPerAccount: {id: regId, burst: 1, count: 1, period: 1m}"))
         .containsExactly(
-            "1:1: found \"NewOrdersPerAccount\", expected a new name: this one is known already,"
-                + " and needs no declaration");
+            "1:1: found \"NewOrdersPerAccount\", expected a new name: this name"
+                + " is known without a declaration");
   }
 
   @Test

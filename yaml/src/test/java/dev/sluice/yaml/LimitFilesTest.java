@@ -119,7 +119,7 @@ class LimitFilesTest {
     assertThat(lintOfQuotas("[10 per 1s, 1000 per 1m]", Limits.builder(Catalogue.of()).build()))
         .singleElement()
         .asString()
-        .contains("found a quota that never denies: the one on line 3");
+        .contains("found a quota that never denies: the quota on line 3");
     assertThat(lintOfQuotas("[10 per 1s, 100 per 1m]", Limits.builder(Catalogue.of()).build()))
         .isEmpty();
   }
@@ -183,7 +183,7 @@ class LimitFilesTest {
             warning ->
                 assertThat(warning.message())
                     .isEqualTo(
-                        "found 1h, but a bucket of LoginsPerIPAddress is full again after %s: a call that lasts longer gets nothing back; raise the burst, or let clients reserve the mean cost"
+                        "found 1h, but a bucket of LoginsPerIPAddress is full again after %s: a call that lasts longer gets no refund; raise the burst, or let clients reserve the mean cost"
                             .formatted(full)));
   }
 
@@ -218,7 +218,7 @@ class LimitFilesTest {
             warning ->
                 assertThat(warning.toString())
                     .endsWith(
-                        "1:61: warning: reservations of LoginsPerIPAddress give their tokens back when they end: clients that never settle them go free"));
+                        "1:61: warning: reservations of LoginsPerIPAddress refund their tokens on expiry: clients that never settle a reservation are charged nothing"));
     Limits limits = files.load();
     assertThat(LapsingReservations.giveBack(limits, "LoginsPerIPAddress")).isTrue();
     assertThat(LapsingReservations.giveBack(limits, "ApiCallsPerKey")).isFalse();
@@ -261,7 +261,7 @@ class LimitFilesTest {
         .containsExactly(
             overrides
                 + ":1:3: warning: found overrides of LoginsPerIPAddress, which has no default: requests"
-                + " for other ids are refused, unless missing defaults are allowed");
+                + " for other ids are rejected, unless missing defaults are allowed");
   }
 
   @Test
@@ -521,7 +521,7 @@ class LimitFilesTest {
     assertThat(TestFiles.lines(TestFiles.of(file).lint()))
         .containsExactly(
             "1:40: warning: found 300000000, but one token every 3 ns (period / count, rounded"
-                + " down) lets 333333300 through in a period, 11 % more; expected a count that"
+                + " down) admits 333333300 in a period, 11 % more; expected a count that"
                 + " divides the period's nanoseconds better");
     assertThat(TestFiles.of(file).load()).isNotNull();
   }
@@ -553,7 +553,7 @@ class LimitFilesTest {
                 + " ignored",
             "1:3: warning: found an override that equals the default of NewOrdersPerAccount",
             "2:3: warning: found overrides of NewRegistrationsPerIPAddress, which has no default:"
-                + " requests for other ids are refused, unless missing defaults are allowed");
+                + " requests for other ids are rejected, unless missing defaults are allowed");
     Limits limits = files.load();
     assertThat(limits.defaultFor(limits.catalogue().get("WidgetsPerUser"))).isNull();
   }
@@ -677,7 +677,7 @@ class LimitFilesTest {
                 other,
                 new Requirement("SignUpsPerIpAddress", "--for", MissingDefault.REFUSE)))
         .containsExactly(
-            "1:1: --for asks for \"SignUpsPerIpAddress\", but no limit has that name; did you mean"
+            "1:1: --for requires the limit \"SignUpsPerIpAddress\", which does not exist; did you mean"
                 + " \"SignUpsPerIPAddress\"?");
   }
 

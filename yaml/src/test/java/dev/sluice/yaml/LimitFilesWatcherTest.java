@@ -182,7 +182,7 @@ class LimitFilesWatcherTest {
                 .formatted(overrides),
             "loaded 2026-11-20T12:00:00Z 1 warnings", // written on purpose
             "loaded 2026-11-20T12:00:00Z 0 warnings",
-            "failed 2026-11-20T12:00:00Z [%s:1:1: found no defaults, so the current ones (1) stay in force; to remove them, restart]"
+            "failed 2026-11-20T12:00:00Z [%s:1:1: found no defaults, so the current defaults (1) stay in force; to remove all defaults, restart]"
                 .formatted(defaults));
     assertThat(overrideBurst()).isEqualTo(1);
     assertThat(defaultBurst()).isEqualTo(1);
@@ -365,7 +365,7 @@ class LimitFilesWatcherTest {
     assertThat(defaultBurst()).isEqualTo(3);
     assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 1 warnings");
     assertThat(events.warnings)
-        .containsExactly(defaults + ":1:1: warning: the default of LoginsPerIPAddress is gone");
+        .containsExactly(defaults + ":1:1: warning: the default of LoginsPerIPAddress was removed");
   }
 
   @Test
@@ -392,7 +392,7 @@ class LimitFilesWatcherTest {
     assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 1 warnings");
     assertThat(events.warnings)
         .containsExactly(
-            overrides + ":1:1: warning: overrides that are gone: 2 (NewOrdersPerAccount: 2)");
+            overrides + ":1:1: warning: overrides were removed: 2 (NewOrdersPerAccount: 2)");
   }
 
   @Test
@@ -410,7 +410,7 @@ class LimitFilesWatcherTest {
       assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 1 warnings");
       assertThat(events.warnings)
           .containsExactly(
-              rules + ":1:1: warning: the end of the file is gone: 16 of 23 bytes are left");
+              rules + ":1:1: warning: the end of the file is missing: 16 of 23 bytes remain");
       TestFiles.write(rules, "- strict\n- mild"); // the same but for the end of the line
       cut.poll();
       cut.poll();
@@ -438,7 +438,8 @@ class LimitFilesWatcherTest {
       assertThat(words(target)).containsExactly("stricter", "mild");
       assertThat(events.warnings)
           .containsExactly(
-              rules + ":1:1: warning: the file has fewer lines: 2 of 3, without comments");
+              rules
+                  + ":1:1: warning: the file has fewer lines than before: 2 instead of 3, not counting comments");
       assertThat(events.take()).hasSize(1);
       TestFiles.write(rules, "- strict\n- milder\n"); // as many lines
       cut.poll();

@@ -94,7 +94,7 @@ class LimitsCopyTest {
             .build();
     assertThatThrownBy(fewer::lastGood)
         .isInstanceOf(LimitFilesException.class)
-        .hasMessageContaining("or was made of other files than the current ones");
+        .hasMessageContaining("or does not belong to the configured files");
   }
 
   @Test

@@ -67,7 +67,7 @@ class SectionsTest {
     assertThat(lint(NAMES + LIMITS + "LoginsPerIPAddress: {burst: 1, count: 1, period: 1s}\n"))
         .containsExactly(
             "4:1: found \"LoginsPerIPAddress\" outside of the sections, expected one of names,"
-                + " limits, overrides, rules, rulesOnly, ignoreCase, methodOverride; limits stand"
+                + " limits, overrides, rules, rulesOnly, ignoreCase, methodOverride; write limits"
                 + " below the section limits, "
                 + folder.resolve("all.yml")
                 + ", line 2");
@@ -95,9 +95,9 @@ class SectionsTest {
     Path two = write("two.yml", OVERRIDES);
     assertThat(TestFiles.lines(LimitFiles.builder().defaults(one).overrides(two).build().lint()))
         .containsExactly(
-            "1:1: found the section overrides, which is in "
+            "1:1: found the section overrides, which is also in "
                 + one
-                + ", line 4 too; expected it in one file");
+                + ", line 4; expected the section in one file");
     write("two.yml", "- Widgets: {burst: 3, count: 3, period: 1s, ids: [b]}\n");
     assertThat(TestFiles.lines(LimitFiles.builder().defaults(one).overrides(two).build().lint()))
         .containsExactly(
@@ -134,7 +134,7 @@ class SectionsTest {
     assertThat(lint(NAMES + LIMITS + "rules: []\nrulesOnly: [a]\n"))
         .containsExactly(
             "4:1: warning: found the section rules, which only sluice serve and sluice lint read:"
-                + " the rules do not act here");
+                + " the rules do not apply here");
   }
 
   @Test
@@ -168,7 +168,7 @@ class SectionsTest {
     try (LimitFilesWatcher watcher = files.watch(current, Duration.ofDays(1), new Told(told))) {
       write("all.yml", NAMES + LIMITS + "overrides: []\n");
       assertThat(watcher.reloadNow()).isTrue();
-      assertThat(told.get(told.size() - 1)).contains("overrides that are gone: 1");
+      assertThat(told.get(told.size() - 1)).contains("overrides were removed: 1");
       write("all.yml", NAMES + "limits: {}\n");
       assertThat(watcher.reloadNow()).isFalse();
       assertThat(told.get(told.size() - 1)).contains("found no defaults");

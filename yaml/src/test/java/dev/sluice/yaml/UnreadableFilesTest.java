@@ -62,7 +62,7 @@ class UnreadableFilesTest {
     try (RandomAccessFile large = new RandomAccessFile(file.toFile(), "rw")) {
       large.setLength(100 << 20);
     }
-    assertThat(lint(file)).containsExactly("1:1: the file has more than 16 MiB, 16 are allowed");
+    assertThat(lint(file)).containsExactly("1:1: the file has more than 16 MiB, the maximum");
   }
 
   @Test

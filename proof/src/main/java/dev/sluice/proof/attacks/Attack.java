@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Attacks of hostile clients on the server, each a few seconds long. Each attack stays within every
+ * Attacks of hostile clients on the server. Each attack lasts a few seconds and stays within every
  * bound that the documentation names.
  */
 enum Attack {
@@ -84,7 +84,8 @@ enum Attack {
       while (!over.getAsBoolean()) {
         boolean some = peers.pump();
         for (int i = 0; i < http2.length; i++) {
-          if (http2[i] == null || http2[i].isBroken()) { // reconnects from two unused addresses
+          if (http2[i] == null
+              || http2[i].isBroken()) { // connects again, from two unused addresses
             HostileConnection peer = peers.connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + 2 + i % 2);
             http2[i] = Http2Bodies.unread(peer, DECISIONS, NDJSON, piece, MOST_BODY + 1);
           }
@@ -165,7 +166,7 @@ enum Attack {
 
   private static final int MOST_BODY = Integer.getInteger("attacks.body", 1 << 17);
 
-  /** The head of a chunked request whose single chunk is one byte larger than the body limit. */
+  /** The header of a chunked request whose only chunk is one byte larger than the body limit. */
   private static final byte[] CHUNKED =
       Connection.ascii(
           "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"
@@ -180,8 +181,10 @@ enum Attack {
   /**
    * Describes an attack.
    *
-   * @param connections how many connections it opens; with fewer, the attack counts as not tried
-   * @param leastBytes how many bytes the attack must send at least; the server may refuse the rest
+   * @param connections the number of connections that the attack opens; with fewer connections, the
+   *     attack counts as not tried
+   * @param leastBytes the least number of bytes that the attack must send; the server can reject
+   *     the rest
    */
   Attack(String text, int connections, long leastBytes) {
     this.text = text;
@@ -194,13 +197,14 @@ enum Attack {
   }
 
   /**
-   * Opens all connections, and attacks over them for some seconds. The server may hang up.
+   * Opens all connections and uses them for an attack of several seconds. The server can close the
+   * connections.
    *
    * @throws IOException if a connection was not opened
    */
   abstract void run(HostileConnections peers) throws IOException;
 
-  /** Attacks, and returns why the attack did not take place; empty if it did. */
+  /** Runs the attack. Returns why the attack did not take place; empty if it took place. */
   String attempt(HostileConnections peers) {
     String cause = "";
     try (peers) {
@@ -216,7 +220,7 @@ enum Attack {
         ? ""
         : String.format(
             Locale.ROOT,
-            "not tried, as it opened %,d of %,d connections, %,d were refused, and sent %,d of at least %,d bytes%s",
+            "not tried: %,d of %,d connections were opened, %,d were refused, and %,d of at least %,d bytes were sent%s",
             peers.opened(),
             connections,
             peers.refused(),
@@ -225,7 +229,9 @@ enum Attack {
             cause);
   }
 
-  /** Returns a condition that is true once the seconds of an attack, counted from now, are over. */
+  /**
+   * Returns a condition that becomes true when the time of an attack, counted from now, is over.
+   */
   private static BooleanSupplier forSeconds() {
     long startNanos = System.nanoTime();
     return () -> System.nanoTime() - startNanos > TimeUnit.SECONDS.toNanos(SECONDS);
@@ -245,7 +251,7 @@ enum Attack {
             .formatted(path, mediaType, bodyBytes));
   }
 
-  /** Sends the same bytes on many connections, as fast as the server reads them. */
+  /** Sends the same bytes on many connections as fast as the server reads them. */
   static void flood(HostileConnections peers, int connections, byte[]... bytes) throws IOException {
     for (HostileConnection peer : peers.connectAll(connections, 2, Endpoint.HTTP1)) {
       peer.send(bytes);

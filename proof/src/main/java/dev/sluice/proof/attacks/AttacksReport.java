@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Runs every attack and prints each promise beside the measured result. Exits with 1 if a promise
+ * Runs every attack, and prints the measured result beside each promise. Exits with 1 if a promise
  * was broken. Started by {@code ./sluice prove attacks}.
  */
 final class AttacksReport {
@@ -60,8 +60,8 @@ final class AttacksReport {
   private void run() throws Exception {
     System.out.print(
         Report.text(
-            "Promised in each%s: the server %s, the well-behaved client has no failure and"
-                + " a p99 under %.0f ms, the log gets at most %d lines.%n",
+            "The promise during each attack%s: the server %s, the well-behaved client has no failure and"
+                + " a p99 under %.0f ms, and the log grows by at most %d lines.%n",
             launch.trust() == null ? "" : ", over TLS",
             launch.promise(),
             MOST_P99_MILLIS,
@@ -130,7 +130,7 @@ final class AttacksReport {
     }
   }
 
-  /** Sends requests first, since a server that has just started is slow anyway. */
+  /** Sends requests first, since a server that has just started is slow. */
   private static void warmUp(Server server) throws IOException {
     for (int i = 0; i < WARM_UP_REQUESTS; i++) {
       try (Connection connection = server.endpoint(Door.HTTP).connect()) {
@@ -142,14 +142,14 @@ final class AttacksReport {
     }
   }
 
-  /** Attacks a door while well-behaved clients use every door. */
+  /** Attacks a protocol while well-behaved clients use every protocol. */
   private void attack(Target target) throws IOException, InterruptedException {
     List<WellBehaved> clients = new ArrayList<>();
     try (Server server = launch.start()) {
       for (Target each : Target.values()) {
         clients.add(WellBehaved.start(each, server, PAUSE_AT_ALL_DOORS_MILLIS));
       }
-      Thread.sleep(CALM_AT_ALL_DOORS_MILLIS); // a server that has just started is slow anyway
+      Thread.sleep(CALM_AT_ALL_DOORS_MILLIS); // a server that has just started is slow
       Endpoint endpoint = server.endpoint(target.door());
       Beside beside = new Beside(server, clients, CALM_AT_ALL_DOORS_MILLIS);
       for (DoorAttack attack : DoorAttack.values()) {
@@ -161,7 +161,7 @@ final class AttacksReport {
           seen = String.valueOf(e.getMessage());
           kept = false;
         }
-        Thread.sleep(SETTLING_MILLIS); // even a short attack must meet some requests
+        Thread.sleep(SETTLING_MILLIS); // well-behaved requests must also run during a short attack
         beside.judge(kept, target.text(), attack.text(), seen);
       }
     } finally {
@@ -169,14 +169,14 @@ final class AttacksReport {
     }
   }
 
-  /** A server under attack and its well-behaved clients. */
+  /** A server under attack with its well-behaved clients. */
   private final class Beside {
     private final Server server;
     private final List<WellBehaved> clients;
     private final double calmMillis;
     private int linesBefore;
 
-    /** Measures the response times of the clients for a while without any attack. */
+    /** Measures the response times of the clients for a while without an attack. */
     Beside(Server server, List<WellBehaved> clients, long calmForMillis)
         throws InterruptedException {
       this.server = server;
@@ -187,7 +187,7 @@ final class AttacksReport {
       linesBefore = server.logLines();
     }
 
-    /** Prints the figures since the previous call, and whether they keep the promise. */
+    /** Prints the figures since the previous call and whether the figures keep the promise. */
     void judge(boolean tried, String... cells) throws IOException {
       Figures seen = WellBehaved.take(clients);
       long peak = server.peakMib();

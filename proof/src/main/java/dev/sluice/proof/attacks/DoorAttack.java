@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
 
-/** Attacks of hostile clients on one door, each a few seconds long. */
+/** Attacks of hostile clients on one protocol. Each attack lasts a few seconds. */
 enum DoorAttack {
   FUZZ("fuzzed bytes") {
     @Override
@@ -32,7 +32,7 @@ enum DoorAttack {
         String foreign = target.foreign(answer);
         if (!foreign.isEmpty()) {
           throw new BrokenPromise(
-              "answered \"%s\" to %s".formatted(foreign, Arrays.toString(sent)));
+              "unexpected response \"%s\" to %s".formatted(foreign, Arrays.toString(sent)));
         }
         connections++;
       }
@@ -57,7 +57,10 @@ enum DoorAttack {
       }
     }
   },
-  /** Uses one thread: many would take the processors from the server and its good clients. */
+  /**
+   * Uses one thread, since many threads would take the processors from the server and its
+   * well-behaved clients.
+   */
   FLOOD("64 clients that send without reading") {
     @Override
     String run(Target target, Endpoint server)
@@ -103,9 +106,9 @@ enum DoorAttack {
           target.readAnswer(connection);
           answers++;
         } catch (IOException e) {
-          // The server closes its side of a TLS connection as well (RFC 5246, 7.2.1).
+          // The server also closes its side of a TLS connection (RFC 5246, 7.2.1).
           if (server.trust() == null || !isEnd(e)) {
-            throw new BrokenPromise("no answer: " + e);
+            throw new BrokenPromise("the server sent no response: " + e);
           }
         }
       }
@@ -161,15 +164,15 @@ enum DoorAttack {
     return text;
   }
 
-  /** Returns the seed of the fuzzed bytes; {@code -Dattacks.seed} sets it to repeat a run. */
+  /** Returns the seed of the fuzzed bytes. {@code -Dattacks.seed} sets the seed to repeat a run. */
   static long seed() {
     return SEED;
   }
 
   /**
-   * Attacks, and checks the answers.
+   * Attacks a protocol and checks the responses.
    *
-   * @return what was done
+   * @return a summary of the requests that the attack sent
    */
   abstract String run(Target target, Endpoint server)
       throws IOException, InterruptedException, BrokenPromise;
@@ -185,25 +188,25 @@ enum DoorAttack {
       String text = new String(answer, StandardCharsets.ISO_8859_1);
       if (!target.isError(text)) {
         throw new BrokenPromise(
-            "%s was answered \"%s\""
+            "unexpected response to %s: \"%s\""
                 .formatted(request.getKey(), text.lines().findFirst().orElse("")));
       }
     }
     return String.join(", ", requests.keySet());
   }
 
-  /** Decides whether enough of an answer was read. */
+  /** Decides whether enough of a response was read. */
   @FunctionalInterface
   private interface Enough {
     boolean isRead(byte[] answer, int length);
   }
 
   /**
-   * Sends bytes and reads the answer.
+   * Sends bytes and reads the response.
    *
-   * @param patienceMillis how long to wait for each part of the answer
-   * @param endsSide whether to close the sending side, as a client does after its last request
-   * @param enough returns whether enough of the answer was read
+   * @param patienceMillis the time-out of each part of the response
+   * @param endsSide whether to close the sending side, as a client can do after its last request
+   * @param enough returns whether enough of the response was read
    */
   private static byte[] exchange(
       Endpoint server, byte[] bytes, int patienceMillis, boolean endsSide, Enough enough)
@@ -218,7 +221,7 @@ enum DoorAttack {
           connection.endOutput();
         }
       } catch (IOException e) {
-        // The server closed the connection during the request; it may have answered before.
+        // The server closed the connection during the request; a response can have arrived earlier.
       }
       int more = connection.readSome(answer, 0);
       while (more > 0) {
@@ -229,7 +232,7 @@ enum DoorAttack {
                 : connection.readSome(answer, length);
       }
     } catch (SocketTimeoutException e) {
-      // No more bytes arrive.
+      // The connection delivers no more bytes.
     } catch (IOException e) {
       if (length == 0 && !isEnd(e)) {
         throw e;
@@ -238,14 +241,17 @@ enum DoorAttack {
     return Arrays.copyOf(answer, length);
   }
 
-  /** Whether the server closed first: a TLS socket then throws, a plain one reports the end. */
+  /**
+   * Whether the server closed the connection first. A TLS socket then throws, and a plain socket
+   * reports the end.
+   */
   private static boolean isEnd(IOException failure) {
     String message = String.valueOf(failure.getMessage());
-    return Stream.of("reset", "inbound has closed", "closed without an answer")
+    return Stream.of("reset", "inbound has closed", "closed without a response")
         .anyMatch(message::contains);
   }
 
-  /** Returns mutated good requests, or random bytes. */
+  /** Returns mutated valid requests, or random bytes. */
   private static byte[] fuzzed(List<byte[]> samples, Random random) {
     byte[][] parts = new byte[1 + random.nextInt(4)][];
     for (int i = 0; i < parts.length; i++) {
@@ -283,13 +289,16 @@ enum DoorAttack {
     return sample;
   }
 
-  /** Opens connections from some addresses. If the server refuses many, the attack is not tried. */
+  /**
+   * Opens connections from several addresses. If the server refuses many of them, the attack is not
+   * tried.
+   */
   private static List<HostileConnection> connected(
       HostileConnections peers, int count, int addresses, Endpoint server)
       throws IOException, BrokenPromise {
     List<HostileConnection> all = peers.connectAll(count, addresses, server.protocol());
     if (peers.refused() > count / 10) {
-      throw new BrokenPromise("not tried: %s were refused".formatted(peers.refused()));
+      throw new BrokenPromise("not tried: %s connections were refused".formatted(peers.refused()));
     }
     return all;
   }

@@ -11,14 +11,17 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
-/** Clients of the Redis protocol that are never denied, and fill the table in memory. */
+/**
+ * Attacks with the Redis protocol that fill the table in memory. The attacking clients are never
+ * denied.
+ */
 final class FullTables {
 
   private static final int PIPELINED = 500;
   private static final int MOST_MARKS = 1_000_000;
   private static final int MOST_IDS = 2_000_000;
   private static final double ALERT = 0.75;
-  // A quarter for the marks, and the rest for the limit's buckets.
+  // A quarter of the table for the marks, plus some room for the limit's buckets.
   private static final double MOST_WITH_MARKS = 0.26;
   private static final long PATIENCE_MILLIS = 120_000;
   private static final String LIMITS =
@@ -30,7 +33,10 @@ final class FullTables {
 
   private FullTables() {}
 
-  /** Reserves and cancels. Each pair once left a mark for a day; 422,569 marks filled the table. */
+  /**
+   * Reserves and cancels repeatedly. Previously each pair left a mark for a day, and 422,569 marks
+   * filled the table.
+   */
   static String marks(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
         Server server = launch.start("--limits", folder.write("limits.yml", LIMITS));
@@ -38,7 +44,9 @@ final class FullTables {
       Object day =
           client.call("SLUICE.RESERVE", "FailedLoginsPerIPAddress", "192.0.2.7", "1", "24h");
       BrokenPromise.unless(
-          refusal(day).startsWith("ERR expires"), "a reservation for a day was answered %s", day);
+          refusal(day).startsWith("ERR expires"),
+          "unexpected reply to a reservation for a day: %s",
+          day);
       int rounds = 0;
       String refused = "";
       while (refused.isEmpty() && rounds <= MOST_MARKS) {
@@ -49,7 +57,7 @@ final class FullTables {
         for (int i = 0; i < PIPELINED; i++) {
           Object reply = client.reply();
           String token = String.valueOf(RespClient.value(RespClient.list(reply), "token"));
-          if (!token.isEmpty()) { // empty after a denial
+          if (!token.isEmpty()) { // the token is empty after a denial
             tokens.add(token);
           }
         }
@@ -64,7 +72,7 @@ final class FullTables {
       }
       BrokenPromise.unless(
           refused.startsWith("THROTTLED") && refused.contains("were cancelled"),
-          "after %s rounds nothing was refused, but %s",
+          "after %s rounds no reservation was refused; last reply: %s",
           rounds,
           refused);
       double share = share(server);
@@ -72,13 +80,16 @@ final class FullTables {
       requireDecided(client, "192.0.2.250");
       return String.format(
           Locale.ROOT,
-          "refused after %,d rounds, with %.0f %% of the table in use; other limits decide",
+          "reservations were refused after %,d rounds, with %.0f %% of the table in use; other limits still decide",
           rounds,
           100 * share);
     }
   }
 
-  /** Fills the table with buckets of one limit; only buckets that become full free room. */
+  /**
+   * Fills the table with buckets of one limit. Only buckets that become full free room in the
+   * table.
+   */
   static String ids(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
         Server server = launch.start("--limits", folder.write("limits.yml", LIMITS));
@@ -100,11 +111,11 @@ final class FullTables {
         }
       }
       BrokenPromise.unless(refused > 0, "%s ids did not fill the table", made);
-      BrokenPromise.unless(warned > 0, "the metrics did not show more than %s before", ALERT);
-      requireDecided(client, "192.0.2.1"); // this bucket exists already
+      BrokenPromise.unless(warned > 0, "the metrics never showed a share above %s", ALERT);
+      requireDecided(client, "192.0.2.1"); // this bucket already exists
       BrokenPromise.unless(
           server.metric("ratelimits_new_buckets_total{limit=\"ApiCallsPerKey\"}") > made / 2.0,
-          "the metrics do not say which limit made the ids");
+          "the metrics do not report which limit created the ids");
       int lines = server.logLines();
       BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
       long start = System.nanoTime();
@@ -119,8 +130,8 @@ final class FullTables {
       }
       return String.format(
           Locale.ROOT,
-          "full after %,d ids; the metrics showed %.0f %% and the limit before; known ids decide,"
-              + " new ones again after %d s",
+          "full after %,d ids; the metrics had shown %.0f %% and the limit; known ids still decide,"
+              + " new ids decide again after %d s",
           made,
           100 * warned,
           TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start));
@@ -133,7 +144,7 @@ final class FullTables {
     return client;
   }
 
-  /** Returns the text of an error reply, empty for any other reply. */
+  /** Returns the text of an error reply; empty for any other reply. */
   private static String refusal(Object reply) {
     return reply instanceof RespClient.Refusal refusal ? refusal.text() : "";
   }

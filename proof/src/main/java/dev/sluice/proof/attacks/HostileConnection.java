@@ -17,7 +17,7 @@ import javax.net.ssl.SSLEngineResult.HandshakeStatus;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** One hostile connection that writes as much as the server takes, and reads only on request. */
+/** A hostile connection that writes as much as the server accepts, and reads only on request. */
 final class HostileConnection implements AutoCloseable {
 
   private final SocketChannel channel;
@@ -33,11 +33,11 @@ final class HostileConnection implements AutoCloseable {
   }
 
   /**
-   * Connects, and completes the TLS handshake where the endpoint has TLS.
+   * Connects, and completes the TLS handshake if the endpoint has TLS.
    *
-   * @param from the last number of the address 127.0.0.x that the server sees
-   * @throws IOException if the server refuses the connection; a connection that it accepts and
-   *     resets at once is returned, and is broken
+   * @param from the last number of the client's address 127.0.0.x
+   * @throws IOException if the server refuses the connection. If the server accepts the connection
+   *     and resets it at once, the method returns a broken connection
    */
   static HostileConnection connect(Endpoint server, int from) throws IOException {
     SocketChannel channel = SocketChannel.open();
@@ -64,18 +64,17 @@ final class HostileConnection implements AutoCloseable {
       tls.shakeHands(channel);
       return true;
     } catch (IOException e) {
-      return false; // the server hung up
+      return false; // the server closed the connection
     }
   }
 
-  /** Appends bytes to the output. */
   void send(byte[]... parts) {
     byte[] more = Http2Frames.joined(parts);
     ByteBuffer all = ByteBuffer.allocate(unsent.remaining() + more.length);
     unsent = all.put(unsent).put(more).flip();
   }
 
-  /** Writes as many bytes as the network takes now; returns true if it wrote any. */
+  /** Writes as many bytes as the network accepts now. Returns true if bytes were written. */
   boolean pump() {
     if (isIdle()) {
       return false;
@@ -85,12 +84,12 @@ final class HostileConnection implements AutoCloseable {
       sentBytes += sent;
       return sent > 0;
     } catch (IOException e) {
-      broken = true; // the server hung up
+      broken = true; // the server closed the connection
       return false;
     }
   }
 
-  /** Whether a read or a write has shown that the server closed the connection. */
+  /** Whether a read or a write has shown that the server has closed the connection. */
   boolean isBroken() {
     return broken;
   }
@@ -99,7 +98,7 @@ final class HostileConnection implements AutoCloseable {
     return broken || (!unsent.hasRemaining() && (tls == null || !tls.holds()));
   }
 
-  /** Bytes written to the network; with TLS, encrypted bytes. */
+  /** Returns the number of bytes written to the network; with TLS, of encrypted bytes. */
   long sentBytes() {
     return sentBytes;
   }
@@ -122,7 +121,7 @@ final class HostileConnection implements AutoCloseable {
       channel.setOption(StandardSocketOptions.SO_LINGER, 0);
       channel.close();
     } catch (IOException e) {
-      // The connection is closed already.
+      // The connection is already closed.
     }
   }
 

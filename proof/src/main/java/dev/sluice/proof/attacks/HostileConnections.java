@@ -12,13 +12,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
 /**
- * The hostile connections of one attack, which one thread serves once they are open. All of them
- * stay open until {@link #close}. Not thread-safe.
+ * The hostile connections of one attack. After they were opened, one thread serves them. All
+ * connections stay open until {@link #close}. Not thread-safe.
  */
 final class HostileConnections implements AutoCloseable {
 
   private static final long OPENING_SECONDS = 60;
-  private static final long OPENING_SECONDS_WITH_TLS = 240; // handshakes are slow
+  private static final long OPENING_SECONDS_WITH_TLS = 240; // TLS handshakes are slow
 
   private static final int SHAKING_HANDS_AT_ONCE = 8;
 
@@ -31,7 +31,7 @@ final class HostileConnections implements AutoCloseable {
     this.server = server;
   }
 
-  /** Opens a connection from one of two addresses, in turn. */
+  /** Opens a connection. Uses two addresses in alternation. */
   HostileConnection connect() throws IOException {
     return connect(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
   }
@@ -39,27 +39,28 @@ final class HostileConnections implements AutoCloseable {
   /**
    * Opens a connection.
    *
-   * @param from the last number of the address 127.0.0.x that the server sees
-   * @throws IOException if this machine or the server refuses; a server that accepts and then hangs
-   *     up does not refuse
+   * @param from the last number of the client's address 127.0.0.x
+   * @throws IOException if this machine or the server refuses the connection; not if the server
+   *     accepts the connection and then closes it
    */
   HostileConnection connect(int from) throws IOException {
     return connect(server.speaking(Endpoint.HTTP1), from);
   }
 
-  /** Opens an HTTP/2 connection from one of two addresses, in turn. */
+  /** Opens an HTTP/2 connection. Uses two addresses in alternation. */
   HostileConnection connectHttp2() throws IOException {
     return connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
   }
 
-  /** Opens an HTTP/2 connection; with TLS, the handshake negotiates HTTP/2. */
+  /** Opens an HTTP/2 connection. With TLS, the handshake negotiates HTTP/2. */
   HostileConnection connectHttp2(int from) throws IOException {
     return connect(server.speaking(Endpoint.HTTP2), from);
   }
 
   /**
-   * Opens many connections from some addresses in turn. With TLS, several threads shake hands: one
-   * thread would take so long that the server closes the first connections as idle.
+   * Opens many connections, from several addresses in turn. With TLS, several threads make the
+   * handshakes, since one thread would take so long that the server would close the first
+   * connections as idle.
    *
    * @param protocol a protocol of {@link Endpoint}
    * @return the new connections
@@ -117,7 +118,7 @@ final class HostileConnections implements AutoCloseable {
     return peer;
   }
 
-  /** Sends as much as the server takes until a condition is true. */
+  /** Sends as much as the server accepts, until a condition is true. */
   void pumpAll(BooleanSupplier over) {
     while (!over.getAsBoolean()) {
       if (!pump()) {
@@ -126,7 +127,7 @@ final class HostileConnections implements AutoCloseable {
     }
   }
 
-  /** Sends as much as the server takes now; returns true if it sent anything. */
+  /** Sends as much as the server accepts now. Returns true if bytes were sent. */
   boolean pump() {
     boolean some = false;
     for (HostileConnection peer : all) {
@@ -135,9 +136,6 @@ final class HostileConnections implements AutoCloseable {
     return some;
   }
 
-  /**
-   * Returns how many connections were opened, including those that the server closed afterwards.
-   */
   int opened() {
     return all.size();
   }
@@ -147,7 +145,6 @@ final class HostileConnections implements AutoCloseable {
     return refused;
   }
 
-  /** Returns how many bytes all connections have written to the network. */
   long sentBytes() {
     return all.stream().mapToLong(HostileConnection::sentBytes).sum();
   }

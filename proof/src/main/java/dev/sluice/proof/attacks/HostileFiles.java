@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Attacks with malicious files, which replace a server's valid ones. Each method is an attack: it
+ * Attacks with malicious files that replace valid files of a server. Each method is an attack: it
  * returns a summary of the result, or throws if a promise was broken.
  */
 final class HostileFiles {
@@ -23,10 +23,10 @@ final class HostileFiles {
   private static final int OK = 200;
   private static final int CONFLICT = 409;
   private static final int DENIED = 429;
-  private static final int MOST_LINE = 1_000; // the most characters of a line
+  private static final int MOST_LINE = 1_000; // the most characters of a log line
   private static final int MOST_SHOWN = 200;
   private static final long MOST_RELOAD_MILLIS = 5_000;
-  private static final long POLLS_MILLIS = 4_000; // one poll a second, three for a loss
+  private static final long POLLS_MILLIS = 4_000; // one poll per second, three polls for a loss
   private static final long PATIENCE_MILLIS = 20_000;
   private static final String SECRET = "u3S3cr3tHash";
   private static final List<String> SECRETS =
@@ -39,7 +39,7 @@ final class HostileFiles {
 
   private HostileFiles() {}
 
-  /** Writes a number of 8 Mi digits, which once took 22 seconds to read. */
+  /** Writes a number with 8 Mi digits. Previously such a number took 22 seconds to read. */
   static String digits(Server.Launch launch) throws Exception {
     String digits = "9".repeat(8 << 20);
     try (Folder folder = Folder.make();
@@ -59,13 +59,15 @@ final class HostileFiles {
       }
       Figures beside = WellBehaved.take(List.of(client));
       BrokenPromise.unless(
-          slowestMillis <= MOST_RELOAD_MILLIS, "a reload took %s ms", slowestMillis);
+          slowestMillis <= MOST_RELOAD_MILLIS, "the slowest reload took %s ms", slowestMillis);
       BrokenPromise.unless(
-          beside.failures().isEmpty(), "the client beside it: %s", beside.failures());
+          beside.failures().isEmpty(),
+          "failures of the well-behaved client: %s",
+          beside.failures());
       requireShortLog(server);
       BrokenPromise.unless(
-          launch.allows(server.peakMib()), "it took %s MiB of memory", server.peakMib());
-      return "4 files refused, each within %s ms; %s requests beside it, p99 %s ms; peak memory %s MiB"
+          launch.allows(server.peakMib()), "the server took %s MiB of memory", server.peakMib());
+      return "4 files were rejected, each within %s ms; %s well-behaved requests meanwhile, p99 %s ms; peak memory %s MiB"
           .formatted(
               slowestMillis, beside.requests(), Math.round(beside.p99Millis()), server.peakMib());
     }
@@ -77,15 +79,15 @@ final class HostileFiles {
       try (Server server = launch.start(options)) {
         requireDenied(server);
         folder.cut(LIMITS, LOGINS.length());
-        TimeUnit.SECONDS.sleep(1); // pause between the writer's two writes
+        TimeUnit.SECONDS.sleep(1); // the pause between the writer's two writes
         folder.append(LIMITS, SIGN_UPS);
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
         requireStatus(DENIED, signUp(server), "a sign-up after a file was cut for a second");
         folder.cut(LIMITS, LOGINS.length());
-        awaitLog(server, "the default of SignUpsPerIPAddress is gone");
+        awaitLog(server, "the default of SignUpsPerIPAddress was removed");
         int status = signUp(server).statusCode();
         BrokenPromise.unless(
-            status / 100 == 4, "a sign-up without a limit was answered %s", status);
+            status / 100 == 4, "unexpected response to a sign-up without a limit: %s", status);
       }
       folder.append(LIMITS, SIGN_UPS);
       try (Server server = launch.start(options[0], options[1], "--for", "SignUpsPerIPAddress")) {
@@ -96,8 +98,8 @@ final class HostileFiles {
         requireStatus(DENIED, signUp(server), "a sign-up after the cut");
       }
     }
-    return "cut for a second: the limit stays; cut for good: a warning names the limit, and requests"
-        + " for it are refused; with --for: the reload is refused, and the limit stays";
+    return "file truncated for a second: the limit stays; truncated permanently: a warning names the limit, and requests"
+        + " for the limit are rejected; with --for: the reload is rejected, and the limit stays";
   }
 
   static String link(Server.Launch launch) throws Exception {
@@ -115,20 +117,22 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         folder.link(RULES, secret);
         told.append(refusedReload(server));
-        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2); // so that the server polls too
+        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2); // meanwhile the server also polls the link
         folder.write(RULES, rule("LoginsPerIPAddress"));
       }
       told.append(String.join("\n", server.log()));
-      BrokenPromise.unless(told.indexOf(LIMITS) >= 0, "nothing was told of the files: %s", told);
+      BrokenPromise.unless(
+          told.indexOf(LIMITS) >= 0, "the response does not mention the files: %s", told);
       BrokenPromise.unless(told.indexOf(SECRET) < 0, "told: %s", told);
       int lines = server.logLines();
       BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
       int status = server.ask("GET", "/healthz", "").statusCode();
-      BrokenPromise.unless(status == OK, "then /healthz was answered %s", status);
+      BrokenPromise.unless(
+          status == OK, "unexpected status of /healthz after the attack: %s", status);
     }
-    return "%s files in the place of the limits and of the rules: refused, without a word of theirs"
+    return "%s files instead of the limits and of the rules: rejected, and none of their text"
             .formatted(SECRETS.size())
-        + " in the log, the answer and /v1/limits";
+        + " is in the log, the response and /v1/limits";
   }
 
   static String noDefault(Server.Launch launch) throws Exception {
@@ -142,7 +146,7 @@ final class HostileFiles {
         "127.0.0.1"
       };
       int exit = launch.refusal(options);
-      BrokenPromise.unless(exit == 2, "the start ended with %s", exit);
+      BrokenPromise.unless(exit == 2, "the start ended with exit code %s", exit);
       folder.write(LIMITS, LOGINS + SIGN_UPS);
       try (Server server = launch.start(options)) {
         requireStatus(OK, proxied(server), "a first sign-up");
@@ -150,18 +154,21 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         requireStatus(CONFLICT, reload(server), "a reload without the default");
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
-        requireStatus(DENIED, proxied(server), "a sign-up after the default went");
+        requireStatus(DENIED, proxied(server), "a sign-up after the default was removed");
         folder.write(LIMITS, LOGINS + SIGN_UPS);
         folder.write(RULES, rule("FailedLoginsPerIPAddress"));
-        requireStatus(CONFLICT, reload(server), "a reload with a rule for no default");
+        requireStatus(
+            CONFLICT, reload(server), "a reload with a rule for a limit without a default");
         requireStatus(DENIED, proxied(server), "a sign-up after the rule changed");
         String body = "{\"limit\":\"FailedLoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
         int status = server.ask("POST", "/v1/spend", body).statusCode();
         BrokenPromise.unless(
-            status / 100 == 4, "a spend of a limit without a default was answered %s", status);
+            status / 100 == 4,
+            "unexpected response to a spend from a limit without a default: %s",
+            status);
       }
     }
-    return "the start is refused with exit code 2, both reloads with 409, a request with 4xx; the"
+    return "the start fails with exit code 2, both reloads with 409, a request with 4xx; the"
         + " sign-ups stay limited";
   }
 
@@ -174,7 +181,10 @@ final class HostileFiles {
     return server.ask("POST", "/v1/admin/reload", "");
   }
 
-  /** Reloads, requires a refusal, and returns its text and the list of limits. */
+  /**
+   * Reloads, requires that the reload is rejected, and returns the text of the response and the
+   * list of limits.
+   */
   private static String refusedReload(Server server) throws Exception {
     HttpResponse<String> answer = reload(server);
     requireStatus(CONFLICT, answer, "a reload");
@@ -187,7 +197,7 @@ final class HostileFiles {
     return server.ask("POST", "/v1/spend?status=429", body);
   }
 
-  /** Sends the request with which a proxy asks about a sign-up. */
+  /** Sends the request that a proxy sends before it forwards a sign-up. */
   private static HttpResponse<String> proxied(Server server)
       throws IOException, InterruptedException {
     return server.ask(
@@ -215,7 +225,7 @@ final class HostileFiles {
     for (String line : server.log()) {
       BrokenPromise.unless(
           line.length() <= MOST_LINE,
-          "a line of %s characters in the log: %s…",
+          "the log contains a line of %s characters: %s…",
           line.length(),
           line.substring(0, Math.min(line.length(), MOST_SHOWN)));
     }
@@ -225,7 +235,7 @@ final class HostileFiles {
     long start = System.nanoTime();
     while (server.log().stream().noneMatch(line -> line.contains(text))) {
       BrokenPromise.unless(
-          millisSince(start) < PATIENCE_MILLIS, "the log does not say \"%s\"", text);
+          millisSince(start) < PATIENCE_MILLIS, "the log does not contain \"%s\"", text);
       TimeUnit.MILLISECONDS.sleep(100);
     }
   }
@@ -237,6 +247,6 @@ final class HostileFiles {
   private static void requireStatus(int expected, HttpResponse<String> found, String what)
       throws BrokenPromise {
     BrokenPromise.unless(
-        found.statusCode() == expected, "%s was answered %s", what, found.statusCode());
+        found.statusCode() == expected, "unexpected status of %s: %s", what, found.statusCode());
   }
 }

@@ -8,9 +8,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * One HTTP/2 connection with as many streams as the server allows, each sending an endless body in
- * pieces of a given size within the flow-control windows. When a stream is answered (or, where no
- * answer is read, is reset), a new stream replaces it.
+ * One HTTP/2 connection with as many streams as the server allows. Each stream sends an endless
+ * body in pieces of a given size, within the flow-control windows. When a stream has received a
+ * response (or was reset, if no response is read), a new stream replaces it.
  */
 final class Http2Bodies implements AutoCloseable {
 
@@ -41,7 +41,7 @@ final class Http2Bodies implements AutoCloseable {
   /**
    * Sends the HTTP/2 preface.
    *
-   * @param pieceBytes bytes of a body that are sent at a time
+   * @param pieceBytes the size of the pieces of a body
    */
   Http2Bodies(HostileConnection peer, String path, String mediaType, int pieceBytes) {
     this(peer, path, mediaType, new byte[pieceBytes], BODY, true);
@@ -64,7 +64,7 @@ final class Http2Bodies implements AutoCloseable {
   }
 
   /**
-   * Sends the HTTP/2 preface, and will read no answer.
+   * Sends the HTTP/2 preface. The connection never reads a response.
    *
    * @param piece the piece of a body that is sent repeatedly, until {@code bodyBytes} were sent
    */
@@ -73,12 +73,11 @@ final class Http2Bodies implements AutoCloseable {
     return new Http2Bodies(peer, path, mediaType, piece, bodyBytes, false);
   }
 
-  /** Whether the server closed the connection. */
   boolean isBroken() {
     return peer.isBroken();
   }
 
-  /** Sends what the windows allow now; returns true if it sent anything. */
+  /** Sends as much as the windows allow now. Returns true if bytes were sent. */
   boolean pump() {
     read();
     if (!peer.isIdle()) {

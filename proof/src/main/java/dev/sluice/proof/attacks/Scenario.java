@@ -18,7 +18,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
 
-/** Attacks whose promise is not about load; each returns a summary, or throws if it is broken. */
+/**
+ * Attacks whose promise does not concern load. Each attack returns a summary, or throws if the
+ * promise was broken.
+ */
 enum Scenario {
   SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
     @Override
@@ -27,7 +30,8 @@ enum Scenario {
       for (int round = 0; round < ROUNDS; round++) {
         answered += stopUnderLoad(launch);
       }
-      return "%s of %s times nothing lost, %s answers".formatted(ROUNDS, ROUNDS, answered);
+      return "no response was lost in %s of %s runs, %s responses"
+          .formatted(ROUNDS, ROUNDS, answered);
     }
   },
   WEB_PAGES("foreign Host and Origin, and path aliases, on /v1/reset") {
@@ -45,7 +49,7 @@ enum Scenario {
           require(status == 400 ? 400 : 404, status, alias);
         }
         require(429, spend(server, 1), "a spend after the attempts");
-        return "421, 403, and 404 or 400 for %s aliases; the bucket was not reset"
+        return "the server returned 421, 403, and 404 or 400 for %s aliases; the bucket was not reset"
             .formatted(ALIASES.size());
       }
     }
@@ -71,13 +75,14 @@ enum Scenario {
         require(STOPPED, server.exitCode());
         long tookMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
         if (tookMillis > MOST_STOP_MILLIS) {
-          throw new BrokenPromise("stopping took " + tookMillis + " ms");
+          throw new BrokenPromise("stopping the server took " + tookMillis + " ms");
         }
         int lines = server.logLines();
         if (lines > MOST_FIFO_LINES) {
           throw new BrokenPromise(lines + " log lines, expected at most " + MOST_FIFO_LINES);
         }
-        return "answers on, with %s log lines; stopped in %s ms".formatted(lines, tookMillis);
+        return "the server continued to decide, with %s log lines; it stopped within %s ms"
+            .formatted(lines, tookMillis);
       }
     }
   },
@@ -93,7 +98,7 @@ enum Scenario {
       } finally {
         Files.deleteIfExists(file);
       }
-      return "refused with exit code 2, 3 of 3";
+      return "3 of 3 snapshots were rejected with exit code 2";
     }
   },
   DIGITS("limit files with 8 MB of digits, while the server runs") {
@@ -135,9 +140,9 @@ enum Scenario {
 
   private static final int ROUNDS = Integer.getInteger("attacks.rounds", 20);
   private static final int CLIENTS = 40;
-  private static final long MUCH = 2_000_000; // more than a client can spend
+  private static final long MUCH = 2_000_000; // more tokens than a client can spend
   private static final int FIFO_SECONDS = 3;
-  // One line about the FIFO, the others about the shutdown.
+  // One line is about the FIFO, the other lines are about the shutdown.
   private static final int MOST_FIFO_LINES = 5;
   private static final long MOST_STOP_MILLIS = 10_000;
   private static final int STOPPED = Server.STOPPED;
@@ -158,7 +163,7 @@ enum Scenario {
   }
 
   /**
-   * Runs the attack and returns a summary; throws a {@link BrokenPromise} if a promise was broken.
+   * Runs the attack and returns a summary. Throws a {@link BrokenPromise} if a promise was broken.
    */
   abstract String seen(Server.Launch launch) throws Exception;
 
@@ -177,12 +182,12 @@ enum Scenario {
 
   private static void require(int expected, int found) throws BrokenPromise {
     if (found != expected) {
-      throw new BrokenPromise("exit code %s, expected %s".formatted(found, expected));
+      throw new BrokenPromise("the exit code is %s, expected %s".formatted(found, expected));
     }
   }
 
   private static void require(int expected, int found, String what) throws BrokenPromise {
-    BrokenPromise.unless(found == expected, "%s was answered %s", what, found);
+    BrokenPromise.unless(found == expected, "unexpected status of %s: %s", what, found);
   }
 
   private static int spend(Server server, int cost) throws IOException {
@@ -205,7 +210,7 @@ enum Scenario {
     }
   }
 
-  /** Returns a snapshot header that claims more buckets than the file has. */
+  /** Returns a snapshot header that claims more buckets than the file contains. */
   private static ByteBuffer claims(long count) {
     return ByteBuffer.allocate(5 * Long.BYTES)
         .putLong(SNAPSHOT_VERSION_1)
@@ -215,8 +220,8 @@ enum Scenario {
   }
 
   /**
-   * Returns a snapshot whose buckets all hash to one line of each segment, which can never hold
-   * them.
+   * Returns a snapshot whose buckets all hash to one line of each segment. A line cannot hold so
+   * many buckets.
    */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);

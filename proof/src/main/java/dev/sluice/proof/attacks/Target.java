@@ -20,7 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** The doors under attack, with the good and the bad requests for each. */
+/** The protocols under attack, with valid and invalid requests for each protocol. */
 enum Target {
   HTTP("HTTP", Door.HTTP) {
     @Override
@@ -55,9 +55,9 @@ enum Target {
     @Override
     Map<String, byte[]> tooLong() {
       return Map.of(
-          "a body of a terabyte", Attack.head("1000000000000"),
-          "a body beyond 64 bits", Attack.head("99999999999999999999"),
-          "a chunk of 2^62 bytes",
+          "a request whose body has 1 TB", Attack.head("1000000000000"),
+          "a request whose Content-Length exceeds 64 bits", Attack.head("99999999999999999999"),
+          "a request with a chunk of 2^62 bytes",
               Connection.ascii(
                   lines(
                       "POST /v1/spend HTTP/1.1",
@@ -90,15 +90,16 @@ enum Target {
     @Override
     Map<String, byte[]> tooDeep() {
       return Map.of(
-          "a thousand limits", get("?" + "limit=LoginsPerIPAddress&id=1&".repeat(500), ""),
-          "nested escapes", get("?limit=%25252525" + "25".repeat(2_000), ""));
+          "a request with 1,000 parameters",
+              get("?" + "limit=LoginsPerIPAddress&id=1&".repeat(500), ""),
+          "a request with nested escapes", get("?limit=%25252525" + "25".repeat(2_000), ""));
     }
 
     @Override
     Map<String, byte[]> tooLong() {
       return Map.of(
-          "a line of 20 KB", get("?id=" + "x".repeat(20_000), ""),
-          "headers of 40 KB", get("", "X: " + "x".repeat(40_000) + "\r\n"));
+          "a request with a line of 20 KB", get("?id=" + "x".repeat(20_000), ""),
+          "a request with headers of 40 KB", get("", "X: " + "x".repeat(40_000) + "\r\n"));
     }
 
     @Override
@@ -126,15 +127,16 @@ enum Target {
 
     @Override
     Map<String, byte[]> tooDeep() {
-      return Map.of("nested arrays", Connection.ascii("*1\r\n".repeat(10_000)));
+      return Map.of("a command of nested arrays", Connection.ascii("*1\r\n".repeat(10_000)));
     }
 
     @Override
     Map<String, byte[]> tooLong() {
       return Map.of(
-          "a billion arguments", Connection.ascii("*1000000000\r\n"),
-          "an argument of 8 GB", Connection.ascii("*2\r\n$4\r\nECHO\r\n$8589934592\r\n"),
-          "a line without end", Connection.ascii("x".repeat(70_000)));
+          "a command with a billion arguments", Connection.ascii("*1000000000\r\n"),
+          "a command with an argument of 8 GB",
+              Connection.ascii("*2\r\n$4\r\nECHO\r\n$8589934592\r\n"),
+          "a line that never ends", Connection.ascii("x".repeat(70_000)));
     }
 
     @Override
@@ -146,9 +148,9 @@ enum Target {
     void readAnswer(Connection from) throws IOException {
       String head = from.line();
       if (!head.startsWith("*")) {
-        throw new IOException("answered " + head);
+        throw new IOException("unexpected reply: " + head);
       }
-      // The number of names and values, which may grow.
+      // The number of names and values, which can grow.
       int parts = Integer.parseInt(head.substring(1));
       for (int i = 0; i < parts; i++) {
         String part = from.line();
@@ -158,7 +160,7 @@ enum Target {
       }
     }
 
-    /** Checks the reply types of RESP2 and RESP3, and skips the content of bulk strings. */
+    /** Checks the reply types of RESP2 and RESP3. Skips the content of bulk strings. */
     @Override
     String foreign(byte[] answer) {
       int at = 0;
@@ -169,7 +171,7 @@ enum Target {
         }
         String line = new String(answer, at, end - at, StandardCharsets.US_ASCII).strip();
         if (line.isEmpty() || "+-:$*%#_,".indexOf(line.charAt(0)) < 0) {
-          return "no reply: " + line;
+          return "this line is not a reply: " + line;
         }
         if (line.startsWith("-INTERNAL")) {
           return line;
@@ -201,22 +203,24 @@ enum Target {
     @Override
     Map<String, byte[]> tooDeep() {
       byte[] groups = new byte[60_000];
-      Arrays.fill(groups, (byte) 0x1b); // an unknown group begins inside the previous one
+      Arrays.fill(groups, (byte) 0x1b); // each unknown group begins inside the previous group
       return Map.of(
-          "nested groups", call(RATE_LIMIT, Http2Frames.grpcMessage(groups.length, groups)));
+          "a message of nested groups",
+          call(RATE_LIMIT, Http2Frames.grpcMessage(groups.length, groups)));
     }
 
     @Override
     Map<String, byte[]> tooLong() {
       return Map.of(
-          "a message of 4 GB", call(RATE_LIMIT, Http2Frames.grpcMessage(-1, new byte[10])),
-          "a frame of 16 MB",
+          "a call with a message of 4 GB",
+              call(RATE_LIMIT, Http2Frames.grpcMessage(-1, new byte[10])),
+          "a call with a frame of 16 MB",
               Http2Frames.joined(
                   Http2Frames.greeting(Http2Frames.DEFAULT_WINDOW),
                   new byte[] {-1, -1, -1, Http2Frames.DATA, 0, 0, 0, 0, 1}));
     }
 
-    /** Skips the settings frame, which a server sends before its answer. */
+    /** Skips the settings frame, which a server sends before its response. */
     @Override
     boolean isWhole(byte[] answer, int length) {
       return GrpcAnswer.of(answer, length).ended();
@@ -243,7 +247,7 @@ enum Target {
         data |= header[3] == Http2Frames.DATA && length > 0;
         if (header[8] == 1 && (header[4] & Http2Frames.END_STREAM) != 0) {
           if (!data) {
-            throw new IOException("an error instead of a decision");
+            throw new IOException("the server returned an error instead of a decision");
           }
           return;
         }
@@ -287,36 +291,40 @@ enum Target {
   /** Returns the requests that the fuzzer mutates. */
   abstract List<byte[]> samples();
 
-  /** Returns requests that nest too deeply, by a description of each. */
+  /** Returns requests that nest too deeply, each with a description. */
   abstract Map<String, byte[]> tooDeep();
 
-  /** Returns requests that are too long, or only claim to be, by a description of each. */
+  /** Returns requests that are too long or claim to be too long, each with a description. */
   abstract Map<String, byte[]> tooLong();
 
-  /** Whether enough was read of the answer to a request that is too deep or too long. */
+  /** Whether enough was read of the response to a request that is too deep or too long. */
   boolean isWhole(byte[] answer, int length) {
     return length > 0;
   }
 
-  /** Whether the answer to such a request is an error of this door. */
+  /**
+   * Whether the response to a request that is too deep or too long is an error of this protocol.
+   */
   abstract boolean isError(String answer);
 
-  /** Whether a client may send another request on its connection. */
+  /** Whether a client can send another request on its connection. */
   boolean keepsConnection() {
     return true;
   }
 
-  /** Reads the answer to the good request; throws an {@link IOException} for any other answer. */
+  /**
+   * Reads the response to the valid request. Throws an {@link IOException} for any other response.
+   */
   void readAnswer(Connection from) throws IOException {
     HttpAnswer answer = HttpAnswer.read(from);
     if (answer.status() != 200) {
-      throw new IOException("answered " + answer);
+      throw new IOException("unexpected response: " + answer);
     }
   }
 
   /**
-   * Returns the part of an answer that another protocol wrote or that reports an internal fault;
-   * empty if none.
+   * Returns the part of a response that belongs to another protocol or reports an internal fault;
+   * empty if there is no such part.
    */
   String foreign(byte[] answer) {
     String start = new String(answer, 0, Math.min(answer.length, 16), StandardCharsets.US_ASCII);
@@ -326,7 +334,7 @@ enum Target {
     for (int at = 0; at + Http2Frames.FRAME_HEADER <= answer.length; ) {
       int length = ByteBuffer.wrap(answer, at, 4).getInt() >>> 8;
       if (answer[at + 3] < 0 || answer[at + 3] > LARGEST_FRAME_TYPE || length > LONGEST_FRAME) {
-        return "neither HTTP/1.1 nor a frame of HTTP/2: " + start;
+        return "the response is neither HTTP/1.1 nor an HTTP/2 frame: " + start;
       }
       at += Http2Frames.FRAME_HEADER + length;
     }

@@ -9,8 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A well-behaved client of one door: it sends a request every few milliseconds, ten on each
- * connection where the door keeps connections open. The server must decide each request.
+ * A well-behaved client of one protocol. The client sends a request every few milliseconds. It
+ * sends ten requests on each connection if the protocol keeps connections open. The server must
+ * decide each request.
  */
 final class WellBehaved implements AutoCloseable {
 
@@ -32,7 +33,6 @@ final class WellBehaved implements AutoCloseable {
     this.pauseMillis = pauseMillis;
   }
 
-  /** Starts a client of the HTTP door. */
   static WellBehaved start(Server server) {
     return start(Target.HTTP, server, 5);
   }
@@ -71,13 +71,13 @@ final class WellBehaved implements AutoCloseable {
   }
 
   /**
-   * The figures of some clients for a period.
+   * The figures of several clients for a period.
    *
-   * @param failures the failure of each request that was not answered as expected
+   * @param failures the failure of each request without the expected response
    */
   record Figures(int requests, List<String> failures, double p99Millis) {}
 
-  /** Returns the figures of some clients since the previous call, and resets them. */
+  /** Returns the figures of several clients since the previous call, and resets the figures. */
   static Figures take(List<WellBehaved> clients) {
     List<Long> waits = new ArrayList<>();
     List<String> failed = new ArrayList<>();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Attacks on a server with a small heap, while a well-behaved client is measured beside them. */
+/**
+ * Attacks on a server with a small heap, while the response times of a well-behaved client are
+ * measured.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.proof.attacks;

@@ -20,8 +20,8 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
 /**
- * A Spring Boot application that creates its beans on the first request. Prints its port, and
- * serves until its standard input ends.
+ * A Spring Boot application that creates its beans on the first request. Prints its port and serves
+ * until its standard input ends.
  */
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration
@@ -31,7 +31,7 @@ public class ColdBoot {
   private static final String PATH = "/page";
   private static final int OK = 200;
 
-  /** Responds within a limit. */
+  /** Responds with a page, within a limit. */
   @GetMapping(PATH)
   @RateLimited(limit = "ApiCallsPerKey", id = "'all'")
   public String page() {
@@ -63,8 +63,8 @@ public class ColdBoot {
   }
 
   /**
-   * Starts the application in a process, sends its first requests at once, each on a separate
-   * connection, and returns how many failed.
+   * Starts the application in a separate process, and sends its first requests at once, each on a
+   * separate connection. Returns how many requests failed.
    */
   static long failedRequests(URI store, int requests) throws IOException {
     Process application = Log.start(ColdBoot.class, store.toString());

@@ -15,11 +15,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A store that sends batches over two servers, each denied by an empty bucket on the second server.
+ * A store sends batches over two servers. An empty bucket on the second server denies each batch.
  * Another store checks the full bucket on the first server, from which each batch takes all tokens.
  *
  * @param everyMillis the time between two batches
- * @param dies whether the server with the empty buckets is killed meanwhile
+ * @param dies whether the server with the empty buckets is killed during the run
  */
 record DeniedBatches(int everyMillis, boolean dies) {
 
@@ -30,16 +30,16 @@ record DeniedBatches(int everyMillis, boolean dies) {
   /**
    * The results of both stores.
    *
-   * @param granted batches that were allowed although they had to be denied
-   * @param nanos how long all batches took in total
-   * @param missed checks of the full bucket that were denied
+   * @param granted the number of batches that were wrongly allowed
+   * @param nanos the total duration of all batches
+   * @param missed the number of checks of the full bucket that were denied
    */
   record Seen(long sent, long granted, long nanos, long asked, long missed) {
 
     /**
-     * A batch takes its tokens when its request arrives, and gives them back when its refund does.
-     * Both ways are about equally long, so the tokens are missing for about as long as the batch
-     * takes.
+     * A batch takes its tokens when its request arrives and returns them when its refund arrives.
+     * Request and refund take about the same time, so the tokens are missing for about as long as
+     * the batch takes.
      */
     boolean missedAtMostTwiceWhatBatchesTook() {
       return (double) missed / asked <= 2.0 * nanos / TimeUnit.SECONDS.toNanos(SECONDS);
@@ -49,7 +49,7 @@ record DeniedBatches(int everyMillis, boolean dies) {
     public String toString() {
       return String.format(
           Locale.ROOT,
-          "%d batches denied, each in %.1f ms; the observer was denied %d of %d times (%.1f %%)",
+          "%d batches were denied, each in %.1f ms; the observer was denied %d of %d times (%.1f %%)",
           sent,
           nanos / 1e6 / sent,
           missed,
@@ -125,7 +125,7 @@ record DeniedBatches(int everyMillis, boolean dies) {
     }
   }
 
-  /** Returns an id whose bucket lies on a server: a spend of the id creates a key there. */
+  /** Returns an id whose bucket is on the given server: a spend with the id creates a key there. */
   private static String idOn(LocalRedis server, String limit, String prefix, Limiter limiter) {
     for (int i = 0; ; i++) {
       String id = prefix + i;

@@ -11,17 +11,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /*
- * Sentinel promotes the replica, and asks it once a second whether it is a master. Only when the
- * replica says yes does Sentinel name it to clients. So two times matter: from the promotion on,
- * grants of the old master are lost; from the naming on, the delay is the client's. The promise
- * covers the second time.
+ * Sentinel promotes the replica, and checks once a second whether the replica is a master. Only
+ * after this check does Sentinel report the new master to clients. So two times matter. From the
+ * promotion on, grants of the old master are lost. From the report on, the delay is the client's
+ * fault. The promise covers the second time.
  */
 
 /**
- * A planned failover under load, observed from outside.
+ * A planned failover under load, observed from outside of the client.
  *
- * @param afterPromotionMillis for how long the old master ran calls after the promotion
- * @param afterNameMillis for how long it did so after Sentinel named the new master
+ * @param afterPromotionMillis the time for which the old master ran calls after the promotion
+ * @param afterNameMillis the time for which the old master ran calls after Sentinel had reported
+ *     the new master
  */
 record Failover(long afterPromotionMillis, long afterNameMillis) {
 
@@ -31,7 +32,6 @@ record Failover(long afterPromotionMillis, long afterNameMillis) {
   private static final long WATCHED_NANOS = TimeUnit.SECONDS.toNanos(4);
   private static final int LOOK_EVERY_MILLIS = 5;
 
-  /** Starts a failover as soon as the master is under load, and observes it for some seconds. */
   static Failover of(LocalSentinel group) throws InterruptedException, BrokenPromise {
     awaitOrBreak(() -> scriptCalls(group.first()) > LOADED_CALLS, "the load did not begin");
     group.sentinel().command("SENTINEL", "FAILOVER", "mymaster");
@@ -52,7 +52,7 @@ record Failover(long afterPromotionMillis, long afterNameMillis) {
       TimeUnit.MILLISECONDS.sleep(LOOK_EVERY_MILLIS);
     }
     if (named == 0 || scriptCalls(group.second()) == 0) {
-      throw new BrokenPromise("nobody asks the new master");
+      throw new BrokenPromise("no client calls the new master");
     }
     return new Failover(millis(last - promoted), millis(Math.max(last - named, 0)));
   }

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Tries every fault and prints the results. Exits with 1 if a promise was broken. Started by {@code
+ * Runs every trial and prints the results. Exits with 1 if a promise was broken. Started by {@code
  * ./sluice prove faults}.
  */
 final class FaultsReport {

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Latencies of fresh processes, each with another number of callers, whose server falls silent for
- * the first time.
+ * The latencies of new processes whose server stops responding for the first time. Each process has
+ * another number of callers.
  */
 public record FirstOutage(List<Seen> all) {
 
@@ -31,7 +31,7 @@ public record FirstOutage(List<Seen> all) {
   /**
    * Runs one process for each number of callers, one after the other.
    *
-   * @param answeredBefore whether the same number of calls were answered before the outage
+   * @param answeredBefore whether the same number of calls succeeds before the outage
    */
   static FirstOutage of(boolean answeredBefore) throws IOException, InterruptedException {
     List<Seen> all = new ArrayList<>();
@@ -43,17 +43,17 @@ public record FirstOutage(List<Seen> all) {
     return new FirstOutage(List.copyOf(all));
   }
 
-  /** Whether each call ended within the given time plus the stall of its process. */
+  /** Whether each call ended within the given time plus the longest stall of its process. */
   boolean areInTime(long mostMillis) {
     return all.stream().allMatch(seen -> seen.longestMillis() <= mostMillis + seen.stallMillis());
   }
 
   /**
-   * Runs one of the processes: prints the duration of the longest call and the longest stall of the
+   * Runs one of the processes. Prints the duration of the longest call and the longest stall of the
    * machine, in milliseconds.
    *
-   * @param args how many callers spend at once, and whether the same number of calls run before the
-   *     outage
+   * @param args the number of callers that spend at once, and whether the same number of calls runs
+   *     before the outage
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[0]);

@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A process under load: four threads spend, alone and in batches, and print each grant and each
+ * A process under load. Four threads spend, alone and in batches, and print each grant and each
  * call.
  */
 public final class Load {
@@ -34,12 +34,15 @@ public final class Load {
   static final int KEYS = 12;
   static final Duration TIMEOUT = Duration.ofMillis(500);
 
-  /** A burst of 20, then a token every 25 ms. */
+  /** A burst of 20 tokens, then a token every 25 ms. */
   static final Quota QUOTA = Quota.burst(20).refill(40, Duration.ofSeconds(1));
 
   static final String HOURLY = "CallsAnHour";
 
-  /** A burst of 20, then a token every three minutes: an empty bucket denies for a whole trial. */
+  /**
+   * A burst of 20 tokens, then a token every three minutes. An empty bucket denies for a whole
+   * trial.
+   */
   static final Quota HOURLY_QUOTA = Quota.per(20, Duration.ofHours(1));
 
   static final Limits LIMITS =
@@ -111,7 +114,7 @@ public final class Load {
           decision.parts().forEach(this::granted);
         }
       } catch (StoreException e) {
-        answered = false; // the call may have been charged, but was not granted
+        answered = false; // the call was not granted, although it can have been charged
       }
       out.printf("%s %s %s%n", CALL, System.nanoTime() - start, answered);
       try {

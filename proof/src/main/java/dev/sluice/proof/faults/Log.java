@@ -18,12 +18,13 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /*
- * The reference is independent of the product: a leaky bucket. Each grant adds its cost when the
- * server decided; one token leaks out per interval; the level must never exceed the burst. The
- * reference knows neither TAT nor tolerance, and counts in whole nanoseconds.
+ * The reference is a leaky bucket, which is independent of the product. Each grant adds its cost at
+ * the time at which the server decided. One token leaks out per emission interval. The level must
+ * never exceed the burst. The reference uses neither TAT nor tolerance, and counts in whole
+ * nanoseconds.
  */
 
-/** The answers to the processes of a load, which are checked against the limit. */
+/** The decisions that the processes of a load received. They are checked against the limit. */
 final class Log {
 
   private static final long NANOS_PER_MILLI = 1_000_000;
@@ -38,7 +39,7 @@ final class Log {
 
   private record Grant(String id, long cost, long atNanos) {}
 
-  /** Runs processes in parallel, each a {@link Load}, together with a fault. */
+  /** Runs several processes in parallel, each a {@link Load}, together with a fault. */
   static Log of(int processes, String address, int seconds, Beside beside) throws Exception {
     Log log = new Log();
     ExecutorService readers = Executors.newCachedThreadPool();
@@ -65,7 +66,6 @@ final class Log {
     void run() throws Exception;
   }
 
-  /** Starts a class in a separate process. */
   static Process start(Class<?> main, String... args) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -77,7 +77,6 @@ final class Log {
     return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
   }
 
-  /** Runs a class in a separate process, and returns its output. */
   static List<String> run(Class<?> main, String... args) throws IOException, InterruptedException {
     Process process = start(main, args);
     try (BufferedReader out =
@@ -108,21 +107,22 @@ final class Log {
   }
 
   /**
-   * Requires that no bucket gave out more than its limit.
+   * Requires that no bucket granted more tokens than its limit allows.
    *
-   * @param more how many tokens beyond its limit a bucket may give out, as documented
+   * @param more the number of tokens beyond its limit that a bucket is documented to grant at most
    */
   void requireWithinLimit(long more) throws BrokenPromise {
     long excess = excess();
     if (excess > more) {
       throw new BrokenPromise(
-          "a bucket gave out %s tokens more than its limit, at most %s".formatted(excess, more));
+          "a bucket granted %s tokens more than its limit, at most %s are allowed"
+              .formatted(excess, more));
     }
   }
 
   /**
-   * Adds every grant to a leaky bucket, and returns the most tokens that a bucket gave out beyond
-   * its limit at any moment.
+   * Adds every grant to a leaky bucket. Returns the most tokens that a bucket granted beyond its
+   * limit at any time.
    */
   long excess() {
     long interval = Load.QUOTA.intervalNanos();
@@ -142,19 +142,21 @@ final class Log {
   }
 
   /**
-   * Requires that every call ended within its time-out plus 10 % and the longest stall of the
+   * Requires that every call ended within its time-out plus 10 %, plus the longest stall of the
    * machine.
    */
   void requireInTime() throws BrokenPromise {
     long most = Load.TIMEOUT.toMillis() * 11 / 10 + longestStallNanos / NANOS_PER_MILLI;
     if (longestMillis() > most) {
-      throw new BrokenPromise("a call took %s ms, at most %s".formatted(longestMillis(), most));
+      throw new BrokenPromise(
+          "a call took %s ms, expected at most %s".formatted(longestMillis(), most));
     }
   }
 
   void requireMostlyAnswered(int percent) throws BrokenPromise {
     if (answered < (long) calls * percent / 100) {
-      throw new BrokenPromise(this + ": fewer than " + percent + " % were answered");
+      throw new BrokenPromise(
+          this + ": expected that at least " + percent + " % of the calls succeed");
     }
   }
 

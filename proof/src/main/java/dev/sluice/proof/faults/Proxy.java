@@ -12,8 +12,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Forwards bytes between clients and one server, and injects faults: delays, cuts, and connections
- * that go silent. Thread-safe.
+ * Forwards bytes between clients and one server and injects faults: delays, broken connections, and
+ * connections that stop forwarding. Thread-safe.
  */
 final class Proxy implements AutoCloseable {
 
@@ -41,17 +41,16 @@ final class Proxy implements AutoCloseable {
     return "127.0.0.1:" + door.getLocalPort();
   }
 
-  /** Delays all bytes from now on. */
   void delay(long millis) {
     delayMillis = millis;
   }
 
-  /** Drops all bytes on the open connections, without closing them. */
+  /** Drops all bytes on the open connections without closing the connections. */
   void silence() {
     pairs.forEach(pair -> pair.silent = true);
   }
 
-  /** Closes the open connections; requests and answers in flight are lost. */
+  /** Closes the open connections. Requests and responses in flight are lost. */
   void cut() {
     pairs.forEach(Pair::close);
     pairs.clear();
@@ -67,7 +66,7 @@ final class Proxy implements AutoCloseable {
           start(() -> pass(pair, pair.client, pair.server));
           start(() -> pass(pair, pair.server, pair.client));
         } catch (IOException e) {
-          client.close(); // the server is away
+          client.close(); // the server is unreachable
         }
       }
     } catch (IOException e) {
@@ -88,7 +87,7 @@ final class Proxy implements AutoCloseable {
         }
       }
     } catch (IOException e) {
-      // One side has closed its connection.
+      // One side closed its connection.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
@@ -108,7 +107,7 @@ final class Proxy implements AutoCloseable {
     cut();
   }
 
-  /** The two sockets of a connection. */
+  /** The two sockets of a forwarded connection. */
   private static final class Pair {
     private final Socket client;
     private final Socket server;
@@ -124,7 +123,7 @@ final class Proxy implements AutoCloseable {
         client.close();
         server.close();
       } catch (IOException e) {
-        // The connection is closed already.
+        // The connection is already closed.
       }
     }
   }

@@ -19,7 +19,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Trials of one fault on one topology; each returns a summary, or throws if a promise is broken.
+ * Trials of one fault on one topology. Each trial returns a summary, or throws if a promise was
+ * broken.
  */
 enum Trial {
   SINGLE("8 processes on one server: delays, cuts, silence, a freeze") {
@@ -89,8 +90,11 @@ enum Trial {
         BrokenPromise.unless(
             markedDown.get() == 0, "a healthy master was marked down %s times", markedDown.get());
         BrokenPromise.unless(
-            failed <= CUTS, "%s calls failed by %s cuts of an idle connection", failed, CUTS);
-        return "no master marked down; %s of %s calls failed"
+            failed <= CUTS,
+            "%s calls failed because of %s cuts of an idle connection",
+            failed,
+            CUTS);
+        return "no master was marked down; %s of %s calls failed"
             .formatted(failed, 2 * CUTS * CALLS_BETWEEN);
       }
     }
@@ -115,11 +119,11 @@ enum Trial {
       long named = failovers.stream().mapToLong(Failover::afterNameMillis).max().orElse(0);
       long promoted = failovers.stream().mapToLong(Failover::afterPromotionMillis).max().orElse(0);
       String seen =
-          ("the old master was asked for %s ms at most after Sentinel named the new one (%s ms after"
-                  + " the promotion); a bucket gave out at most %s tokens more")
+          ("the old master was called for at most %s ms after Sentinel reported the new master (%s ms after"
+                  + " the promotion); a bucket granted at most %s tokens beyond its limit")
               .formatted(named, promoted, excess);
       BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
-      // For a moment, both masters grant. Tokens whose grants had not reached the replica are then
+      // For a moment, both masters grant tokens. Grants that had not reached the replica are then
       // granted a second time.
       BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
       return seen;
@@ -157,7 +161,7 @@ enum Trial {
           long longest = whileFrozen(redis, limiter);
           long most = MOST_MILLIS + stalls.longestMillis();
           String seen =
-              "the last call ended after %s ms (longest stall %s ms; at the outage before: %s ms; answered calls: %s ms)"
+              "the last call ended after %s ms (longest stall %s ms; during the previous outage: %s ms; without an outage: %s ms)"
                   .formatted(longest, stalls.longestMillis(), first, answered);
           BrokenPromise.unless(longest <= most, "%s", seen);
           return seen;
@@ -170,7 +174,9 @@ enum Trial {
     String seen() throws Exception {
       FirstOutage cold = FirstOutage.of(false);
       FirstOutage warm = FirstOutage.of(true);
-      String seen = "%s; where as many were answered before: %s".formatted(cold, warm);
+      String seen =
+          "%s; in processes with as many successful calls before the outage: %s"
+              .formatted(cold, warm);
       BrokenPromise.unless(cold.areInTime(MOST_MILLIS) && warm.areInTime(MOST_MILLIS), "%s", seen);
       return seen;
     }
@@ -226,9 +232,6 @@ enum Trial {
     return text;
   }
 
-  /**
-   * Runs the trial and returns a summary; throws a {@link BrokenPromise} if a promise was broken.
-   */
   abstract String seen() throws Exception;
 
   private static String judged(Log log, long more) throws BrokenPromise {
@@ -238,7 +241,9 @@ enum Trial {
     return log.toString();
   }
 
-  /** Injects a random fault each second or so; leaves time for the last ones to heal. */
+  /**
+   * Injects a random fault about once a second. Leaves time at the end for the last faults to heal.
+   */
   private static void disturb(List<Proxy> proxies, List<LocalRedis> servers) throws Exception {
     Random random = new Random();
     long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS - 2);
@@ -323,7 +328,8 @@ enum Trial {
         longest = Math.max(longest, Long.parseLong(printed.get(1)));
       }
       BrokenPromise.unless(good == STARTS, "%s of %s starts had no failure", good, STARTS);
-      return "%s of %s without a failure; the longest took %s ms".formatted(good, STARTS, longest);
+      return "%s of %s starts had no failure; the longest decision took %s ms"
+          .formatted(good, STARTS, longest);
     }
   }
 
@@ -338,14 +344,16 @@ enum Trial {
         failed += its;
       }
       String seen =
-          "%s of %s without a failure; %s of %s requests failed"
+          "%s of %s starts had no failure; %s of %s requests failed"
               .formatted(good, STARTS, failed, STARTS * requests);
       BrokenPromise.unless(good == STARTS, "%s", seen);
       return seen;
     }
   }
 
-  /** Makes the machine busy: a spinning thread for each processor, until it is closed. */
+  /**
+   * Makes the machine busy with a spinning thread for each processor, until this object is closed.
+   */
   private static final class Spinning implements AutoCloseable {
 
     private final CountDownLatch over = new CountDownLatch(1);

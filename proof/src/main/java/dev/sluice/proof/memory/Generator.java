@@ -8,7 +8,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
-/** Generates random histories. For one thread. */
+/** Generates random histories. Only one thread can use a generator. */
 final class Generator {
 
   private static final List<Verb> ACTS =
@@ -26,23 +26,23 @@ final class Generator {
 
   private final Random random;
   private List<Verb> acts = ACTS;
-  private int tickOdds; // one in this number of calls moves the clock
+  private int tickOdds; // one of this many calls moves the clock
   private boolean brimful; // whether the store is full, or nearly full, at the start
-  private boolean slow; // whether tokens refill while the upkeep runs
+  private boolean slow; // whether tokens refill while the store's upkeep runs
 
   Generator(Random random) {
     this.random = random;
   }
 
   /**
-   * Returns a history without turns: the scheduler adds them. Half of the histories use only two or
-   * three kinds of operations, and each history has its own pace: combinations of few kinds are
-   * rare when all are mixed.
+   * Returns a history without turns, which the scheduler adds. Half of the histories use only two
+   * or three kinds of operations, since combinations of a few kinds are rare when all kinds are
+   * mixed. Each history has its own pace.
    */
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();
     boolean back = random.nextInt(8) == 0;
-    // The table's lines are full, so that buckets are moved.
+    // The table's lines are full, so the store must move buckets.
     boolean crowded = random.nextInt(4) == 0;
     brimful = random.nextInt(3) == 0 && !back;
     int keys = crowded ? 18 + random.nextInt(7) : (brimful ? 2 : 1) + random.nextInt(5);
@@ -56,13 +56,13 @@ final class Generator {
     Setup setup = new Setup(bound, keys, burst, back ? 1_000 * MILLI : 0);
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
-    // 0: the table is crowded before the threads start; 1: while they run.
+    // 0: the table becomes crowded before the threads start. 1: it becomes crowded while they run.
     int crowding = random.nextInt(2);
     List<Op> filling = brimful ? filled(setup) : List.of();
     List<List<Op>> all = new ArrayList<>();
     for (int i = 0; i <= threads; i++) {
       List<Op> ops = new ArrayList<>();
-      if (brimful && i < 2) { // fills the store before the threads start, or mostly while they run
+      if (brimful && i < 2) { // fills the store before or while the threads run
         int alone = crowded && crowding == 1 ? 1 : filling.size();
         ops.addAll(i == 0 ? filling.subList(0, alone) : filling.subList(alone, filling.size()));
       } else if (crowded && i == crowding) {
@@ -95,7 +95,7 @@ final class Generator {
     if (brimful && setup.keys() > 1 && random.nextInt(4) == 0) {
       return exchange(setup);
     }
-    int size = random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // most calls are on one bucket
+    int size = random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // most calls use one bucket
     List<Part> parts = new ArrayList<>();
     List<Integer> keys = new ArrayList<>();
     boolean twice = random.nextInt(100) == 0;
@@ -114,7 +114,7 @@ final class Generator {
     return Op.charge(parts);
   }
 
-  /** Returns a batch that ends a bucket, and in most cases may create another one. */
+  /** Returns a batch that ends a bucket and in most cases can create another bucket. */
   private Op exchange(Setup setup) {
     int dying = random.nextInt(setup.keys());
     int born = (dying + 1 + random.nextInt(setup.keys() - 1)) % setup.keys();
@@ -146,8 +146,8 @@ final class Generator {
   }
 
   /**
-   * Returns calls that create as many buckets as the bound allows, or one less. Some are created
-   * first, and a part of them soon becomes full: a call that needs another bucket must reuse those.
+   * Returns calls that create as many buckets as the bound allows, or one bucket less. Some of
+   * these buckets soon become full. A call that needs another bucket must then reuse a full bucket.
    */
   private List<Op> filled(Setup setup) {
     List<Integer> keys = new ArrayList<>();
@@ -176,7 +176,9 @@ final class Generator {
     return ops;
   }
 
-  /** Returns a step of the clock after which the upkeep is due and some buckets are full. */
+  /**
+   * Returns a step of the clock after which the upkeep is due and some buckets have become full.
+   */
   private long tickOfUpkeep() {
     return MILLI + random.nextInt((int) MILLI);
   }

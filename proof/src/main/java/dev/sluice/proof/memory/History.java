@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The calls of the threads and the order in which they run: everything on which a run depends. Its
- * text can be saved and parsed.
+ * The calls of the threads and the order in which the threads run. These determine a run
+ * completely. The text of a history can be saved and parsed.
  *
  * @param setup the state from which the run starts
- * @param threads the calls of each thread; the first thread finishes before the others start
+ * @param threads the calls of each thread; the first thread finishes before the other threads start
  * @param schedule the order in which the threads run
  */
 record History(Setup setup, List<List<Op>> threads, Schedule schedule) {

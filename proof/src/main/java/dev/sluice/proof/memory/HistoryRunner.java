@@ -11,14 +11,16 @@ import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
-/** Runs histories and judges them. Only one may exist in a JVM at a time; for one thread. */
+/**
+ * Runs histories and judges them. Only one runner can exist in a JVM at a time, and only one thread
+ * can use it.
+ */
 final class HistoryRunner {
 
   private final InstrumentedStores worlds = new InstrumentedStores();
   private final Scheduler scheduler = new Scheduler(worlds.sites());
   private long steps;
 
-  /** Returns the number of steps of all runs. */
   long steps() {
     return steps;
   }
@@ -28,7 +30,7 @@ final class HistoryRunner {
     return run(history, null, Odds.NONE, told);
   }
 
-  /** Runs a history with random turns, and the policy of its schedule. */
+  /** Runs a history with random turns and with the policy of its schedule. */
   Run byChance(History history, Random chance, Odds odds) {
     return run(history, chance, odds, false);
   }
@@ -39,7 +41,8 @@ final class HistoryRunner {
     List<Call> calls = new ArrayList<>();
     List<String> story = new ArrayList<>();
     List<Op> first = history.threads().get(0);
-    // The first calls run alone, but are simulated too, because a call might never end.
+    // The first calls run without other threads. They are simulated too, since a call might never
+    // end.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
     scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, Odds.NONE, null);
     String violation = scheduler.violation();
@@ -75,7 +78,10 @@ final class HistoryRunner {
     return new Run(repeatable, offset, violation, calls, story);
   }
 
-  /** Returns the work of each thread; calls are recorded with the steps since the history began. */
+  /**
+   * Returns the work of each thread. Calls are recorded with the number of steps since the start of
+   * the history.
+   */
   private List<Runnable> works(
       InstrumentedStore world, Clock clock, List<List<Op>> threads, List<Call> calls, long offset) {
     List<Runnable> works = new ArrayList<>();
@@ -109,14 +115,14 @@ final class HistoryRunner {
       boolean known =
           failure.isEmpty() || failure.equals(Answer.FULL) || failure.equals(Answer.TWICE);
       if (!known) {
-        return "thread %s in %s: it threw %s".formatted(call.thread(), call.op(), failure);
+        return "thread %s in %s: the call threw %s".formatted(call.thread(), call.op(), failure);
       }
     }
     for (Call call : calls) {
       if (isFar(setup, call)) {
-        return setup.keptNanos() > 0 // the reference does not model a clock that steps back
+        return setup.keptNanos() > 0 // the reference does not model clocks that step back
             ? world.leftovers()
-            : "thread %s in %s: a TAT lies further ahead than a whole bucket"
+            : "thread %s in %s: a TAT is further ahead than a whole bucket"
                 .formatted(call.thread(), call.op());
       }
     }
@@ -125,12 +131,12 @@ final class HistoryRunner {
       return overspent;
     }
     if (!LinearizationJudge.exists(setup, calls)) {
-      return "no order of the calls, one by one, gives the same answers";
+      return "no sequential order of the calls gives the same results";
     }
     return world.leftovers();
   }
 
-  /** Whether a TAT lies further ahead than a full burst, as after a clock that stepped back. */
+  /** Whether a TAT is further ahead than a full burst, as after a clock that stepped back. */
   private static boolean isFar(Setup setup, Call call) {
     for (int i = 0; i < call.answer().nowNanos().size(); i++) {
       if (call.answer().tatNanos().get(i) > call.answer().nowNanos().get(i) + setup.offsetNanos()) {
@@ -140,12 +146,12 @@ final class HistoryRunner {
     return false;
   }
 
-  /** Describes a run that failed, for a person. */
+  /** Describes a failed run, for a person. */
   String report(Run run) {
     Run again = repeat(run.history(), true);
     StringBuilder text = new StringBuilder();
     text.append("violation: ").append(run.violation()).append("\n\n");
-    text.append(run.history()).append("\n\nwho ran when:\n");
+    text.append(run.history()).append("\n\nthe order of the threads:\n");
     again.story().forEach(line -> text.append("  ").append(line).append('\n'));
     text.append("calls:\n");
     again.calls().forEach(call -> text.append("  ").append(call).append('\n'));
@@ -157,9 +163,9 @@ final class HistoryRunner {
    *
    * @param history the history as it ran, including its turns
    * @param steps the number of steps
-   * @param violation what was wrong, empty if nothing was
+   * @param violation the violated invariant; empty if all invariants hold
    * @param calls the calls that returned
-   * @param story which thread ran when; empty unless it was requested
+   * @param story the order in which the threads ran; empty unless it was requested
    */
   record Run(History history, long steps, String violation, List<Call> calls, List<String> story) {
 
@@ -167,7 +173,10 @@ final class HistoryRunner {
       return !violation.isEmpty();
     }
 
-    /** Returns the violation without numbers and names. Equal kinds count as one fault. */
+    /**
+     * Returns the violation without numbers and names. Two violations of the same kind count as one
+     * fault.
+     */
     String kind() {
       return violation
           .replaceFirst("^thread .*?: ", "")

@@ -3,25 +3,28 @@ package dev.sluice.proof.memory;
 
 import java.util.List;
 
-/** A store under simulation, behind the class loader that instruments it. */
+/** A store in a simulation. A class loader has instrumented the store's classes. */
 public interface InstrumentedStore {
 
   /**
-   * Carries out a call on the calling thread of the simulation.
+   * Runs a call on the calling thread of the simulation.
    *
    * @param op a charge or a snapshot
-   * @return its answer
+   * @return the result of the call
    */
   Answer run(Op op);
 
   /**
    * Checks the store after all calls have ended.
    *
-   * @return what is wrong with the remaining state, empty if nothing is
+   * @return the fault in the remaining state; empty if there is no fault
    */
   String leftovers();
 
-  /** The clock of a run, without synchronization: the threads of a simulation take turns. */
+  /**
+   * The clock of a run. It needs no synchronization, since only one thread of a simulation runs at
+   * a time.
+   */
   public static final class Clock {
 
     private long nowNanos = Setup.START_NANOS;
@@ -45,24 +48,24 @@ public interface InstrumentedStore {
   /**
    * The result of a call.
    *
-   * @param failure the class and message of the exception; empty for none
+   * @param failure the class and message of the exception; empty if the call did not throw
    * @param nowNanos the store's current time, for each charge
-   * @param tatNanos for each charge, the TAT before it; of a snapshot, the TAT of each key, 0 where
-   *     absent
+   * @param tatNanos for each charge, the TAT before the charge; for a snapshot, the TAT of each
+   *     key, 0 if the key is absent
    */
   public record Answer(String failure, List<Long> nowNanos, List<Long> tatNanos) {
 
-    /** The failure of a call that the store refused since it has reached its bound. */
+    /** The failure of a call that the store rejected because it has reached its bound. */
     public static final String FULL = "full";
 
     /** The failure of a batch that names a bucket twice. */
     public static final String TWICE = "twice";
 
     /**
-     * Returns the answer to a call that threw.
+     * Returns the result of a call that threw an exception.
      *
      * @param what {@link #FULL}, {@link #TWICE}, or the exception
-     * @return the answer
+     * @return the result
      */
     public static Answer failed(String what) {
       return new Answer(what, List.of(), List.of());

@@ -8,7 +8,10 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
 
-/** Creates stores from one instrumented copy of the store's classes. For one thread. */
+/**
+ * Creates stores from one instrumented copy of the store's classes. Only one thread can use this
+ * object.
+ */
 final class InstrumentedStores {
 
   static final String NAME = "dev.sluice.store.InstrumentedTable";

@@ -18,21 +18,24 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 
 /*
- * Which accesses count. A thread is stopped before
+ * The accesses that count as steps. A thread is stopped before
  *
  *   - every call of a VarHandle, an atomic or another class of java.util.concurrent,
- *   - every read and write of an array element and of a field that is not final, in classes whose
+ *   - every read and write of an array element or of a field that is not final, in classes whose
  *     objects are shared.
  *
- * Waiting (onSpinWait, yield, timed parks) and locks are replaced. Code that can't be simulated (a
- * monitor, an untimed park, a sleep) is refused when its class is loaded. So a new layout of the
- * table that uses one must be handled here first, instead of being simulated wrongly.
+ * Waiting (onSpinWait, yield, timed parks) and locks are replaced. Code that cannot be simulated (a
+ * monitor, an untimed park, a sleep) is rejected when its class is loaded. So if a new layout of
+ * the table uses such code, this class must be extended first; the code is never simulated wrongly.
  *
- * Each access is one step in one global order. Behavior that the memory model allows beyond that
- * order (a plain read that is hoisted, a release store that is late) is not explored.
+ * Each access is one step in one global order. The simulation does not explore other behaviour that
+ * the memory model allows (a plain read that is hoisted, a release store that is late).
  */
 
-/** Inserts a call of {@link Steps} before each shared access of a class. For one thread. */
+/**
+ * Inserts a call of {@link Steps} before each shared access of a class. Only one thread can use an
+ * instrumenter.
+ */
 final class Instrumenter {
 
   private static final String STEPS = Type.getInternalName(Steps.class);
@@ -111,7 +114,7 @@ final class Instrumenter {
   private static IllegalStateException unsupported(
       String type, String method, int line, String what) {
     return new IllegalStateException(
-        "%s.%s:%s: %s can't be simulated yet; teach Instrumenter and Steps to replace it"
+        "%s.%s:%s: %s cannot be simulated; extend Instrumenter and Steps to replace it"
             .formatted(type, method, line, what));
   }
 
@@ -213,7 +216,10 @@ final class Instrumenter {
     }
   }
 
-  /** The places in the code where the scheduler may stop a thread, by number. For one thread. */
+  /**
+   * The numbered places in the code where the scheduler can stop a thread. Only one thread can use
+   * this object.
+   */
   static final class Sites {
 
     private final List<String> names = new ArrayList<>();
@@ -227,12 +233,14 @@ final class Instrumenter {
       return site;
     }
 
-    /** Returns a hash of a place that does not depend on the order in which classes are loaded. */
+    /**
+     * Returns a hash of a place. The hash does not depend on the order in which classes are loaded.
+     */
     int hash(int site) {
       return site < 0 ? 0 : hashes[site];
     }
 
-    /** Describes a place: class, method, line and the access. */
+    /** Describes a place by class, method, line and kind of access. */
     String name(int site) {
       return site < 0 ? "its start" : names.get(site);
     }

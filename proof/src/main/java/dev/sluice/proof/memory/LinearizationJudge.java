@@ -9,14 +9,14 @@ import java.util.List;
 import java.util.Set;
 
 /*
- * Wing and Gong's search: among the calls that began before any other call ended, one comes first;
- * if its answer equals the reference's, search the rest. Lowe's cache of states already tried keeps
- * the search short.
+ * Wing and Gong's search: one of the calls that began before any other call ended is the first. If
+ * the result of this call equals the result of the reference, search the remaining calls. Lowe's
+ * cache of states that were already tried keeps the search short.
  */
 
 /**
- * Judges the invariant of linearizability: a sequential order of the calls gives the same answers,
- * and keeps the order of calls that did not overlap. For one search, by one thread.
+ * Judges linearizability: a sequential order of the calls gives the same results and keeps the
+ * order of calls that did not overlap. Each search uses a new judge and one thread.
  */
 final class LinearizationJudge {
 
@@ -28,7 +28,7 @@ final class LinearizationJudge {
       if (call.op().kind() == Kind.CHARGE) {
         events.add(new Event(call, -1));
       } else if (call.op().kind() == Kind.SNAPSHOT && call.answer().failure().isEmpty()) {
-        // Each key has its value at some moment of the call.
+        // Each key has the value in the snapshot at some moment of the call.
         for (int key = 0; key < setup.keys(); key++) {
           events.add(new Event(call, key));
         }
@@ -40,7 +40,7 @@ final class LinearizationJudge {
     LinearizationJudge search = new LinearizationJudge(setup, calls);
     if (search.events.size() > Long.SIZE - 2) {
       throw new IllegalArgumentException(
-          search.events.size() + " calls are more than this search is made for");
+          search.events.size() + " calls are too many for this search");
     }
     return search.from(0, new SequentialStore(setup));
   }
@@ -79,7 +79,7 @@ final class LinearizationJudge {
     return false;
   }
 
-  /** A charge, or the value that a snapshot has for one key. */
+  /** A charge, or the value of one key in a snapshot. */
   private record Event(Call call, int key) {}
 
   private record Tried(long done, SequentialStore state) {}

@@ -11,17 +11,18 @@ import java.util.SplittableRandom;
  * Simulates the store in memory: {@code MemorySimulation [MINUTES] [--seed N] [--brief]}.
  *
  * <p>Each history has its own seed. Histories run one after the other for the given minutes of
- * processor time (1 by default). The first seed is fresh, or that of {@code --seed}; the others
- * follow from it. A seed without minutes runs one history. {@code --brief} reduces no history. The
- * exit code is 0 if all invariants hold, with the number of steps on the last line; 1 if one does
- * not hold, with the seed on the last line; 2 for wrong arguments.
+ * processor time, by default 1 minute. The first seed is fresh, or the seed of {@code --seed}; all
+ * other seeds follow from the first. With a seed and without minutes, one history runs. With {@code
+ * --brief}, failing histories are not reduced. The exit code is 0 if all invariants hold, and the
+ * last line then contains the number of steps. The exit code is 1 if an invariant is violated, and
+ * the last line then contains the seed. The exit code is 2 for wrong arguments.
  */
 public final class MemorySimulation {
 
   private static final long NANOS_OF_A_MINUTE = 60_000_000_000L;
   private static final long REDUCING_NANOS = 20_000_000_000L;
   private static final long FEW_STEPS = 50_000_000;
-  private static final int LOOKED_AFTER = 100; // reads the clock only once in this many histories
+  private static final int LOOKED_AFTER = 100; // the clock is read once in this many histories
 
   private final boolean brief;
   private final PrintStream out;
@@ -34,13 +35,13 @@ public final class MemorySimulation {
   /**
    * Runs the simulation.
    *
-   * @param args as in the description of this class
+   * @param args the arguments that the class comment describes
    */
   public static void main(String[] args) {
     System.exit(run(args, System.out));
   }
 
-  /** Runs the simulation, and returns the exit code. */
+  /** Runs the simulation and returns the exit code. */
   static int run(String[] args, PrintStream out) {
     Double minutes = null;
     Long seed = null;
@@ -94,13 +95,17 @@ public final class MemorySimulation {
     out.printf(
         "%s histories, %s steps a second%n", histories, Math.round(simulation.steps() / seconds));
     if (simulation.steps() < FEW_STEPS) {
-      out.printf(Locale.ROOT, "fewer than %,d steps prove little; run longer%n", FEW_STEPS);
+      out.printf(
+          Locale.ROOT, "fewer than %,d steps prove little; run the simulation longer%n", FEW_STEPS);
     }
     out.printf("%s steps%n", simulation.steps());
     return 0;
   }
 
-  /** Returns the processor time of this process, so that a busy machine does not shorten a run. */
+  /**
+   * Returns the processor time of this process. With this clock, a busy machine does not shorten a
+   * run.
+   */
   private static long nanoTime() {
     return ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos();
   }
@@ -115,7 +120,7 @@ public final class MemorySimulation {
     return 0;
   }
 
-  /** Returns the whole run of a seed, from which the calls and the turns follow. */
+  /** Runs the history of a seed. The calls and the turns follow from the seed. */
   static Run run(HistoryRunner simulation, long seed) {
     Random random = new Random(seed);
     Generator generator = new Generator(random);

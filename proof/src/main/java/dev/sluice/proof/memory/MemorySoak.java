@@ -23,16 +23,17 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /*
- * All threads spend from the hot keys, alone and in pairs, faster than they refill. In the end, the
- * tokens that the keys gave out must equal what the limit allows, within two tokens. The two
- * million cold keys come and go; each belongs to one thread. That thread reads the clock before and
- * after each decision, which bounds the bucket's TAT. A decision that no TAT within the bounds
- * explains is an error. Once a minute the store is saved to a file and restored.
+ * All threads spend from the hot keys, alone and in pairs, faster than the keys refill. At the end,
+ * the tokens that the keys granted must equal the tokens that the limit allows, within two tokens.
+ * The two million cold keys come and go, and each belongs to one thread. That thread reads the
+ * clock before and after each decision, which bounds the bucket's TAT. A decision that no TAT
+ * within these bounds explains is an error. Once a minute the store is saved to a file and
+ * restored.
  */
 
 /**
- * A load on the store in memory for many minutes that checks every decision; exits with 1 for a
- * wrong one.
+ * Loads the store in memory for many minutes and checks every decision. Exits with 1 if a decision
+ * was wrong.
  */
 final class MemorySoak {
 
@@ -87,7 +88,7 @@ final class MemorySoak {
         return minutes;
       }
     } catch (NumberFormatException e) {
-      // The usage is printed below.
+      // The usage is printed after this block.
     }
     System.err.printf(
         "sluice prove soak: found \"%s\", expected minutes, above 0 and at most %d%n",
@@ -101,7 +102,9 @@ final class MemorySoak {
         "%s, Java %s, %d threads%n",
         System.getProperty("os.arch"), System.getProperty("java.version"), THREADS);
     long startNanos = time.nanos();
-    for (int i = 0; i < HOT_KEYS; i++) { // empties the hot buckets, since full ones do not refill
+    for (int i = 0;
+        i < HOT_KEYS;
+        i++) { // empties the hot buckets, since full buckets do not refill
       if (hot.trySpend(hotIds[i], HOT.burst())) {
         givenOut.set(i, HOT.burst());
       }
@@ -143,7 +146,7 @@ final class MemorySoak {
         }
       }
     } catch (Throwable e) {
-      error("a thread ended: " + e);
+      error("a thread ended with an exception: " + e);
     }
   }
 
@@ -189,22 +192,22 @@ final class MemorySoak {
     long latest = latestTat[key];
     if (spent) {
       if (Math.max(earliest, afterNanos) + intervalNanos - afterNanos > offsetNanos) {
-        error("allowed, though the bucket was empty: " + coldIds[key]);
+        error("a spend was allowed although the bucket was empty: " + coldIds[key]);
       }
       earliestTat[key] = Math.max(earliest, beforeNanos) + intervalNanos;
       latestTat[key] =
           Math.min(Math.max(latest, afterNanos) + intervalNanos, afterNanos + offsetNanos);
     } else {
       if (Math.max(latest, beforeNanos) + intervalNanos - beforeNanos <= offsetNanos) {
-        error("denied, though there was a token: " + coldIds[key]);
+        error("a spend was denied although the bucket had a token: " + coldIds[key]);
       }
       earliestTat[key] = Math.max(earliest, beforeNanos + offsetNanos - intervalNanos);
     }
   }
 
   /**
-   * Checks the hot keys. No hot bucket was full again, since that takes 10 s without a spend. So
-   * each gave out all tokens that it had.
+   * Checks the hot keys. No hot bucket became full again, since this would take 10 s without a
+   * spend. So each key granted all tokens that it had.
    */
   private void checkHotKeys(long startNanos, long endNanos) {
     long intervalNanos = HOT.incrementNanos(1);
@@ -217,7 +220,7 @@ final class MemorySoak {
         error(
             String.format(
                 Locale.ROOT,
-                "hot key %d: found %,d tokens given out, expected %,d to %,d",
+                "hot key %d: found %,d granted tokens, expected %,d to %,d",
                 i,
                 given,
                 least,

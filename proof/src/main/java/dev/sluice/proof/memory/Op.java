@@ -11,13 +11,13 @@ import java.util.stream.Collectors;
  *
  * @param kind the kind of call
  * @param parts the charges; empty for other kinds
- * @param nanos how far the clock moves; 0 for other kinds
+ * @param nanos the time by which the clock moves; 0 for other kinds
  */
 public record Op(Kind kind, List<Part> parts, long nanos) {
 
   /** The kinds of calls. */
   public enum Kind {
-    /** A charge, which is the store's only verb. */
+    /** A charge of one or more buckets. */
     CHARGE,
     /** A snapshot of all live buckets. */
     SNAPSHOT,
@@ -25,17 +25,20 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     TICK
   }
 
-  /** The operations of a charge, with the store's names. */
+  /** The operations of a charge, with the names that the store uses. */
   public enum Verb {
-    /** Reads, and denies the batch if the tokens are missing. */
+    /** Reads the bucket. Denies the batch if the tokens are missing. */
     CHECK,
-    /** Spends, and denies the batch if the tokens are missing. */
+    /** Spends tokens. Denies the batch if the tokens are missing. */
     SPEND,
-    /** Spends if the tokens are there, without denying the batch. */
+    /** Spends tokens if the bucket has them. Never denies the batch. */
     SPEND_ONLY,
-    /** Spends as many tokens as are there, at most the cost; alone in its charge. */
+    /**
+     * Spends as many tokens as the bucket has, at most the cost. Always the only operation of its
+     * charge.
+     */
     SPEND_UP_TO,
-    /** Gives tokens back. */
+    /** Refunds tokens. */
     REFUND,
     /** Removes the bucket. */
     RESET;
@@ -54,7 +57,7 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
    *
    * @param act the operation
    * @param key the number of the bucket
-   * @param cost tokens, 0 for a reset
+   * @param cost the cost in tokens; 0 for a reset
    */
   public record Part(Verb act, int key, int cost) {
 

@@ -7,14 +7,14 @@ import dev.sluice.proof.memory.Op.Part;
 import java.util.List;
 
 /**
- * Judges the invariant that no bucket gives out more tokens than its burst, its refill, its refunds
- * and its resets allow, whatever the order of the calls.
+ * Judges the invariant that no bucket grants more tokens than its burst, its refill, its refunds
+ * and its resets allow. The order of the calls does not matter.
  */
 final class OverspendJudge {
 
   private OverspendJudge() {}
 
-  /** Returns the violation, empty if there is none. */
+  /** Returns the violation; empty if there is no violation. */
   static String violation(Setup setup, List<Call> calls) {
     for (int key = 0; key < setup.keys(); key++) {
       String over = over(setup, calls, key);
@@ -52,7 +52,7 @@ final class OverspendJudge {
           case REFUND -> given -= part.cost();
           case RESET -> given -= setup.burst();
           case CHECK -> {
-            // This operation gives no tokens back.
+            // This operation returns no tokens to the bucket.
           }
         }
       }
@@ -60,7 +60,7 @@ final class OverspendJudge {
     long most = setup.burst() + (lastNanos - firstNanos) / Setup.TOKEN_NANOS;
     return setup.keptNanos() > 0 || given <= most
         ? ""
-        : "bucket %s gave out %s tokens, it may give %s".formatted(key, given, most);
+        : "bucket %s granted %s tokens, at most %s are allowed".formatted(key, given, most);
   }
 
   private static long tokens(SequentialStore law, Call call, int i) {

@@ -7,12 +7,13 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The order in which threads run: at the given steps another thread takes over. Between turns, the
+ * The order in which threads run. At the given steps another thread takes over. Between turns, the
  * running thread continues until it ends, waits for a lock or gives way.
  *
- * @param starving what happens to threads that give way: if true, they run only when all other
- *     threads have ended or wait, the last one to give way first; if false, all take turns
- * @param turns the steps at which another thread takes over, ascending
+ * @param starving the policy for threads that give way. If true, such a thread runs only when all
+ *     other threads have ended or wait, and the thread that gave way last runs first. If false, all
+ *     threads take turns
+ * @param turns the steps at which another thread takes over, in ascending order
  */
 record Schedule(boolean starving, List<Turn> turns) {
 

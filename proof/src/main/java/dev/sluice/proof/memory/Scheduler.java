@@ -13,16 +13,16 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Picks the one strand that runs at a time. A strand that continues costs no hand-over; a hand-over
- * wakes one thread and parks another.
+ * Selects the only strand that runs at a time. No hand-over is needed if a strand continues. A
+ * hand-over wakes one thread and parks another thread.
  *
  * <p>Runs one history at a time.
  */
 final class Scheduler {
 
   /**
-   * The bound for endless calls. The longest calls (a batch over all segments, a search for room, a
-   * snapshot) take some ten thousand steps.
+   * The bound that detects endless calls. The longest calls (a batch over all segments, a search
+   * for room, a snapshot) take about ten thousand steps.
    */
   private static final long MOST_STEPS_OF_A_CALL = 150_000;
 
@@ -31,7 +31,7 @@ final class Scheduler {
   private final Semaphore done = new Semaphore(0);
   private final IdentityHashMap<ReentrantLock, Strand> owners = new IdentityHashMap<>();
 
-  // State of the current run.
+  // The state of the current run.
   private int inUse;
   private @Nullable Strand current;
   private Schedule schedule = new Schedule(false, List.of());
@@ -54,24 +54,24 @@ final class Scheduler {
     return steps;
   }
 
-  /** Returns the violation, empty for none. */
+  /** Returns the violation; empty if there is no violation. */
   String violation() {
     return violation;
   }
 
-  /** Returns the turns of the last run, which are enough to repeat it. */
+  /** Returns the turns of the last run, with which the run can be repeated. */
   List<Turn> made() {
     return List.copyOf(made);
   }
 
   /**
-   * Runs all works to their end.
+   * Runs the work of all strands to the end.
    *
    * @param works the work of each strand
    * @param plan the policy, and the turns if {@code chance} is null
-   * @param chance picks random turns; null to follow the plan
-   * @param given the probability at each step of a random turn
-   * @param told receives a line for each change of strands; null for none
+   * @param chance selects random turns; null to use the turns of the plan
+   * @param given the probability of a random turn at each step
+   * @param told receives a line for each change of strands; null for no lines
    */
   void run(
       List<Runnable> works,
@@ -112,13 +112,12 @@ final class Scheduler {
     try {
       work.run();
     } catch (Unwound e) {
-      // The run has ended.
+      // The run is over.
     } catch (Throwable e) { // any exception counts as a violation
-      violate("it threw " + e);
+      violate("the call threw " + e);
     }
   }
 
-  /** Records that the current strand begins a call. */
   void begins(String call) {
     Strand me = current();
     me.stepsOfCall = 0;
@@ -129,7 +128,7 @@ final class Scheduler {
   private Strand current() {
     Strand me = current;
     if (me == null) {
-      throw new IllegalStateException("no strand runs");
+      throw new IllegalStateException("no strand is running");
     }
     return me;
   }
@@ -142,7 +141,7 @@ final class Scheduler {
     unwinding = true;
   }
 
-  // Called by strands
+  // The following methods are called by strands.
 
   void step(int site) {
     Strand me = current();
@@ -178,9 +177,7 @@ final class Scheduler {
     me.site = site;
     steps++;
     if (++me.stepsOfCall > MOST_STEPS_OF_A_CALL) {
-      violate(
-          "it makes step after step without an end, last at %s%s"
-              .formatted(sites.name(site), others(me)));
+      violate("the call does not end, last at %s%s".formatted(sites.name(site), others(me)));
       unwind(me);
       return false;
     }
@@ -196,7 +193,7 @@ final class Scheduler {
                 .formatted(
                     strand.number,
                     strand.doing,
-                    strand.gaveWayAt > 0 ? "waits, and is not run again, at" : "stands at",
+                    strand.gaveWayAt > 0 ? "waits and is not run again at" : "stands at",
                     sites.name(strand.site)));
       }
     }
@@ -231,7 +228,7 @@ final class Scheduler {
       return;
     }
     if (me.locks > 0) {
-      violate("it waits at %s while it holds a lock".formatted(sites.name(site)));
+      violate("the thread waits at %s while it holds a lock".formatted(sites.name(site)));
       unwind(me);
       return;
     }
@@ -239,7 +236,7 @@ final class Scheduler {
     change(me, another(me));
   }
 
-  /** Picks the strand that runs when this one cannot run, or gives way. */
+  /** Selects the strand that runs next when this strand cannot run or gives way. */
   private Strand another(Strand me) {
     Strand best = null;
     for (int i = 1; i <= inUse; i++) {
@@ -262,7 +259,7 @@ final class Scheduler {
       Strand next = another(me);
       if (next == me) {
         me.waitsFor = null;
-        violate("deadlock: it waits at %s%s".formatted(sites.name(site), others(me)));
+        violate("deadlock: the thread waits at %s%s".formatted(sites.name(site), others(me)));
         unwind(me);
         return;
       }
@@ -302,7 +299,7 @@ final class Scheduler {
   }
 
   private void change(Strand me, Strand next) {
-    next.gaveWayAt = 0; // the strand that gave way has its turn
+    next.gaveWayAt = 0; // the next strand, which gave way before, now has its turn
     if (next == me) {
       return;
     }
@@ -324,7 +321,7 @@ final class Scheduler {
     }
   }
 
-  /** Ends a strand: another one continues, or the run ends. */
+  /** Ends a strand. Another strand continues, or the run ends. */
   private void finished() {
     Strand me = current();
     tell(me, "its end");
@@ -340,9 +337,9 @@ final class Scheduler {
     }
     if (next == null) {
       for (Strand strand : strands.subList(0, inUse)) {
-        if (!strand.finished) { // the strand waits for a lock that nobody releases
+        if (!strand.finished) { // the strand waits for a lock that no strand will release
           current = strand;
-          violate("deadlock: it waits for a lock whose owner has ended");
+          violate("deadlock: the thread waits for a lock whose owner has ended");
           strand.resume();
           return;
         }
@@ -355,7 +352,7 @@ final class Scheduler {
     }
   }
 
-  /** Unwinds a strand when the run has ended. */
+  /** Unwinds the stack of a strand after the run has ended. */
   private static final class Unwound extends Error {
     private static final long serialVersionUID = 1;
 

@@ -13,10 +13,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A sequential model of token buckets that keeps all buckets until a reset: the reference for the
- * answers of calls in some order. Written independently of the store's arithmetic. All calls of a
- * run use one burst. A TAT lies further ahead than that only where the clock stepped back, and such
- * runs are not judged.
+ * A sequential model of token buckets that keeps all buckets until a reset. The model is the
+ * reference for the results of calls in some order, and is written independently of the store's
+ * arithmetic. All calls of a run use one burst. A TAT is further ahead than this burst only if the
+ * clock stepped back, and such runs are not judged.
  *
  * <p>Immutable except for {@link #apply}, which callers use on a copy.
  */
@@ -26,7 +26,7 @@ final class SequentialStore {
   final long[] tatNanos;
   private final long[] writtenNanos; // the latest clock reading that wrote a TAT
   private final long[] resetNanos; // the latest clock reading that removed a bucket
-  private final List<Map<Long, Long>> metBy; // the earliest clock reading that may see each TAT
+  private final List<Map<Long, Long>> metBy; // the earliest clock reading that can find each TAT
 
   SequentialStore(Setup setup) {
     this.setup = setup;
@@ -48,15 +48,15 @@ final class SequentialStore {
     return new SequentialStore(this);
   }
 
-  /** Whether a key could have a snapshot's value at some moment of the call. */
+  /** Whether a key could have the value of a snapshot at some moment of the call. */
   boolean holds(int key, long saidNanos, Call call) {
     long latestNanos = Math.max(call.begunNanos(), call.endedNanos());
     return saidNanos == tatNanos[key] || (saidNanos == 0 && tatNanos[key] <= latestNanos);
   }
 
   /**
-   * Applies a call. Returns whether its answer is right; if not, this model must not be used
-   * further.
+   * Applies a call. Returns whether the result of the call is correct. If the result is wrong, this
+   * model must not be used further.
    */
   boolean apply(Call call) {
     List<Part> parts = call.op().parts();
@@ -107,7 +107,7 @@ final class SequentialStore {
         <= setup.offsetNanos();
   }
 
-  /** Returns how many tokens a call needs; a spend takes that many. */
+  /** Returns how many tokens a call needs. A spend takes this number of tokens. */
   long tokens(Part part, long nowNanos, long tat) {
     long free = (setup.offsetNanos() - aheadNanos(nowNanos, tat)) / Setup.TOKEN_NANOS;
     return part.act() == Verb.SPEND_UP_TO ? Math.max(Math.min(part.cost(), free), 1) : part.cost();
@@ -118,8 +118,9 @@ final class SequentialStore {
     long costNanos = tokens(part, nowNanos, tat) * Setup.TOKEN_NANOS;
     long aheadNanos = aheadNanos(nowNanos, tat);
     boolean fits = fits(part, nowNanos, tat);
-    // A denial and a refund use a clock reading from after the read of their TAT. If the bucket
-    // came back to the same TAT in between, the answer was also true at the time of the reading.
+    // A denial and a refund use a clock reading from after the read of the bucket's TAT. If the
+    // bucket returned to the same TAT in between, the result was also correct at the time of the
+    // clock reading.
     boolean late = part.act() == Verb.REFUND || (!fits && part.act().votes());
     long earliestNanos = metBy.get(key).getOrDefault(tatNanos[key], 0L);
     if (late && setup.keptNanos() == 0 && nowNanos < earliestNanos && tat != 0) {
@@ -146,7 +147,7 @@ final class SequentialStore {
         }
       }
       case RESET -> {
-        if (tatNanos[key] != 0) { // otherwise the call changes nothing, in any order
+        if (tatNanos[key] != 0) { // otherwise the call changes nothing in any order
           resetNanos[key] = Math.max(resetNanos[key], nowNanos);
         }
         put(key, nowNanos, 0);
@@ -168,8 +169,8 @@ final class SequentialStore {
 
   /**
    * Whether the store could be full at some moment of the call, without room for the buckets that
-   * the call may create. (If another thread creates one of them meanwhile, the store may still
-   * answer that it is full.)
+   * the call can create. If another thread creates one of these buckets meanwhile, the store can
+   * still report that it is full.
    */
   private boolean mayBeFull(Call call) {
     long live = Arrays.stream(tatNanos).filter(tat -> tat > call.begunNanos()).count();

@@ -6,15 +6,15 @@ package dev.sluice.proof.memory;
  *
  * @param bound the maximum number of live buckets
  * @param keys the number of buckets in use, numbered from 0
- * @param burst tokens in a full bucket
- * @param keptNanos how long the store keeps a full bucket in case the clock steps back
+ * @param burst the tokens of a full bucket
+ * @param keptNanos the time for which the store keeps a full bucket, in case the clock steps back
  */
 public record Setup(long bound, int keys, int burst, long keptNanos) {
 
-  /** The emission interval. */
+  /** The emission interval: the time in which one token refills. */
   public static final long TOKEN_NANOS = 1_000;
 
-  /** The time of the clock at the start. */
+  /** The time of the clock at the start of a run. */
   public static final long START_NANOS = 1_000_000_000;
 
   long offsetNanos() {

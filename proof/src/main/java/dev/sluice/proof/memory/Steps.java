@@ -6,13 +6,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The static methods that instrumented code calls before each shared access, and instead of
- * waiting. Outside a running simulation they do nothing, or what the replaced call did.
+ * waiting. Without a running simulation, a method does nothing, or does what the replaced call
+ * would do.
  *
  * <p>Only one simulation runs in a JVM at a time.
  */
 public final class Steps {
 
-  /** Passed from thread to thread with the baton; null while no simulation runs. */
+  /**
+   * The scheduler, which is passed from thread to thread with the baton. Null if no simulation
+   * runs.
+   */
   private static @Nullable Scheduler scheduler;
 
   private Steps() {}
@@ -26,9 +30,9 @@ public final class Steps {
   }
 
   /**
-   * May let another thread run first.
+   * Lets another thread run first if the scheduler decides so.
    *
-   * @param site the place in the code, see {@link Instrumenter.Sites}
+   * @param site the number of the place in the code, see {@link Instrumenter.Sites}
    */
   public static void step(int site) {
     Scheduler running = scheduler;
@@ -41,7 +45,7 @@ public final class Steps {
    * Replaces {@link Thread#yield}, {@link Thread#onSpinWait} and timed parking: lets another thread
    * run.
    *
-   * @param site the place in the code
+   * @param site the number of the place in the code
    */
   public static void giveWay(int site) {
     Scheduler running = scheduler;
@@ -54,7 +58,7 @@ public final class Steps {
    * Replaces a timed park.
    *
    * @param nanos the duration, which is not simulated
-   * @param site the place in the code
+   * @param site the number of the place in the code
    */
   public static void parkNanos(long nanos, int site) {
     giveWay(site);
@@ -64,7 +68,7 @@ public final class Steps {
    * Replaces {@link ReentrantLock#lock}.
    *
    * @param lock the lock
-   * @param site the place in the code
+   * @param site the number of the place in the code
    */
   public static void lock(ReentrantLock lock, int site) {
     Scheduler running = scheduler;
@@ -79,7 +83,7 @@ public final class Steps {
    * Replaces {@link ReentrantLock#tryLock()}.
    *
    * @param lock the lock
-   * @param site the place in the code
+   * @param site the number of the place in the code
    * @return whether the lock was free
    */
   public static boolean tryLock(ReentrantLock lock, int site) {
@@ -91,7 +95,7 @@ public final class Steps {
    * Replaces {@link ReentrantLock#unlock}.
    *
    * @param lock the lock
-   * @param site the place in the code
+   * @param site the number of the place in the code
    */
   public static void unlock(ReentrantLock lock, int site) {
     Scheduler running = scheduler;

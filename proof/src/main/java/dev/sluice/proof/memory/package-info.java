@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A simulator for the store in memory: threads take turns at every shared read and write, a seed
- * picks the turns, and each run is judged against an exact reference.
+ * A simulator for the store in memory. Threads take turns at every shared read and write, a seed
+ * selects the turns, and an exact reference judges each run.
  */
 @CheckReturnValue
 @NullMarked

@@ -20,9 +20,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A drill in which a certificate expires under load. Promised: open connections continue. New
+ * A drill in which a certificate expires under load. Promised: Open connections continue. New
  * connections fail at the client, which reports the reason. The server's log and metric report the
- * expiry before and after. New files take effect while the server runs, and drop no connection.
+ * expiry before and after it happens. New files take effect while the server runs, and no
+ * connection is dropped.
  */
 final class CertificateEnds implements ProductionReport.Drill {
 
@@ -68,20 +69,24 @@ final class CertificateEnds implements ProductionReport.Drill {
       load.add(thread);
       thread.start();
     }
-    BrokenPromise.unless(connects(server, folder), "no connection before the end");
     BrokenPromise.unless(
-        server.logged("this certificate ends in") > 0, "no warning before the end");
+        connects(server, folder), "a client could not connect before the certificate expired");
+    BrokenPromise.unless(
+        server.logged("this certificate ends in") > 0,
+        "the log has no warning before the certificate expires");
     requireEnd(server, first);
     long end = first.end().toEpochMilli();
     TimeUnit.MILLISECONDS.sleep(Math.max(0, end + 1_500 - System.currentTimeMillis()));
 
     int answersAtTheEnd = answers.get();
     BrokenPromise.unless(
-        !connects(server, folder), "a client connected after the certificate had ended");
+        !connects(server, folder), "a client connected after the certificate had expired");
     int reload = server.ask("POST", "/v1/admin/reload", "").statusCode();
-    BrokenPromise.unless(reload == 200, "a reload after the end was answered %s", reload);
     BrokenPromise.unless(
-        server.logged("this certificate ended at") > 0, "no warning after the end");
+        reload == 200, "unexpected status of a reload after the certificate expired: %s", reload);
+    BrokenPromise.unless(
+        server.logged("this certificate ended at") > 0,
+        "the log has no warning after the certificate expired");
     requireEnd(server, first);
     int answersAfterTheEnd = answers.get() - answersAtTheEnd;
 
@@ -90,7 +95,7 @@ final class CertificateEnds implements ProductionReport.Drill {
     while (!connects(server, folder)) {
       BrokenPromise.unless(
           System.nanoTime() - start < TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS),
-          "the new certificate was not taken");
+          "the server does not use the new certificate");
     }
     requireEnd(server, next);
     long takenMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
@@ -99,11 +104,12 @@ final class CertificateEnds implements ProductionReport.Drill {
       thread.join();
     }
     BrokenPromise.unless(failure.isEmpty(), "an open connection failed: %s", failure);
-    BrokenPromise.unless(answersAfterTheEnd > 0, "no answers after the end");
+    BrokenPromise.unless(
+        answersAfterTheEnd > 0, "no responses arrived after the certificate expired");
     return Report.text(
-        "%,d answers on %s connections that stayed open, %,d of them between the end and the "
-            + "new files; a new client said \"certificate has expired\"; warned before and after; "
-            + "new files taken within %,d ms",
+        "%,d responses on %s connections that stayed open, %,d of them between the expiry and the "
+            + "new files; a new client reported \"certificate has expired\"; the log warned before and after; "
+            + "new files took effect within %,d ms",
         answers.get(), DOORS.size(), answersAfterTheEnd, takenMillis);
   }
 
@@ -112,7 +118,7 @@ final class CertificateEnds implements ProductionReport.Drill {
       while (!over) {
         Answers all = client.ask("k", 1);
         if (all.allowed() != 1 || all.goodbye()) {
-          throw new IOException("answered " + all);
+          throw new IOException("unexpected responses: " + all);
         }
         answers.incrementAndGet();
         TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
@@ -123,7 +129,8 @@ final class CertificateEnds implements ProductionReport.Drill {
   }
 
   /**
-   * Whether a client that trusts the certificate in the file connects; only verification may fail.
+   * Whether a client that trusts the certificate in the file can connect. Only the verification of
+   * the certificate is allowed to fail.
    */
   private static boolean connects(Server server, Folder folder) throws Exception {
     Process client =
@@ -143,7 +150,7 @@ final class CertificateEnds implements ProductionReport.Drill {
     boolean connected = client.waitFor() == 0;
     BrokenPromise.unless(
         connected || said.contains("certificate has expired") || said.contains("self-signed"),
-        "a client said: %s",
+        "unexpected output of a client: %s",
         said);
     return connected;
   }
@@ -151,6 +158,7 @@ final class CertificateEnds implements ProductionReport.Drill {
   private static void requireEnd(Server server, TlsIdentity certificate) throws Exception {
     double told = server.metric("sluice_tls_certificate_end_timestamp_seconds");
     double end = certificate.end().getEpochSecond();
-    BrokenPromise.unless(told == end, "the metric says %s, the certificate %s", told, end);
+    BrokenPromise.unless(
+        told == end, "the metric reports the expiry %s, the certificate has %s", told, end);
   }
 }

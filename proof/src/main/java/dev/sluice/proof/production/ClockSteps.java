@@ -19,12 +19,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A drill in which the clock of the server's process steps by an hour, in both directions.
- * Promised: a step forward refills a bucket at most once. After a step back, a bucket counts as
- * empty and refills as usual, so nobody is locked out. Time-outs, idle connections, reload and TLS
- * are not affected.
+ * A drill in which the clock of the server's process steps by an hour, forwards and back. Promised:
+ * A step forward refills a bucket at most once. After a step back, a bucket counts as empty and
+ * refills as usual, so no client is locked out. Time-outs, idle connections, reloads and TLS are
+ * not affected.
  *
- * <p>libfaketime steps the clock, and leaves the monotonic clock alone, as a real step does.
+ * <p>libfaketime steps the clock and does not change the monotonic clock, like a real step.
  */
 final class ClockSteps implements ProductionReport.Drill {
 
@@ -33,7 +33,7 @@ final class ClockSteps implements ProductionReport.Drill {
   private static final List<Long> STEPS = List.of(HOUR, 0L, -HOUR, 0L);
   private static final int SECONDS_AFTER_STEP = 6;
   private static final int PAUSE_MILLIS = 50;
-  // A token refills within a second; the machine may be busy.
+  // A token refills within a second; a busy machine can delay the response.
   private static final long LONGEST_WAIT_MILLIS = 2_500;
   private static final int LEAST_IDLE_SECONDS = 25;
   private static final int MOST_IDLE_SECONDS = 50;
@@ -69,7 +69,8 @@ final class ClockSteps implements ProductionReport.Drill {
               "1",
               "DONT_FAKE_MONOTONIC",
               "1",
-              "FAKETIME_FORCE_MONOTONIC_FIX", // otherwise each timed wait would end at once
+              "FAKETIME_FORCE_MONOTONIC_FIX", // without this setting, each timed wait would end at
+              // once
               "0");
       try (Server server =
           Server.Launch.SMALL
@@ -95,7 +96,7 @@ final class ClockSteps implements ProductionReport.Drill {
         mostGranted = Math.max(mostGranted, granted);
         BrokenPromise.unless(
             granted <= BURST + SECONDS_AFTER_STEP + 1,
-            "%s tokens within %s s of a step to %s s, burst %s",
+            "%s tokens were granted within %s s after a step to %s s, burst %s",
             granted,
             SECONDS_AFTER_STEP,
             offset,
@@ -106,7 +107,7 @@ final class ClockSteps implements ProductionReport.Drill {
       }
       BrokenPromise.unless(
           longestWaitMillis <= LONGEST_WAIT_MILLIS,
-          "no token for %s ms, at one a second",
+          "no token was granted for %s ms, although one refills per second",
           longestWaitMillis);
       long seconds = idleSeconds.get(2L * MOST_IDLE_SECONDS, TimeUnit.SECONDS);
       BrokenPromise.unless(
@@ -114,9 +115,9 @@ final class ClockSteps implements ProductionReport.Drill {
           "an idle connection was closed after %s s",
           seconds);
       return Report.text(
-          "at most %s tokens in the %s s after a step (burst %s, 1 a second), "
-              + "the longest wait for one %,d ms; new connections on three doors, slow requests "
-              + "and reloads went on; an idle connection was closed after %s s",
+          "at most %s tokens were granted in the %s s after a step (burst %s, 1 per second), "
+              + "the longest wait for a token was %,d ms; new connections with three protocols, slow requests "
+              + "and reloads continued to work; an idle connection was closed after %s s",
           mostGranted, SECONDS_AFTER_STEP, BURST, longestWaitMillis, seconds);
     }
   }
@@ -145,19 +146,21 @@ final class ClockSteps implements ProductionReport.Drill {
 
   private static void requireOk(Connection slow) throws IOException, BrokenPromise {
     HttpAnswer answer = HttpAnswer.read(slow);
-    BrokenPromise.unless(answer.status() == 200, "a slow request was answered %s", answer);
+    BrokenPromise.unless(
+        answer.status() == 200, "unexpected response to a slow request: %s", answer);
   }
 
-  /** Requires that new TLS connections on three doors, and a reload, succeed. */
+  /** Requires that new TLS connections with three protocols and a reload succeed. */
   private static void requireAll(Server server) throws Exception {
     for (Door door : List.of(Door.HTTP, Door.GRPC, Door.RESP)) {
       try (Client client = door.open(server)) {
         int answers = client.ask("n", 1).allowed();
-        BrokenPromise.unless(answers == 1, "%s denies a bucket that is hardly used", door);
+        BrokenPromise.unless(
+            answers == 1, "%s denies a spend from a bucket that is nearly full", door);
       }
     }
     int status = server.ask("POST", "/v1/admin/reload", "").statusCode();
-    BrokenPromise.unless(status == 200, "a reload was answered %s", status);
+    BrokenPromise.unless(status == 200, "unexpected status of a reload: %s", status);
   }
 
   private static long secondsUntilClosed(Connection idle) {

@@ -16,10 +16,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A drill with a low limit of file descriptors. Promised: with 64 descriptors the server either
- * decides, or exits with a message that names the remedy. If it starts, 300 connections neither end
- * it nor flood its log, one log line names the remedy, and clients are served again once those
- * connections are closed.
+ * A drill with a low limit of file descriptors. Promised: With 64 descriptors the server either
+ * decides, or exits with a message that names the remedy. If the server starts, 300 connections
+ * neither end the server nor flood its log, and one log line names the remedy. Clients are served
+ * again after those connections were closed.
  */
 final class FewDescriptors implements ProductionReport.Drill {
 
@@ -43,18 +43,18 @@ final class FewDescriptors implements ProductionReport.Drill {
       String[] options = {"--limits", folder.limits(BURST, 1, "24h")};
       String few = "";
       try (Server server = start(FEW, options)) {
-        few = "starts with %s; ".formatted(FEW) + crowded(server);
+        few = "the server starts with %s descriptors; ".formatted(FEW) + crowded(server);
       } catch (NotStarted e) {
         String said = String.valueOf(e.getMessage());
         BrokenPromise.unless(
             e.exitCode() == WRONG_INPUT && said.contains("ulimit -n"),
-            "with %s it ended without saying why: %s",
+            "with %s descriptors the server ended without naming the reason: %s",
             FEW,
             said);
-        few = "with %s it refuses to start and says what to do".formatted(FEW);
+        few = "with %s descriptors the server refuses to start and names the remedy".formatted(FEW);
       }
       try (Server server = start(ENOUGH_TO_START, options)) {
-        return "%s; with %s, %s".formatted(few, ENOUGH_TO_START, crowded(server));
+        return "%s; with %s descriptors, %s".formatted(few, ENOUGH_TO_START, crowded(server));
       }
     }
   }
@@ -73,7 +73,7 @@ final class FewDescriptors implements ProductionReport.Drill {
       }
       TimeUnit.SECONDS.sleep(CROWDED_SECONDS);
     } catch (IOException e) {
-      // The connection was refused, because the listen queue is full.
+      // The connection was refused because the listen queue is full.
     } finally {
       for (Connection one : crowd) {
         one.close();
@@ -83,19 +83,20 @@ final class FewDescriptors implements ProductionReport.Drill {
     for (Door door : List.of(Door.HTTP, Door.GRPC, Door.RESP)) {
       try (Client client = door.open(server)) {
         Answers answer = client.ask("k", 1);
-        BrokenPromise.unless(answer.allowed() == 1, "%s was answered %s", door, answer);
+        BrokenPromise.unless(
+            answer.allowed() == 1, "unexpected responses over %s: %s", door, answer);
       }
     }
     long servedMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
     List<String> said = server.log().subList(before, server.log().size());
     BrokenPromise.unless(
-        said.size() <= MOST_LOG_LINES, "%s log lines: %s", said.size(), said.get(0));
+        said.size() <= MOST_LOG_LINES, "the server logged %s lines: %s", said.size(), said.get(0));
     BrokenPromise.unless(
         server.log().stream().anyMatch(line -> line.contains("ulimit -n")),
-        "no line says what to do: %s",
+        "no log line names the remedy: %s",
         server.log());
     return Report.text(
-        "%s of %s connections, served %,d ms after they left, %s log lines",
+        "%s of %s connections were opened, clients were served %,d ms after their end, %s log lines",
         crowd.size(), CONNECTIONS, servedMillis, said.size());
   }
 }

@@ -21,8 +21,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A drill with a full disk for the snapshot, the audit log and the overrides file. Promised:
- * decisions continue. A metric and one log line report each of the three failures. A change that
- * cannot be stored is rejected with 503 and not half applied. All three work again when there is
+ * Decisions continue. A metric and one log line report each of the three failures. A change that
+ * cannot be saved is rejected with 503 and not half applied. Saving works again when the disk has
  * room, and no temporary files remain.
  */
 final class FullDisk implements ProductionReport.Drill {
@@ -55,9 +55,9 @@ final class FullDisk implements ProductionReport.Drill {
     tryOn("ulimit -f", Disk::limited, ways);
     tryOn("a tmpfs of 1 MB", Disk::mounted, ways);
     return Report.text(
-        "%s: %,d decisions while it was full, %s changes refused with 503 and not "
-            + "applied, %s log lines beside theirs, "
-            + "all three recovered",
+        "%s: %,d decisions while the disk was full, %s changes were rejected with 503 and not "
+            + "applied, %s log lines besides the lines about these changes, "
+            + "the snapshot, the audit log and the overrides recovered",
         String.join("; ", ways), decisions, refused, lines);
   }
 
@@ -66,7 +66,7 @@ final class FullDisk implements ProductionReport.Drill {
       tryOn(disk);
       ways.add(way);
     } catch (NotTried e) {
-      ways.add(way + " not tried, as " + e.getMessage());
+      ways.add(way + " was not tried: " + e.getMessage());
     } catch (BrokenPromise e) {
       throw new BrokenPromise(way + ": " + e.getMessage());
     }
@@ -96,24 +96,25 @@ final class FullDisk implements ProductionReport.Drill {
       lines += said;
       BrokenPromise.unless(
           said == 2 && changes <= refused,
-          "%s log lines, expected one for the snapshot and one for the audit log: %s",
+          "found %s log lines, expected one line for the snapshot and one for the audit log: %s",
           said,
           server.log());
       disk.free(server);
       await(server, "snapshots are written again");
       requireStatus(200, server.ask("PUT", OVERRIDE + "after", BODY), "a change after");
       await(server, "is written again");
-      List<Path> leftOver = // the penalties file and the lock are meant to be there
+      List<Path> leftOver = // the penalties file and the lock are allowed to remain
           folder.named("set.yml.").stream()
               .filter(file -> file.toString().endsWith(".tmp"))
               .toList();
-      BrokenPromise.unless(leftOver.isEmpty(), "temporary files of the overrides: %s", leftOver);
+      BrokenPromise.unless(
+          leftOver.isEmpty(), "temporary files of the overrides remain: %s", leftOver);
       server.terminate();
-      BrokenPromise.unless(server.exitCode() == Server.STOPPED, "it did not stop");
+      BrokenPromise.unless(server.exitCode() == Server.STOPPED, "the server did not stop");
     }
     try (Server server = Server.start(options)) {
       requireStatus(200, server.ask("GET", OVERRIDE + "before", ""), "the change before");
-      requireStatus(404, server.ask("GET", OVERRIDE + "while", ""), "the refused change");
+      requireStatus(404, server.ask("GET", OVERRIDE + "while", ""), "the rejected change");
       requireStatus(200, server.ask("GET", OVERRIDE + "after", ""), "the change after");
     }
   }
@@ -121,22 +122,22 @@ final class FullDisk implements ProductionReport.Drill {
   private void whileFull(Server server) throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
     try (Client client = Door.HTTP.open(server)) {
-      String missing = "a change that is refused";
+      String missing = "a rejected change";
       for (int changes = 0; changes < LEAST_REFUSED || !missing.isEmpty(); changes++) {
         BrokenPromise.unless(
             System.nanoTime() < end,
-            "%s changes in %s s; missing: %s",
+            "after %s changes in %s s, the server has not reported: %s",
             changes,
             PATIENCE_SECONDS,
             missing);
         for (int i = 0; i < DECISIONS_PER_CHANGE; i++) {
           Answers answer = client.ask("k", 1);
-          BrokenPromise.unless(answer.allowed() == 1, "a spend was answered %s", answer);
+          BrokenPromise.unless(answer.allowed() == 1, "unexpected response to a spend: %s", answer);
           decisions++;
         }
         requireRefused(server.ask("PUT", OVERRIDE + "while", BODY));
         refused++;
-        requireStatus(404, server.ask("GET", OVERRIDE + "while", ""), "the refused change");
+        requireStatus(404, server.ask("GET", OVERRIDE + "while", ""), "the rejected change");
         String reset = "{\"limit\":\"%s\",\"id\":\"r\"}".formatted(Door.LIMIT);
         requireStatus(200, server.ask("POST", "/v1/reset", reset), "a reset");
         missing = uncounted(server);
@@ -145,40 +146,40 @@ final class FullDisk implements ProductionReport.Drill {
     String bucket =
         server.ask("GET", "/v1/limits/%s/buckets/while".formatted(Door.LIMIT), "").body();
     BrokenPromise.unless(
-        bucket.contains("\"burst\":" + BURST), "the refused change holds: %s", bucket);
+        bucket.contains("\"burst\":" + BURST), "the rejected change is in force: %s", bucket);
   }
 
   /**
-   * Returns the failures that the server has not reported yet; empty if none. The audit log still
-   * finds room in its last page on a full tmpfs, so the first lost line comes after a number of
-   * changes, not after a time.
+   * Returns a failure that the server has not yet reported; empty if it has reported all of them.
+   * On a full tmpfs, the audit log still has room in its last page. So the first lost line comes
+   * after a number of changes, not after a time.
    */
   private static String uncounted(Server server) throws Exception {
     if (server.metric("sluice_snapshot_failures_total") == 0) {
-      return "a failed snapshot that is counted";
+      return "a failed snapshot, in the metric";
     }
     if (server.metric("sluice_audit_lost_total") == 0) {
-      return "a lost line of the audit log that is counted";
+      return "a lost line of the audit log, in the metric";
     }
     if (server.logged("snapshot not written") == 0) {
-      return "a failed snapshot that is logged";
+      return "a failed snapshot, in the log";
     }
     return server.logged("its lines are lost") == 0
-        ? "a lost line of the audit log that is logged"
+        ? "a lost line of the audit log, in the log"
         : "";
   }
 
   private static void requireRefused(HttpResponse<String> answer) throws BrokenPromise {
     requireStatus(503, answer, "a change");
     BrokenPromise.unless(
-        answer.body().contains("not-kept"), "a change was answered %s", answer.body());
+        answer.body().contains("not-kept"), "unexpected response to a change: %s", answer.body());
   }
 
   private static void requireStatus(int expected, HttpResponse<String> answer, String what)
       throws BrokenPromise {
     BrokenPromise.unless(
         answer.statusCode() == expected,
-        "%s was answered %s %s",
+        "unexpected response to %s: %s %s",
         what,
         answer.statusCode(),
         answer.body());
@@ -187,7 +188,11 @@ final class FullDisk implements ProductionReport.Drill {
   private static void await(Server server, String line) throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
     while (server.logged(line) == 0) {
-      BrokenPromise.unless(System.nanoTime() < end, "no \"%s\" after %s s", line, PATIENCE_SECONDS);
+      BrokenPromise.unless(
+          System.nanoTime() < end,
+          "the log does not contain \"%s\" after %s s",
+          line,
+          PATIENCE_SECONDS);
       TimeUnit.MILLISECONDS.sleep(50);
     }
   }

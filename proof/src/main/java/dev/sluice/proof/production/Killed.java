@@ -20,13 +20,13 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A drill that kills the server with SIGKILL many times, half of them while it writes a snapshot.
- * Promised: each start succeeds, a crash loses at most the spends since the last snapshot, and
- * temporary files do not accumulate.
+ * A drill that kills the server with SIGKILL many times, half of these times while the server
+ * writes a snapshot. Promised: Each start succeeds, a crash loses at most the spends since the last
+ * snapshot, and temporary files do not accumulate.
  *
- * <p>A client records when each of its spends was answered. The next start must find all spends
- * answered up to 1 s before the snapshot was written (the server reads the buckets before it
- * writes), and no more than were sent.
+ * <p>A client records the time of the response to each of its spends. The next start must find all
+ * spends whose responses arrived up to 1 s before the snapshot was written, since the server reads
+ * the buckets before it writes. The next start must not find more spends than were sent.
  */
 final class Killed implements ProductionReport.Drill {
 
@@ -67,19 +67,19 @@ final class Killed implements ProductionReport.Drill {
         }
         int leftOver = folder.named("buckets.").size();
         mostLeftOver = Math.max(mostLeftOver, leftOver);
-        BrokenPromise.unless(leftOver <= MOST_LEFTOVERS, "%s temporary files", leftOver);
+        BrokenPromise.unless(leftOver <= MOST_LEFTOVERS, "found %s temporary files", leftOver);
       }
       try (Server server = Server.start(options)) {
         TimeUnit.SECONDS.sleep(CLEANED_AFTER_SECONDS);
         long leftOver = folder.named("buckets.").size();
-        // A save in progress may have one temporary file.
-        BrokenPromise.unless(leftOver <= 1, "%s temporary files stay", leftOver);
-        BrokenPromise.unless(server.isAlive(), "the last server ended");
+        // A save in progress can have one temporary file.
+        BrokenPromise.unless(leftOver <= 1, "%s temporary files remain", leftOver);
+        BrokenPromise.unless(server.isAlive(), "the last server has ended");
       }
     }
     return Report.text(
-        "%s of %s starts restored %,d buckets; a crash forgot %s spends at most; "
-            + "%s temporary files at most, none in the end",
+        "%s of %s starts restored %,d buckets; a crash lost at most %s spends; "
+            + "at most %s temporary files, none at the end",
         KILLS, KILLS, BUCKETS, mostForgotten, mostLeftOver);
   }
 
@@ -96,7 +96,10 @@ final class Killed implements ProductionReport.Drill {
     }
   }
 
-  /** Spends from a started server, kills it, and computes what the next start must find. */
+  /**
+   * Spends tokens of a started server, kills the server, and computes which spends the next start
+   * must find.
+   */
   private void live(Server server, Folder folder, Path snapshot, boolean whileSaving)
       throws Exception {
     long restored = server.spent(ID, BURST);
@@ -113,7 +116,7 @@ final class Killed implements ProductionReport.Drill {
       while (true) {
         sent++;
         Answers answer = client.ask(ID, 1);
-        BrokenPromise.unless(answer.allowed() == 1, "a spend was answered %s", answer);
+        BrokenPromise.unless(answer.allowed() == 1, "unexpected response to a spend: %s", answer);
         answeredMillis.add(System.currentTimeMillis());
       }
     } catch (IOException e) {
@@ -137,7 +140,7 @@ final class Killed implements ProductionReport.Drill {
     found++;
     BrokenPromise.unless(
         restored >= last.least() && restored <= last.most(),
-        "start %s found %s spends, expected %s to %s",
+        "start number %s found %s spends, expected %s to %s",
         found,
         restored,
         last.least(),

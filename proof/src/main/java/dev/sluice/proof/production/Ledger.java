@@ -14,12 +14,13 @@ import java.util.Random;
 import java.util.stream.Stream;
 
 /**
- * The expected contents of the buckets of one client. The limit is large, and refills less than a
- * token during an epoch. So every act is allowed, and every answer must have exactly the count that
- * the earlier acts left. Not thread-safe.
+ * The expected contents of the buckets of one client. The limit is large and refills less than a
+ * token during an epoch. So every operation is allowed, and every response must contain exactly the
+ * count that the earlier operations left. Not thread-safe.
  *
- * <p>A new epoch uses new buckets, since a store that comes back may have forgotten the old ones.
- * An act without a decision may have been charged or not; the ledger no longer follows its buckets.
+ * <p>A new epoch uses new buckets, since a store that comes back can have lost the old buckets. An
+ * operation without a decision can have been charged or not, so the ledger stops following its
+ * buckets.
  */
 final class Ledger {
 
@@ -36,17 +37,17 @@ final class Ledger {
 
   Ledger(Door door) {
     this.door = door;
-    // The random numbers only choose acts, so they need not be secret.
+    // The random numbers only select operations, so they need not be secret.
     this.random = new Random(door.name().hashCode());
   }
 
   /**
-   * Requests one act, and compares the answer with the expected count.
+   * Requests one operation and compares the response with the expected count.
    *
-   * @param now the epoch: until the next one, the store forgets nothing
-   * @param follows false while the store may be away: the answer is then not compared
-   * @return whether the act was allowed
-   * @throws IOException if the answer is lost, or differs from the expected count
+   * @param now the number of the epoch; the store loses no bucket within an epoch
+   * @param follows false while the store can be unreachable; the response is then not compared
+   * @return whether the operation was allowed
+   * @throws IOException if the response is lost or differs from the expected count
    */
   boolean act(Client client, int now, boolean follows) throws IOException {
     if (now != epoch) {
@@ -74,7 +75,7 @@ final class Ledger {
       return false;
     }
     if (outcome.remaining().size() != ids.size()) {
-      throw new IOException("%s of %s was answered %s".formatted(act, ids, outcome));
+      throw new IOException("unexpected response to %s of %s: %s".formatted(act, ids, outcome));
     }
     for (int i = 0; i < ids.size(); i++) {
       compare(act, ids.get(i), cost, outcome.remaining().get(i));
@@ -104,7 +105,6 @@ final class Ledger {
     compared++;
   }
 
-  /** How many answers had the expected count. */
   long compared() {
     return compared;
   }

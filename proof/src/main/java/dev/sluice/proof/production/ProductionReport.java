@@ -15,10 +15,9 @@ final class ProductionReport {
 
   private ProductionReport() {}
 
-  /** An event in the life of a production server, and what is promised for it. */
+  /** An event in the life of a production server, with a promise about it. */
   interface Drill extends Report.Attempt {
 
-    /** Describes the drill for the report. */
     String text();
   }
 

@@ -26,19 +26,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 
 /**
- * A long mixed load on all doors over TLS with access tokens, on a separate Redis. Every 10 s the
- * limit changes, every 3 minutes Redis is away for 10 s (frozen and killed by turns), every 5
- * minutes the certificate is replaced. Promised: no answer is lost and none is unexpected. No
- * bucket gives out more than its limit allows, and on each door one gives out nearly all of that.
- * The buckets of a second limit, used by all acts of a door, hold exactly what those acts left.
- * Memory, threads and descriptors stay flat; log lines are bounded.
+ * A long mixed load with all protocols over TLS with access tokens, on a separate Redis. Every 10 s
+ * the limit changes. Every 3 minutes Redis is unreachable for 10 s (frozen and killed in
+ * alternation). Every 5 minutes the certificate is replaced. Promised: No response is lost or
+ * unexpected. No bucket grants more than its limit allows, and with each protocol one bucket grants
+ * nearly all allowed tokens. The buckets of a second limit, which all operations of a protocol use,
+ * contain exactly what these operations left. Memory, threads and descriptors do not grow, and the
+ * number of log lines is bounded.
  *
- * <p>The failure rule denies, so nothing is granted while Redis is away.
+ * <p>The failure rule denies, so no token is granted while Redis is unreachable.
  */
 final class ServerSoak implements ProductionReport.Drill {
 
   private static final int PER_DOOR_MILLIS =
-      18; // 7 doors with 2 requests each: under 800 per second
+      18; // 7 protocols with 2 requests each: under 800 per second
   private static final int RECONNECT_EVERY = 500;
   private static final int RELOAD_SECONDS = 10;
   private static final int OUTAGE_EVERY_SECONDS = 180;
@@ -50,12 +51,13 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final long MANY = 40;
   private static final long FEW = 20;
   private static final String STORE_TIMEOUT = "2s"; // a busy machine must not look like an outage
-  private static final int MOST_UNDECIDED = 1_000; // at most one in this number, outside outages
+  private static final int MOST_UNDECIDED =
+      1_000; // outside outages, at most one of this many requests
 
   /**
-   * The share of the limit that the fullest window of each door must give out at least. At 20
-   * tokens a second, a window takes a third of the requests that a client sends on a quiet machine;
-   * outages use up some windows, not all.
+   * The share of the allowed tokens that the fullest window of each protocol must grant at least.
+   * At 20 tokens per second, a window needs a third of the requests that a client sends on a quiet
+   * machine. Outages affect some of the windows, not all.
    */
   private static final double LEAST_FULL = 0.9;
 
@@ -88,7 +90,7 @@ final class ServerSoak implements ProductionReport.Drill {
     this.minutes = minutes;
   }
 
-  /** The resources of the process at a moment. */
+  /** The resources that the process uses at a moment. */
   private record Sample(long rssMib, double heapMib, long threads, long descriptors) {}
 
   @Override
@@ -168,13 +170,13 @@ final class ServerSoak implements ProductionReport.Drill {
     var answer = server.ask("POST", "/v1/admin/reload", "");
     BrokenPromise.unless(
         answer.statusCode() == 200,
-        "a reload was answered %s %s",
+        "unexpected response to a reload: %s %s",
         answer.statusCode(),
         answer.body());
     window = new Window(perSecond);
   }
 
-  /** Carries out what is due in a second of the cycle of outages. */
+  /** Starts or ends an outage if this is due in the given second of the cycle. */
   private void outage(LocalRedis redis, int second) {
     boolean kills = outages % 2 == 0;
     switch (second) {
@@ -200,7 +202,7 @@ final class ServerSoak implements ProductionReport.Drill {
         }
       }
       case OUTAGE_SECONDS + NOTICED_SECONDS * 2 -> mayBeAway = false;
-      default -> {} // nothing is due
+      default -> {} // no change is due in this second
     }
   }
 
@@ -213,11 +215,11 @@ final class ServerSoak implements ProductionReport.Drill {
         ask(door, server, id, ledger);
       }
     } catch (IOException | InterruptedException e) {
-      failure = "%s lost an answer: %s".formatted(door, e);
+      failure = "%s lost a response: %s".formatted(door, e);
     }
   }
 
-  /** Sends some requests on one connection. */
+  /** Sends several requests on one connection. */
   private void ask(Door door, Server server, String id, Ledger ledger)
       throws IOException, InterruptedException {
     try (Client client = door.open(server)) {
@@ -232,10 +234,10 @@ final class ServerSoak implements ProductionReport.Drill {
         allowed.addAndGet(answer.allowed());
         undecided.addAndGet(answer.undecided());
         if (answer.goodbye() || answer.allowed() + answer.denied() + answer.undecided() != 1) {
-          throw new IOException("answered " + answer);
+          throw new IOException("unexpected response: " + answer);
         }
         if (wasAway && away && answer.allowed() > 0) {
-          throw new IOException("a token was granted while the store was away");
+          throw new IOException("a token was granted while the store was unreachable");
         }
         if (!couldBeAway && !mayBeAway) {
           undecidedBeside.addAndGet(answer.undecided());
@@ -246,15 +248,17 @@ final class ServerSoak implements ProductionReport.Drill {
     }
   }
 
-  /** Requests one act on buckets of the second limit; an outage starts new buckets. */
+  /**
+   * Requests one operation on buckets of the second limit. After an outage, new buckets are used.
+   */
   private void act(Client client, Ledger ledger) throws IOException {
     boolean wasAway = away;
-    int epoch = outages; // read first: an outage sets mayBeAway before it counts itself
+    int epoch = outages; // read first, since an outage sets mayBeAway before outages
     boolean couldBeAway = mayBeAway;
     boolean decided = ledger.act(client, epoch, !couldBeAway);
     acts.incrementAndGet();
     if (wasAway && away && decided) {
-      throw new IOException("an act was allowed while the store was away");
+      throw new IOException("an operation was allowed while the store was unreachable");
     }
     if (!couldBeAway && !mayBeAway && !decided) {
       undecidedBeside.incrementAndGet();
@@ -273,32 +277,33 @@ final class ServerSoak implements ProductionReport.Drill {
     Sample end = samples.get(2);
     requireFlat("resident MiB", third.rssMib(), end.rssMib());
     long peak = server.peakMib();
-    BrokenPromise.unless(Server.Launch.SMALL.allows(peak), "it took %s MiB of memory", peak);
+    BrokenPromise.unless(
+        Server.Launch.SMALL.allows(peak), "the server took %s MiB of memory", peak);
     requireFlat("MiB of live heap", Math.round(third.heapMib()), Math.round(end.heapMib()));
     requireFlat("threads", third.threads(), end.threads());
     requireFlat("descriptors", third.descriptors(), end.descriptors());
     BrokenPromise.unless(
         undecidedBeside.get() * MOST_UNDECIDED <= answers.get() + acts.get(),
-        "%s of %s requests were undecided while Redis was there",
+        "%s of %s requests were undecided while Redis was reachable",
         undecidedBeside,
         answers.get() + acts.get());
     for (Door door : Door.values()) {
       double part = fullest.getOrDefault("id-" + door, 0.0);
       BrokenPromise.unless(
           part >= LEAST_FULL,
-          "%s: the fullest window gave out %.0f %% of what its limit allows",
+          "%s: the fullest window granted %.0f %% of the tokens that its limit allows",
           door,
           part * 100);
     }
     long lines = server.logLines();
     long most =
         MOST_LINES_BESIDE + (long) MOST_LINES_PER_EVENT * (reloads + 5L * outages + rotations);
-    BrokenPromise.unless(lines <= most, "%s log lines, expected %s at most", lines, most);
+    BrokenPromise.unless(lines <= most, "found %s log lines, expected at most %s", lines, most);
     return Report.text(
-        "%,d answers, 0 lost; %,d granted, %,d undecided (%s beside outages); "
-            + "%,d acts on %s doors, each with the count that its bucket must hold; "
-            + "%s reloads, %s outages, %s rotations; the fullest window of each door gave out "
-            + "%.0f %% or more of what its limit allows; at most %s MiB; after a third, two thirds and at the end: RSS %s MiB, heap after "
+        "%,d responses, 0 lost; %,d granted, %,d undecided (%s of them outside outages); "
+            + "%,d operations with %s protocols, each with the expected count of its bucket; "
+            + "%s reloads, %s outages, %s rotations; the fullest window of each protocol granted at least "
+            + "%.0f %% of the tokens that its limit allows; at most %s MiB of memory; after a third, two thirds and at the end: RSS %s MiB, heap after "
             + "GC %s MiB, %s threads, %s descriptors; %s log lines",
         answers.get(),
         allowed.get(),

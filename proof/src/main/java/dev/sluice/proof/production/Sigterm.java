@@ -13,19 +13,19 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A drill that sends SIGTERM under load. Promised, on each door: each request that was sent before
- * the server's goodbye is answered, no token is taken without an answer, and the process ends in
- * time with 143. The Redis protocol has no goodbye: there, each command that was sent within half a
- * second of the signal is answered, and each command that was run.
+ * A drill that sends SIGTERM under load. Promised with each protocol: Each request that was sent
+ * before the server's goodbye gets a response. No token is taken without a response. The process
+ * ends in time with exit code 143. The Redis protocol has no goodbye. There, each command that was
+ * sent within half a second after the signal gets a reply, and so does each command that was run.
  *
- * <p>Each run has clients on all doors, each with its own bucket. The next start reads the
+ * <p>Each run has clients of all protocols, each with its own bucket. The next start reads the
  * snapshot, and each bucket must lack as many tokens as its client was granted.
  */
 final class Sigterm implements ProductionReport.Drill {
 
   private static final int RUNS = Integer.getInteger("production.rounds", 20);
   private static final int CLIENTS = 4;
-  private static final long BURST = 2_000_000; // more than one bucket spends in a run
+  private static final long BURST = 2_000_000; // more tokens than a client spends in a run
 
   private final boolean tls;
   private final Map<String, Integer> answered = new LinkedHashMap<>();
@@ -65,9 +65,9 @@ final class Sigterm implements ProductionReport.Drill {
       }
     }
     return Report.text(
-        "%,d answers, 0 lost, 0 tokens taken without an answer; stopped within %,d ms "
-            + "(%s Redis commands came too late to be read; "
-            + "%s clients were held up by the machine for a second at the end)",
+        "%,d responses, 0 lost, 0 tokens taken without a response; stopped within %,d ms "
+            + "(%s Redis commands were sent too late to be read; "
+            + "the machine delayed %s clients for a second at the end)",
         total, longestMillis, unread, heldUp);
   }
 
@@ -90,13 +90,13 @@ final class Sigterm implements ProductionReport.Drill {
     }
   }
 
-  /** Compares the buckets with the answers of the previous run. */
+  /** Compares the buckets with the responses of the previous run. */
   private void compare(Server server) throws Exception {
     for (Map.Entry<String, Integer> one : answered.entrySet()) {
       long spent = server.spent(one.getKey(), BURST);
       BrokenPromise.unless(
           spent == one.getValue(),
-          "%s: %s tokens are gone, and %s spends were answered",
+          "%s: %s tokens were taken, but %s spends got a response",
           one.getKey(),
           spent,
           one.getValue());

@@ -33,22 +33,23 @@ import java.util.stream.Collectors;
  * Sluice files converted from the configuration of another rate limiter.
  *
  * @param files the text of each file by its name, in reading order
- * @param notExpressed what the files cannot express, each with its place in the configuration
+ * @param notExpressed the settings that the files cannot express, each with its place in the
+ *     configuration
  * @param renamed the limits whose name the conversion changed
  */
 public record Conversion(
     Map<String, String> files, List<Problem> notExpressed, List<Renaming> renamed) {
 
   /**
-   * Converts a configuration of envoyproxy/ratelimit. Needs {@code sluice-acme}, whose names no
-   * converted limit may have.
+   * Converts a configuration of envoyproxy/ratelimit. Requires {@code sluice-acme} on the class
+   * path, since a converted limit must not have a name of its limits.
    *
-   * @param configs the files of the configuration, read by this call; files of one domain are
-   *     merged in their order
-   * @return one file of limits, one of overrides if there are any, and one of rules, for all
+   * @param configs the files of the configuration, which this call reads; files of one domain are
+   *     merged in the given order
+   * @return one file of limits, one file of rules and, if needed, one file of overrides, for all
    *     domains
-   * @throws LimitFilesException with every mistake, if a file is not such a configuration, or two
-   *     files have the same descriptor
+   * @throws LimitFilesException with every mistake, if a file is not a configuration of
+   *     envoyproxy/ratelimit, or two files have the same descriptor
    */
   public static Conversion ofEnvoyRateLimit(List<Path> configs) {
     LimitFiles.Builder builder = LimitFiles.builder();
@@ -69,13 +70,13 @@ public record Conversion(
    * @param file the configuration, as the caller named it
    * @param line the line of the name, from 1
    * @param column the column of the name in characters, from 1
-   * @param from the author's name
-   * @param to the name in the files
-   * @param why the rule that the author's name breaks
+   * @param from the name in the configuration
+   * @param to the name in the converted files
+   * @param why the rule that the name in the configuration breaks
    */
   public record Renaming(String file, int line, int column, String from, String to, String why) {
 
-    /** Formats a note as compilers do: {@code file:line:column: note: message}. */
+    /** Formats a note in the format of compilers: {@code file:line:column: note: message}. */
     @Override
     public String toString() {
       return "%s:%s:%s: note: the limit %s is %s in the files: %s"
@@ -101,7 +102,7 @@ public record Conversion(
     private final StringBuilder limits = new StringBuilder();
     private final StringBuilder overrides = new StringBuilder();
     private final List<Supplier<String>> rules =
-        new ArrayList<>(); // their texts are made last, when all limits have names
+        new ArrayList<>(); // the text of a rule is made after all limits have names
     private final Set<String> taken = new HashSet<>();
     private final Map<String, Integer> times = new HashMap<>();
     private final List<Renaming> renamed = new ArrayList<>();
@@ -126,10 +127,10 @@ public record Conversion(
     }
 
     /**
-     * Adds a limit. If its preferred name is taken or not valid, the limit gets a similar one.
+     * Adds a limit. If the preferred name is taken or not valid, the limit gets a similar name.
      *
      * @param wish the preferred name
-     * @return the name that the limit got
+     * @return the name of the added limit
      */
     String limit(String wish, Quota quota) {
       String name = name(wish);
@@ -161,17 +162,19 @@ public record Conversion(
                   quoted(id)));
     }
 
-    /** Adds a rule at the end. Its text is requested once all limits have names. */
+    /** Adds a rule at the end. The text of the rule is requested when all limits have names. */
     void rule(Supplier<String> text) {
       rules.add(text);
     }
 
-    /** Returns the counter of the steps that searches for patterns took; tests bound it. */
+    /**
+     * Returns the counter of nodes that pattern searches visited, for a test that bounds this
+     * number.
+     */
     AtomicLong steps() {
       return steps;
     }
 
-    /** Returns the number of rules. */
     int rules() {
       return rules.size();
     }
@@ -209,7 +212,7 @@ public record Conversion(
       files.put(
           "rules.yml",
           head
-              + "# A descriptor without a rule is not limited, also if it has the name of a limit.\n"
+              + "# A descriptor without a rule is not limited, even if it names a limit.\n"
               + "rulesOnly: [%s]\n".formatted(domains)
               + "# The first rule that matches decides.\nrules:\n"
               + rules.stream().map(Supplier::get).collect(Collectors.joining()));

@@ -34,21 +34,22 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * The reference, envoyproxy/ratelimit, walks down a tree and never goes back up. At each level it
- * takes the descriptor whose value equals the entry's, or else the first pattern that matches, or
- * else the descriptor without a value. Our rules are a flat list, of which the first match decides.
- * So the tree is written in the order in which the reference looks. Where the reference would come
- * to a dead end below a value, an "unmatched" rule stands before those for more general values.
+ * takes the descriptor whose value equals the entry's value. Without such a descriptor, it takes
+ * the first pattern that matches, and otherwise the descriptor without a value. Our rules are a
+ * flat list, in which the first match decides. So the tree is written in the order in which the
+ * reference searches. If the search of the reference would end without a limit below a value, an
+ * "unmatched" rule is written before the rules for more general values.
  *
  * If a request has the value "a*b" itself, the reference first looks for the descriptor that is
  * written "a*b", and only then for a pattern that matches. So if an earlier pattern would match the
- * text "a*b", a copy of the descriptor for this one value is written before all patterns, with the
- * same limits and ids.
+ * text "a*b", a copy of the descriptor for this one value is written before all patterns. The copy
+ * has the same limits and ids.
  *
- * A key without a value and the same key with a value are a default and an override. The reference
- * counts each combination of values apart. So does a rule, whose id consists of the values that
- * vary.
+ * A key without a value and the same key with a value are written as a default and an override. The
+ * reference counts each combination of values separately. A rule does the same, since its id
+ * consists of the values that vary.
  *
- * A file may have thousands of values and patterns of one key. Comparing all pairs would be slow,
+ * A file can have thousands of values and patterns of one key. Comparing all pairs would be slow,
  * so PatternSet searches all patterns at once.
  */
 
@@ -67,7 +68,7 @@ final class DomainWriter {
   /**
    * Makes a writer.
    *
-   * @param shared the names of rates that another domain has too
+   * @param shared the names of rates that occur in more than one domain
    */
   private DomainWriter(Domain domain, Set<String> shared, ConvertedFiles files) {
     this.domain = domain;
@@ -111,8 +112,8 @@ final class DomainWriter {
   }
 
   /**
-   * Reports names in {@code replaces} that no written limit has: an unlimited or always denied rate
-   * gets no limit.
+   * Reports each name in {@code replaces} for which no limit was written. A rate that is unlimited
+   * or denies everything has no limit.
    */
   private void tellUnknown() {
     rated(domain.branches())
@@ -130,8 +131,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the line {@code replaces} of a rule. It names the limits that were written for the
-   * names in the configuration.
+   * Returns the line {@code replaces} of a rule. The line lists the limits that were written for
+   * the names in the configuration.
    */
   private String replaces(Rate rate) {
     String limits =
@@ -142,7 +143,9 @@ final class DomainWriter {
     return limits.isEmpty() ? "" : "    replaces: [%s]\n".formatted(limits);
   }
 
-  /** The descriptors of one list with the same key, in the order in which the reference looks. */
+  /**
+   * The descriptors of one list with the same key, in the order in which the reference searches.
+   */
   private final class Siblings {
     final Map<String, Branch> exact = new LinkedHashMap<>();
     final List<Branch> literals = new ArrayList<>();
@@ -155,12 +158,13 @@ final class DomainWriter {
     @Nullable Branch any;
 
     /**
-     * For each descriptor, the keys of the entries that end in no limit below it, although they do
-     * below a more general descriptor that shares a value with it.
+     * For each descriptor, the keys of the entries for which the search ends without a limit below
+     * this descriptor, although a more general descriptor with a common value has a limit for these
+     * keys.
      */
     final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
-    /** Adds the next descriptor, in the order of ranks. */
+    /** Adds the next descriptor, in the order of {@link Branch#rank}. */
     void add(Branch branch) {
       if (branch.isExact()) {
         exact.put(Objects.requireNonNull(branch.value()), branch);
@@ -184,15 +188,15 @@ final class DomainWriter {
       }
     }
 
-    /** Finds the dead ends, once all descriptors are added. */
+    /** Finds the searches that end without a limit, after all descriptors were added. */
     void close() {
-      // The patterns that lead to a limit below them, by their keys. There are few such lists of
-      // keys.
+      // The patterns that lead to a limit below them, by the keys of the limit. There are few such
+      // lists of keys.
       Map<List<String>, PatternSet> all = new LinkedHashMap<>();
       open.forEach(
           one ->
               limited(one).keySet().forEach(keys -> all.put(keys, new PatternSet(files.steps()))));
-      // The sets then contain only patterns that are more general.
+      // The sets now contain only patterns that are more general than the descriptor.
       for (int i = open.size() - 1; i >= 0; i--) {
         Branch branch = open.get(i);
         all.forEach((keys, general) -> close(branch, keys, () -> general.meets(branch.pattern())));
@@ -213,7 +217,7 @@ final class DomainWriter {
     }
   }
 
-  /** The descriptors of one list, in the order in which the reference looks. */
+  /** The descriptors of one list, in the order in which the reference searches. */
   private final class Level {
     final Map<String, Siblings> byKey = new LinkedHashMap<>();
     final Set<Branch> reached = new LinkedHashSet<>();
@@ -240,8 +244,7 @@ final class DomainWriter {
 
   private Level level(List<Branch> branches) {
     Level level = levels.get(branches);
-    // A call of computeIfAbsent would fail, since creating a level adds its lower levels to the
-    // map.
+    // computeIfAbsent would fail, since creating a level adds the levels below to the same map.
     if (level == null) {
       level = new Level(branches);
       levels.put(branches, level);
@@ -266,8 +269,8 @@ final class DomainWriter {
 
   /**
    * Returns the siblings that can be written as overrides of the limit for any value. A value that
-   * a pattern matches gets a rule instead, since the pattern's rule would match before the
-   * default's.
+   * a pattern matches is written as a rule instead: otherwise the pattern's rule would match before
+   * the rule of the default.
    */
   private Set<Branch> overriding(List<Branch> before, Siblings siblings) {
     Set<Branch> overriding = new LinkedHashSet<>();
@@ -293,8 +296,8 @@ final class DomainWriter {
   }
 
   /**
-   * Whether a descriptor can be written as a default or an override. A rate that replaces another,
-   * or is replaced, needs a rule of its own.
+   * Whether a descriptor can be written as a default or an override. A rate that replaces another
+   * rate, or is replaced by one, needs a separate rule.
    */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
@@ -306,8 +309,8 @@ final class DomainWriter {
   }
 
   /**
-   * Adds an {@code unmatched} rule after all rules below a path. Where these do not match, the
-   * reference limits nothing, so no later rule may decide.
+   * Adds an {@code unmatched} rule after all rules below a path. If none of these rules matches,
+   * the reference applies no limit, so no later rule is allowed to match.
    */
   private void guard(List<Branch> path, List<String> keysBelow) {
     List<String> entries = new ArrayList<>(entries(path));
@@ -315,14 +318,14 @@ final class DomainWriter {
     String begin = begin(entries);
     files.rule(
         () ->
-            "  # Nothing else is below this value, and what is below others must not count.\n"
+            "  # Other entries below this value have no limit, so no later rule may match them.\n"
                 + begin
                 + "    unmatched: true\n");
   }
 
   /**
-   * Returns the lists of keys that lead to limits below a branch. The value is true if these keys
-   * lead to a limit whatever their values are.
+   * Returns the lists of keys that lead to limits below a branch. The value of a list is true if
+   * its keys lead to a limit for all values.
    */
   private Map<List<String>, Boolean> limited(Branch branch) {
     Map<List<String>, Boolean> limited = limits.get(branch);
@@ -360,7 +363,7 @@ final class DomainWriter {
     Quota quota = rate.quota();
     String begin = begin(entries(path));
     if (quota == null) {
-      // In shadow, even a limit that denies everything lets all requests pass.
+      // In shadow, a limit that denies everything still admits all requests.
       boolean denies = rate.isNothing() && !branch.shadow();
       String verdict = denies ? "    deny: true\n" : "    unlimited: true\n";
       files.rule(() -> begin + replaces(rate) + verdict);
@@ -394,7 +397,7 @@ final class DomainWriter {
     }
     String why =
         !wish.equals(rate.name())
-            ? "another domain has a limit of that name"
+            ? "another domain has a limit with the same name"
             : name.startsWith(wish)
                 ? "another limit has that name"
                 : "a name is a letter, then letters, digits, \"_\", \".\" or \"-\", and no other"
@@ -419,8 +422,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the id template: the entries whose values vary; "*", one bucket for all, if none
-   * varies.
+   * Returns the id template: the entries whose values vary. If no value varies, the template is
+   * "*", one bucket for all.
    */
   private static String id(List<Branch> path) {
     List<String> places = new ArrayList<>();
@@ -433,8 +436,9 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the preferred name of a limit: the name in the configuration, prefixed with the domain
-   * if another domain has that name too; without a name, the path.
+   * Returns the preferred name of a limit: the name in the configuration, or the path if the
+   * configuration has no name. If another domain has the same name, the name is prefixed with the
+   * domain.
    */
   private String wish(Rate rate, List<Branch> path) {
     if (!rate.name().isEmpty()) {

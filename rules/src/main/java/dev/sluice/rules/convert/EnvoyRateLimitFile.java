@@ -75,7 +75,8 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
   @Override
   public @Nullable Domains read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
-    // Messages may quote the file, since only the user who converts the file sees the messages.
+    // Messages are allowed to quote the file, since only the user who converts the file sees the
+    // messages.
     problems.recognized();
     Node.Mapping map = Values.map(root, expected(), problems);
     if (map == null) {
@@ -106,7 +107,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         earlier.stream().noneMatch(Branch::decides) && branches.stream().noneMatch(Branch::decides);
     for (NotExpressed one : reading.notExpressed) {
       if (isNothing) {
-        problems.mistake(one.node, one.why + "; nothing else in the file has a limit");
+        problems.mistake(one.node, one.why + "; no other descriptor in the file has a limit");
       } else {
         problems.warning(one.node, one.why);
       }
@@ -213,7 +214,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       boolean shadow = flag(fields, "shadow_mode", problems);
       if (key == null || key.isEmpty()) {
         if (keyed != null) {
-          problems.wrong(keyed, "a key, not empty");
+          problems.wrong(keyed, "a key that is not empty");
         }
         return null;
       }
@@ -245,35 +246,35 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       if (shadow && rate != null && rate.isNothing()) {
         problems.warning(
             fields.at("shadow_mode"),
-            "shadow_mode of 0 requests is written as unlimited: such a trial is not counted");
+            "shadow_mode of 0 requests is written as unlimited: its denials are not counted");
       }
       if (flag(fields, "quota_mode", problems)) {
         problems.warning(
             fields.at("quota_mode"),
-            "quota_mode is not expressed, because a request is charged all or nothing: this limit denies alone, not only when all limits with quota_mode are over");
+            "quota_mode is not expressed, because a request is charged all or nothing: this limit denies a request by itself, not only when all limits with quota_mode are exceeded");
       }
       if (key.contains(Branch.STAR)) {
         notExpressed.add(
             new NotExpressed(
                 fields.at("key"),
-                "not expressed, with all below it: \"*\" is for values, and stands in a key here"));
+                "not expressed, with all descriptors below it: \"*\" is allowed in a value, not in a key"));
         return null;
       }
       return branch;
     }
 
-    /** Warns of fields that only change the labels of metrics. */
+    /** Warns about fields that only change the labels of metrics. */
     private void tellMetrics(Fields fields) {
       for (String name : List.of("detailed_metric", "value_to_metric")) {
         if (flag(fields, name, problems)) {
           problems.warning(
-              fields.at(name), name + " is not expressed: no value becomes a label of a metric");
+              fields.at(name), name + " is not expressed: Sluice uses no values as metric labels");
         }
       }
       if (fields.find("metadata") != null) {
         problems.warning(
             fields.at("metadata"),
-            "metadata is not expressed: answers carry no metadata of limits");
+            "metadata is not expressed: responses of Sluice contain no metadata of limits");
       }
     }
 
@@ -312,7 +313,10 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return quota == null && !isNothing ? null : new Rate(name, named, quota, isNothing, replaces);
     }
 
-    /** Returns the quota; null if everything is denied (0 requests) or Sluice has no such quota. */
+    /**
+     * Returns the quota; null if the limit denies everything (0 requests), or if Sluice cannot
+     * express the quota.
+     */
     private @Nullable Quota quota(Node at, long requests, Duration period) {
       if (requests < 0 || requests > UINT32_MAX) {
         problems.wrong(at, "a whole number from 0 to " + UINT32_MAX);
@@ -322,7 +326,9 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         return null;
       }
       if (requests > period.toNanos()) {
-        notExpressed.add(new NotExpressed(at, "not expressed: at most one request a nanosecond"));
+        notExpressed.add(
+            new NotExpressed(
+                at, "not expressed: Sluice allows at most one request per nanosecond"));
         return null;
       }
       return Quota.per(requests, period);
@@ -342,7 +348,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     }
   }
 
-  /** Parses a list of names of limits, each {@code {name: X}}. */
+  /** Parses a list of limit names, each written as {@code {name: X}}. */
   private static List<String> replaces(@Nullable Node node, Problems problems) {
     List<String> names = new ArrayList<>();
     Node.Sequence list = Values.list(node, "a list of limits, each {name: …}", problems);
@@ -363,7 +369,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     return List.copyOf(names);
   }
 
-  /** Returns the text of a scalar, since envoyproxy/ratelimit also accepts numbers as texts. */
+  /** Returns the text of a scalar. A number is also a text here, as in envoyproxy/ratelimit. */
   private static @Nullable String text(@Nullable Node node) {
     return node instanceof Node.Scalar scalar && !scalar.isNull() ? scalar.text() : null;
   }
@@ -382,13 +388,13 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     /**
      * One domain.
      *
-     * @param name the name in the requests of proxies, not empty
+     * @param name the name that proxies send, not empty
      * @param files the names of the domain's files, as messages show them
      * @param branches the descriptors of all these files, in their order
      */
     record Domain(String name, List<String> files, List<Branch> branches) {}
 
-    /** Returns a domain by its name; null if no file has it. */
+    /** Returns the domain with the given name; null if no file defines the domain. */
     @Nullable Domain find(String name) {
       return all.stream().filter(one -> one.name.equals(name)).findFirst().orElse(null);
     }
@@ -418,10 +424,10 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
    * @param key the key of the entry
    * @param value the value, in which each {@code *} stands for any text; null for any value
    * @param pattern the values that the descriptor matches
-   * @param rate the limit; null if there is none at this level
+   * @param rate the limit; null if the descriptor has no limit
    * @param shadow whether the limit is in shadow
    * @param shared whether all matching values share one bucket
-   * @param below the descriptors of the next entry
+   * @param below the descriptors for the next entry
    */
   record Branch(
       String file,
@@ -437,11 +443,11 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     /**
      * The field {@code rate_limit} of a descriptor.
      *
-     * @param name the limit's name in the file, empty for none
-     * @param named the place of the name, null for none
-     * @param quota the quota; null if the limit denies or allows everything
-     * @param isNothing whether nothing may pass (0 requests)
-     * @param replaces the names of rates that other descriptors are then not charged
+     * @param name the limit's name in the file; empty if the limit has no name
+     * @param named the place of the name; null if the limit has no name
+     * @param quota the quota; null if the limit denies or admits everything
+     * @param isNothing whether the limit denies everything (0 requests)
+     * @param replaces the names of rates that are not charged for other descriptors
      */
     record Rate(
         String name,
@@ -475,7 +481,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return value != null && !hasStar();
     }
 
-    /** Returns a copy that matches only the pattern's own text, as a value with literal stars. */
+    /** Returns a copy that matches only the pattern's own text, as if its stars were literal. */
     Branch asLiteral() {
       ValuePattern only = ValuePattern.literal(Objects.requireNonNull(value));
       return new Branch(file, node, key, value, only, rate, shadow, shared, below);
@@ -486,7 +492,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return !isExact() && !shared;
     }
 
-    /** Compares by identity: comparing whole trees in large sets would be slow. */
+    /** Compares by identity, since comparing whole trees in large sets would be slow. */
     @Override
     public boolean equals(@Nullable Object other) {
       return this == other;
@@ -497,7 +503,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return System.identityHashCode(this);
     }
 
-    /** Whether the branch or one below it has a limit or is unlimited. */
+    /** Whether this branch or a branch below it has a limit or is unlimited. */
     boolean decides() {
       return rate != null || below.stream().anyMatch(Branch::decides);
     }

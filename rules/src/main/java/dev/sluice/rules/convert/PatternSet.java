@@ -15,21 +15,22 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Patterns with a common beginning share the nodes for it in a prefix tree. A second tree has the
- * reversed patterns. A search follows all patterns at once and drops those that do not match the
- * text so far. So its time depends on how many patterns nearly match, not on how many there are.
+ * A prefix tree holds the patterns, and patterns with a common beginning share its nodes. A second
+ * tree holds the reversed patterns. A search follows all patterns at once and drops the patterns
+ * that do not match the text so far. So its time depends on the number of patterns that nearly
+ * match, not on the number of all patterns.
  */
 /** A set of patterns with stars. Not thread-safe. */
 final class PatternSet {
 
-  /** A node of the prefix tree: a beginning that one or more patterns have. */
+  /** A node of the prefix tree: a beginning of one or more patterns. */
   private static final class Node {
     final boolean endsInStar;
     final Map<Character, Node> next = new HashMap<>(2);
     @Nullable Node star;
     @Nullable ValuePattern pattern;
 
-    /** The number of patterns that have this beginning. */
+    /** The number of patterns with this beginning. */
     int size;
 
     Node(boolean endsInStar) {
@@ -44,7 +45,7 @@ final class PatternSet {
   /**
    * Makes an empty set.
    *
-   * @param steps counts the nodes that searches visit, so that a test can bound them
+   * @param steps counts the nodes that searches visit, so that a test can bound this number
    */
   PatternSet(AtomicLong steps) {
     this.steps = steps;
@@ -82,7 +83,6 @@ final class PatternSet {
     return new ValuePattern(pieces);
   }
 
-  /** Whether one of the patterns matches a value. */
   boolean matches(String value) {
     Set<Node> active = new LinkedHashSet<>();
     reach(begins, active);
@@ -100,7 +100,10 @@ final class PatternSet {
     return active.stream().anyMatch(node -> node.pattern != null);
   }
 
-  /** Adds a node, and the nodes that follow if its next stars match an empty text. */
+  /**
+   * Adds a node. If the next characters of its patterns are stars, also adds the nodes after these
+   * stars, since a star matches an empty text.
+   */
   private static void reach(@Nullable Node node, Set<Node> active) {
     Node at = node;
     while (at != null && active.add(at)) {
@@ -108,7 +111,10 @@ final class PatternSet {
     }
   }
 
-  /** Whether some value matches both the given pattern, which has a star, and one of this set. */
+  /**
+   * Whether a value exists that matches both the given pattern, which has a star, and a pattern of
+   * this set.
+   */
   boolean meets(ValuePattern pattern) {
     ValuePattern turned = turned(pattern);
     List<Node> alike = alike(pattern.pieces().get(0), begins);
@@ -120,7 +126,7 @@ final class PatternSet {
 
   /**
    * Returns the nodes of all patterns whose text before the first star begins with the given text,
-   * or is a beginning of it.
+   * or is a beginning of the given text.
    */
   private List<Node> alike(String begin, Node root) {
     List<Node> alike = new ArrayList<>();

@@ -494,7 +494,8 @@ final class ConversionTest {
     Conversion both = conversion(Map.of("config.yaml", config, "other.yaml", other));
     assertThat(both.renamed().stream().map(Renaming::to))
         .containsExactly("a_b", "N_", "N__2", "edge.same", "edge.same_2", "mesh.same");
-    assertThat(both.renamed().get(5).why()).isEqualTo("another domain has a limit of that name");
+    assertThat(both.renamed().get(5).why())
+        .isEqualTo("another domain has a limit with the same name");
   }
 
   private static String shown(Renaming renaming) {
@@ -534,11 +535,11 @@ final class ConversionTest {
         new String[][] {
           {
             "{key: k, rate_limit: {name: self, replaces: [{name: self}], unit: hour, requests_per_unit: 2}}",
-            "3:5: the rule on line 3 replaces \"self\", which it charges itself"
+            "3:5: the rule on line 3 replaces \"self\", which the rule also charges"
           },
           {
             "{key: k, rate_limit: {unlimited: true, name: self, replaces: [{name: self}]}}",
-            "3:5: the rule on line 3 replaces \"self\", which it charges itself"
+            "3:5: the rule on line 3 replaces \"self\", which the rule also charges"
           },
           {
             "{key: k, rate_limit: {replaces: [{name: }], unit: hour, requests_per_unit: 2}}",
@@ -735,7 +736,7 @@ final class ConversionTest {
         "{domain: d, descriptors: [{key: a, rate_limit: {unlimited: true, unit: day}}]} | found a unit beside unlimited",
         "{domain: d} | 1:1: no descriptor has a rate_limit, so there is nothing to convert",
         "{domain: d, descriptors: [{key: a, value: b}]} | 1:26: no descriptor has a rate_limit",
-        "{domain: d, descriptors: [{key: a*, rate_limit: {unit: day}}]} | 1:33: not expressed, with all below it",
+        "{domain: d, descriptors: [{key: a*, rate_limit: {unit: day}}]} | 1:33: not expressed, with all descriptors below it",
         "{kind: ConfigMap, metadata: {name: rl}} | 1:2: found a ConfigMap without files, expected them in its field data",
         "{kind: ConfigMap, data: {a.yaml: [x]}} | 1:34: found a list, expected the text of a file",
         "{kind: ConfigMap, data: {a.yaml: x}} | , data.a.yaml:1:1: found a text, expected a map with the fields domain and descriptors",

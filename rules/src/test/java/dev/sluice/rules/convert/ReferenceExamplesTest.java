@@ -71,7 +71,7 @@ final class ReferenceExamplesTest {
         "misspelled_key2.yaml | {key: key1, rate_limit: {unit: day, requestsperunit: 5}} | did you mean 'requests_per_unit'?",
         "non_map_list.yaml | a, b, c | found a text, expected a descriptor",
         "replaces_empty.yaml | {key: key1, rate_limit: {replaces: [{name: }], unit: day}} | found an empty name",
-        "replaces_self.yaml | {key: key1, rate_limit: {name: self, replaces: [{name: self}], unit: day, requests_per_unit: 1}} | which it charges itself",
+        "replaces_self.yaml | {key: key1, rate_limit: {name: self, replaces: [{name: self}], unit: day, requests_per_unit: 1}} | which the rule also charges",
         "unlimited_with_unit.yaml | {key: foo, rate_limit: {unlimited: true, unit: day}} | found a unit beside unlimited"
       })
   void fileThatTheReferenceRefuses_isRefused(String name, String descriptors, String message)

@@ -109,9 +109,9 @@ final class DecisionsTest {
       value = {
         "{'limit':'ApiCallsPerKey','id':'a'} | op | the op is missing, expected one of check, spend, refund, reset, batchSpend",
         "{'op':'spent','limit':'ApiCallsPerKey','id':'a'} | op | found \"spent\", expected one of check, spend, refund, reset, batchSpend; did you mean \"spend\"?",
-        "{'op':'batchSpend','limit':'ApiCallsPerKey','id':'a'} | transactions | the transactions are missing: the op batchSpend takes a list of them",
+        "{'op':'batchSpend','limit':'ApiCallsPerKey','id':'a'} | transactions | the transactions are missing: the op batchSpend requires a list of transactions",
         "{'at':1,'op':'spend','limit':'ApiCallsPerKey','id':'a'} | at | found the unknown field \"at\", expected op, limit, id, cost, upTo, transactions",
-        "{'op':'reset','limit':'ApiCallsPerKey','id':'a','cost':1} | cost | found a cost, expected none: a reset forgets the whole bucket",
+        "{'op':'reset','limit':'ApiCallsPerKey','id':'a','cost':1} | cost | found a cost, expected none: a reset deletes the whole bucket",
       })
   void mistake_isNamed(String line, String field, String detail) throws Exception {
     JsonNode answer = answers(send(line)).get(0);

@@ -101,10 +101,10 @@ final class HttpAnswersTest {
     for (String act : List.of("check", "refund", "reset", "reservations")) {
       HttpResponse<String> refused = server.post("/v1/" + act, upTo(",\"cost\":3"));
       assertThat(refused.statusCode()).as(act).isEqualTo(400);
-      assertThat(refused.body()).as(act).contains("found upTo, expected it in a spend only");
+      assertThat(refused.body()).as(act).contains("found upTo, expected upTo in a spend only");
     }
     assertThat(server.post("/v1/spend", "{\"transactions\":[" + LOGIN + "],\"upTo\":true}").body())
-        .contains("found upTo with transactions, expected it with a single transaction");
+        .contains("found upTo in a batch, expected upTo with a single transaction only");
     assertThat(server.post("/v1/spend", upTo(",\"cost\":3").replace("true", "1")).body())
         .contains("found the number 1, expected true or false");
   }

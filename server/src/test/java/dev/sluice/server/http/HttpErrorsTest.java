@@ -85,7 +85,7 @@ final class HttpErrorsTest {
         "{'transactions':[]} | 400 | transactions | found 0 transactions, expected 1 to 1000",
         "{'transactions':{}} | 400 | transactions | found an object, expected a list",
         "{'transactions':[1]} | 400 | transactions[0] | found the number 1, expected a JSON object",
-        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a'},{'limit':'ApiCallsPerKey','id':'a'}]} | 400 | transactions[1] | found the bucket 104:a again, expected each bucket once in a batch; transactions[0] has it",
+        "{'transactions':[{'limit':'ApiCallsPerKey','id':'a'},{'limit':'ApiCallsPerKey','id':'a'}]} | 400 | transactions[1] | found the bucket 104:a again, expected each bucket once in a batch; transactions[0] has the same bucket",
         "{'transactions':[{'limit':'ApiCallsPerKey','id':'a'},{'limit':'Nope','id':'a'}]} | 404 | transactions[1].limit | no limit",
         "{'transactions':[{'limit':'ApiCallsPerKey','id':'a','kind':'spendonly'}]} | 400 | transactions[0].kind | did you mean \"spendOnly\"",
         "{'transactions':[{'limit':'ApiCallsPerKey','id':'a','cost':101}]} | 400 | transactions[0].cost | exceeds the burst (100)",
@@ -94,7 +94,7 @@ final class HttpErrorsTest {
         "'x' | 400 | - | found the string \"x\", expected a JSON object",
         "{'limit':'A' | 400 | - | not valid JSON",
         "{'limit':'A'} x | 400 | - | not valid JSON",
-        "{'limit':'A','id':'1'}{} | 400 | - | more text after the JSON object",
+        "{'limit':'A','id':'1'}{} | 400 | - | text after the JSON object",
         "{limit:'A'} | 400 | - | not valid JSON",
         "{'transactions':[[[[[[[[]]]]]]]]} | 400 | transactions[0] | expected a JSON object",
         "`` | 400 | - | the body is empty, expected a JSON object",
@@ -106,7 +106,7 @@ final class HttpErrorsTest {
       JsonNode problem = problem(answer, status);
       assertThat(problem.path("field").asText("-")).isEqualTo(field);
       String found = problem.get("detail").asText();
-      boolean needless = act.equals("reset") && found.contains("a reset forgets the whole bucket");
+      boolean needless = act.equals("reset") && found.contains("a reset deletes the whole bucket");
       assertThat(found).contains(needless && field.matches(".*(cost|kind)") ? "found a" : detail);
     }
   }
@@ -482,7 +482,7 @@ final class HttpErrorsTest {
   void reset_withACostOrAKind_isRefused(String body, String field) {
     JsonNode problem = problem(server.post("/v1/reset", body.replace('\'', '"')), 400);
     assertThat(problem.get("field").asText()).isEqualTo(field);
-    assertThat(problem.get("detail").asText()).contains("a reset forgets the whole bucket");
+    assertThat(problem.get("detail").asText()).contains("a reset deletes the whole bucket");
   }
 
   @ParameterizedTest

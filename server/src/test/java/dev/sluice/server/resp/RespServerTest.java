@@ -67,7 +67,7 @@ final class RespServerTest {
     assertThat(files.lint())
         .extracting(Problem::message)
         .containsOnlyOnce(
-            "found 2000000001, expected another number: those from 2000000000 to 2000000099 are for limits of Sluice's own doors");
+            "found 2000000001, expected another number: Sluice's own limits have the numbers from 2000000000 to 2000000099");
   }
 
   @AfterEach

@@ -130,8 +130,8 @@ class AdminTest {
                 Telemetry.NONE));
     try {
       String warning =
-          "\"warnings\":[\"no rule asks for the id \\\"2001:db8:7:7::5\\\" of PerIp: the rule on line 1"
-              + " asks for \\\"2001:db8:7:7::\\\" in its place\"]";
+          "\"warnings\":[\"no rule uses the id \\\"2001:db8:7:7::5\\\" of PerIp: the rule on line 1"
+              + " uses the id \\\"2001:db8:7:7::\\\" instead\"]";
       String under = "/v1/admin/penalties/PerIp/";
       String hour = "{\"for\":\"1h\"}";
       assertThat(send(own, "PUT", under + "2001:db8:7:7::5", hour).body()).contains(warning);

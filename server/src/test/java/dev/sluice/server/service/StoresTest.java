@@ -36,7 +36,7 @@ final class StoresTest {
   void brokenRedisAddress_isRefused_withoutTellingItsPassword() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> open("rediss://user:p ss@host:6379/0"))
-        .withMessageContaining("store: cannot be read as a URI")
+        .withMessageContaining("store: the address is not a URI")
         .withMessageContaining("expected rediss://host:port")
         .withMessageNotContaining("p ss")
         .withNoCause();

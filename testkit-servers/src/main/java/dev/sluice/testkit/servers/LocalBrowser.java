@@ -24,10 +24,11 @@ import org.openqa.selenium.logging.LogEntry;
 import org.openqa.selenium.logging.LogType;
 
 /**
- * This machine's headless Chromium, controlled through its driver; needs {@code
- * selenium-chrome-driver}. It keeps its files in a temporary folder, and leaves none behind.
+ * The headless Chromium of this machine, controlled with its driver. Requires {@code
+ * selenium-chrome-driver}. The browser keeps its files in a temporary folder, which is deleted when
+ * the browser is closed.
  *
- * <p>Not thread-safe; methods block until the browser has finished.
+ * <p>Not thread-safe. Methods block until the browser has finished.
  */
 public final class LocalBrowser implements AutoCloseable {
 
@@ -47,10 +48,13 @@ public final class LocalBrowser implements AutoCloseable {
           "--hide-scrollbars");
 
   private static final int HEIGHT = 900;
-  private static final int LOWEST = 100; // every page is higher
+  private static final int LOWEST = 100; // in pixels; every page is higher
   private static final int WIDEST_PHONE = 500;
 
-  /** Muted: it warns of an unknown protocol version. Kept, since a logger may be collected. */
+  /**
+   * The muted logger of Selenium, which warns about an unknown protocol version. The field prevents
+   * its collection as garbage.
+   */
   private static final Logger SELENIUM = Logger.getLogger("org.openqa.selenium");
 
   private final Path profile;
@@ -92,7 +96,7 @@ public final class LocalBrowser implements AutoCloseable {
   /**
    * Returns whether the browser and its driver are installed.
    *
-   * @return false if one is not on the {@code PATH}
+   * @return false if the browser or its driver is not on the {@code PATH}
    */
   public static boolean isThere() {
     return program().isPresent() && onPath("chromedriver").isPresent();
@@ -122,7 +126,7 @@ public final class LocalBrowser implements AutoCloseable {
   /**
    * Emulates another screen.
    *
-   * @param look the screen
+   * @param look the screen to emulate
    */
   public void look(Look look) {
     looked = look;
@@ -162,7 +166,7 @@ public final class LocalBrowser implements AutoCloseable {
   /**
    * Runs a script in the page.
    *
-   * @param script the body of a function, which returns a value
+   * @param script the body of a function that returns a value
    * @return the returned value
    */
   @CanIgnoreReturnValue
@@ -171,7 +175,7 @@ public final class LocalBrowser implements AutoCloseable {
   }
 
   /**
-   * Returns the console messages of the page since the previous call: errors, blocked content.
+   * Returns the page's console messages since the previous call, such as errors.
    *
    * @return the messages
    */
@@ -184,7 +188,7 @@ public final class LocalBrowser implements AutoCloseable {
   /**
    * Saves a picture of the visible part of the page.
    *
-   * @param folder the destination, null to save nothing
+   * @param folder the folder for the picture; null to save nothing
    * @param name the name of the file without its suffix
    */
   public void keepPicture(@Nullable Path folder, String name) {
@@ -200,9 +204,9 @@ public final class LocalBrowser implements AutoCloseable {
 
   /**
    * Saves a picture of the whole page, on a screen as high as the page. An element that covers the
-   * screen, such as the backdrop of a dialog, then covers the picture.
+   * screen, such as the backdrop of a dialog, then covers the whole picture.
    *
-   * @param folder the destination, null to save nothing
+   * @param folder the folder for the picture; null to save nothing
    * @param name the name of the file without its suffix
    * @throws java.util.NoSuchElementException if no page was opened yet
    */
@@ -233,7 +237,7 @@ public final class LocalBrowser implements AutoCloseable {
   }
 
   /**
-   * A screen.
+   * A screen that the browser emulates.
    *
    * @param name the name in tests and pictures
    * @param width the width in pixels

@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A Redis Cluster of three masters, optionally with a replica each, for tests. Not thread-safe;
- * methods block as in {@link LocalRedis}.
+ * A Redis Cluster of three masters for tests, optionally with a replica of each master. Not
+ * thread-safe. Methods block like the methods of {@link LocalRedis}.
  */
 public final class LocalCluster implements AutoCloseable {
 
@@ -24,9 +24,9 @@ public final class LocalCluster implements AutoCloseable {
   /**
    * Starts a cluster.
    *
-   * @param binary the program, see {@link RedisBinary}
+   * @param binary the path of the server program, see {@link RedisBinary}
    * @param replicas whether each master has a replica
-   * @return the cluster, after every server reports it as healthy
+   * @return the cluster; every server has reported that the cluster is healthy
    */
   public static LocalCluster start(Path binary, boolean replicas) {
     List<LocalRedis> servers = new ArrayList<>();
@@ -65,17 +65,17 @@ public final class LocalCluster implements AutoCloseable {
     for (int i = 0; i < MASTERS; i++) {
       LocalRedis replica = servers.get(MASTERS + i);
       String masterId = id(servers.get(i));
-      replica.await("knows its master", () -> nodes(replica).contains(masterId));
+      replica.await("has its master in its list of nodes", () -> nodes(replica).contains(masterId));
       replica.command("CLUSTER", "REPLICATE", masterId);
       replica.await(
-          "is a replica in step",
+          "is a synchronized replica",
           () ->
               String.valueOf(replica.command("INFO", "replication"))
                   .contains("master_link_status:up"));
     }
     for (LocalRedis server : servers) {
       server.await(
-          "knows all replicas",
+          "has all replicas in its list of nodes",
           () -> nodes(server).lines().filter(line -> line.contains("slave")).count() == MASTERS);
     }
   }
@@ -83,7 +83,7 @@ public final class LocalCluster implements AutoCloseable {
   private void awaitWell() {
     for (LocalRedis server : servers) {
       server.await(
-          "sees the whole cluster",
+          "reports a complete cluster",
           () ->
               String.valueOf(server.command("CLUSTER", "INFO")).contains("cluster_state:ok")
                   && nodes(server).lines().count() == servers.size());
@@ -98,7 +98,7 @@ public final class LocalCluster implements AutoCloseable {
    * Returns the node id of a server.
    *
    * @param server one of {@link #servers}
-   * @return 40 hexadecimal digits
+   * @return the id, 40 hexadecimal digits
    */
   public String id(LocalRedis server) {
     return String.valueOf(server.command("CLUSTER", "MYID"));
@@ -107,14 +107,14 @@ public final class LocalCluster implements AutoCloseable {
   /**
    * Returns the servers.
    *
-   * @return three masters, then their replicas in the same order
+   * @return the three masters, followed by their replicas in the same order
    */
   public List<LocalRedis> servers() {
     return servers;
   }
 
   /**
-   * Waits until a replica has replaced its master.
+   * Waits until the replica of a master has replaced the master.
    *
    * @param master the number of the master, from 0
    */
@@ -124,14 +124,14 @@ public final class LocalCluster implements AutoCloseable {
         "is a master",
         () -> nodes(replica).lines().anyMatch(line -> line.contains("myself,master")));
     replica.await(
-        "sees a whole cluster",
+        "reports a complete cluster",
         () -> String.valueOf(replica.command("CLUSTER", "INFO")).contains("cluster_state:ok"));
   }
 
   /**
    * Returns the URI of the cluster.
    *
-   * @return {@code redis-cluster://} followed by the masters
+   * @return the URI {@code redis-cluster://…} with the addresses of the masters
    */
   public URI uri() {
     return URI.create(

@@ -15,11 +15,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A real MariaDB on loopback, shared by all tests of a JVM. Needs {@code mariadbd} and {@code
- * mariadb-install-db}, as in Debian's package mariadb-server; root runs them as user nobody. The
- * server starts with the first call and stops with the JVM.
+ * A real MariaDB on the loopback interface, shared by all tests of a JVM. Requires {@code mariadbd}
+ * and {@code mariadb-install-db}, for example from Debian's package mariadb-server. If the tests
+ * run as root, these programs run as the user nobody. The server starts with the first call and
+ * stops with the JVM.
  *
- * <p>Thread-safe. The first call blocks for some seconds.
+ * <p>Thread-safe. The first call blocks for several seconds.
  */
 public final class LocalMariaDb {
 
@@ -80,7 +81,7 @@ public final class LocalMariaDb {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
     while (!answers(free)) {
       if (!server.isAlive() || System.nanoTime() > end) {
-        throw new IOException("mariadbd did not start; its log is in " + folder);
+        throw new IOException("mariadbd did not start; its log is in the folder " + folder);
       }
       TimeUnit.MILLISECONDS.sleep(50);
     }
@@ -107,7 +108,7 @@ public final class LocalMariaDb {
 
   private static Process start(List<String> command, Path folder) throws IOException {
     return new ProcessBuilder(command)
-        .directory(Path.of("/").toFile()) // the user "nobody" may not read our working directory
+        .directory(Path.of("/").toFile()) // the user "nobody" cannot read the working directory
         .redirectErrorStream(true)
         .redirectOutput(ProcessBuilder.Redirect.appendTo(folder.resolve("log").toFile()))
         .start();
@@ -116,7 +117,8 @@ public final class LocalMariaDb {
   private static void await(Process process) throws IOException, InterruptedException {
     if (!process.waitFor(LONGEST_SECONDS, TimeUnit.SECONDS) || process.exitValue() != 0) {
       process.destroyForcibly();
-      throw new IOException("failed: " + process.info().commandLine().orElse("a program"));
+      throw new IOException(
+          "the command failed: " + process.info().commandLine().orElse("a program"));
     }
   }
 

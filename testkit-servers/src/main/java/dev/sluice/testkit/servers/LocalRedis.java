@@ -19,11 +19,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real Redis (or Valkey, or Sentinel) on a free port of this machine, for tests, which can stop,
- * kill, freeze and restart it. It leaves no files behind.
+ * A real Redis, Valkey or Sentinel on a free port of this machine, for tests. A test can stop,
+ * kill, freeze and restart the server. The server leaves no files behind.
  *
  * <p>Not thread-safe. Methods block until their effect is visible, and fail after half a minute
- * without it.
+ * without the effect.
  */
 public final class LocalRedis implements AutoCloseable {
 
@@ -57,9 +57,9 @@ public final class LocalRedis implements AutoCloseable {
   /**
    * Starts a server without persistence.
    *
-   * @param binary the program, see {@link RedisBinary}
-   * @param arguments additional settings, as on the command line of a server: {@code "--maxmemory",
-   *     "1mb"}; with {@code "--requirepass"}, {@link #command} authenticates
+   * @param binary the path of the server program, see {@link RedisBinary}
+   * @param arguments additional settings in the form of command-line arguments: {@code
+   *     "--maxmemory", "1mb"}. With {@code "--requirepass"}, {@link #command} authenticates
    * @return the server, ready for commands
    */
   public static LocalRedis start(Path binary, String... arguments) {
@@ -74,9 +74,9 @@ public final class LocalRedis implements AutoCloseable {
   /**
    * Starts a Sentinel.
    *
-   * @param binary the program, see {@link RedisBinary}
-   * @param password the Sentinel's own password, null for none
-   * @param settings the lines of its configuration file
+   * @param binary the path of the server program, see {@link RedisBinary}
+   * @param password the password of the Sentinel; null for no password
+   * @param settings the lines of the Sentinel's configuration file
    * @return the Sentinel, ready for commands
    */
   static LocalRedis startSentinel(Path binary, @Nullable String password, List<String> settings) {
@@ -108,15 +108,14 @@ public final class LocalRedis implements AutoCloseable {
           }
         }
       } catch (IOException e) {
-        // The bus port is taken: try another port.
+        // The bus port is taken. The next attempt tries another port.
       }
     }
     throw new IllegalStateException("no free port after " + ATTEMPTS + " attempts");
   }
 
   /**
-   * Restarts the server on its old port after it was {@link #kill killed}, with its files
-   * unchanged.
+   * Restarts the server on its old port after it was {@link #kill killed}. Its files are unchanged.
    */
   public void startAgain() {
     List<String> command = new ArrayList<>(List.of(binary.toString()));
@@ -148,7 +147,9 @@ public final class LocalRedis implements AutoCloseable {
     await("answers", () -> "PONG".equals(tryPing()));
   }
 
-  /** Removes a setting of Redis 7 with which Redis 6.2 refuses to start. */
+  /**
+   * Removes a setting of Redis 7 if the program is Redis 6.2, which would refuse to start with it.
+   */
   private List<String> withoutWhatItDoesNotKnow(List<String> command) {
     int at = command.indexOf("--enable-debug-command");
     if (at < 0 || RedisBinary.hasEnableDebugCommand(binary)) {
@@ -162,7 +163,7 @@ public final class LocalRedis implements AutoCloseable {
   private @Nullable Object tryPing() {
     Process running = process;
     if (running == null || !running.isAlive()) {
-      throw new IllegalStateException("the server ended: " + log());
+      throw new IllegalStateException("the server has ended: " + log());
     }
     try {
       return command("PING");
@@ -182,7 +183,7 @@ public final class LocalRedis implements AutoCloseable {
   /**
    * Waits until a condition is true.
    *
-   * @param what the condition in words, for the message, in the third person
+   * @param what the condition as a verb in the third person, for the message
    * @param condition polled every few milliseconds
    */
   void await(String what, java.util.function.BooleanSupplier condition) {
@@ -200,8 +201,9 @@ public final class LocalRedis implements AutoCloseable {
    * Sends a command to the server on a new connection.
    *
    * @param words the command and its arguments
-   * @return the reply: a String, a Long, a List of them, or null
-   * @throws IllegalStateException with the server's error if it refuses, or if it is not reachable
+   * @return the reply: a String, a Long, a List of these types, or null
+   * @throws IllegalStateException with the server's error if the server rejects the command, or if
+   *     the server is unreachable
    */
   @CanIgnoreReturnValue
   public @Nullable Object command(String... words) {
@@ -211,7 +213,7 @@ public final class LocalRedis implements AutoCloseable {
   /**
    * Returns the port.
    *
-   * @return a port on the loopback address
+   * @return the port on the loopback address
    */
   public int port() {
     return port;
@@ -235,7 +237,7 @@ public final class LocalRedis implements AutoCloseable {
     return URI.create("redis://" + address() + "/0");
   }
 
-  /** Kills the server without notice, as a power cut would. */
+  /** Kills the server without warning, like a power failure. */
   public void kill() {
     Process running = process;
     if (running != null) {
@@ -244,7 +246,7 @@ public final class LocalRedis implements AutoCloseable {
     }
   }
 
-  /** Freezes the server: it keeps its connections and sends nothing. */
+  /** Freezes the server. Its connections stay open, but the server sends nothing. */
   public void freeze() {
     signal("STOP");
   }
@@ -257,7 +259,7 @@ public final class LocalRedis implements AutoCloseable {
   private void signal(String name) {
     Process running = process;
     if (running == null) {
-      throw new IllegalStateException("the server does not run");
+      throw new IllegalStateException("the server is not running");
     }
     try {
       int code = new ProcessBuilder("kill", "-" + name, "" + running.pid()).start().waitFor();

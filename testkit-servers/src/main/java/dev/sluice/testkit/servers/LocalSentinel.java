@@ -9,8 +9,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A master, its replica and a Sentinel that watches both, for tests. Not thread-safe; methods block
- * as in {@link LocalRedis}.
+ * A master, its replica and a Sentinel that watches both servers, for tests. Not thread-safe.
+ * Methods block like the methods of {@link LocalRedis}.
  */
 public final class LocalSentinel implements AutoCloseable {
 
@@ -27,7 +27,7 @@ public final class LocalSentinel implements AutoCloseable {
   /**
    * Starts the three servers.
    *
-   * @param binary the program, see {@link RedisBinary}
+   * @param binary the path of the server program, see {@link RedisBinary}
    * @return the group, after the replica and the Sentinel have connected
    */
   public static LocalSentinel start(Path binary) {
@@ -37,7 +37,7 @@ public final class LocalSentinel implements AutoCloseable {
   /**
    * Starts the three servers with passwords.
    *
-   * @param binary the program, see {@link RedisBinary}
+   * @param binary the path of the server program, see {@link RedisBinary}
    * @param password the password of the master and its replica
    * @param sentinelPassword the password of the Sentinel
    * @return the group, after the replica and the Sentinel have connected
@@ -61,7 +61,7 @@ public final class LocalSentinel implements AutoCloseable {
             .toList();
     LocalRedis second = LocalRedis.start(binary, ofReplica.toArray(String[]::new));
     second.await(
-        "is a replica in step",
+        "is a synchronized replica",
         () -> info(second, "replication").contains("master_link_status:up"));
     List<String> settings =
         new ArrayList<>(
@@ -72,7 +72,7 @@ public final class LocalSentinel implements AutoCloseable {
     settings.addAll(sentinelSettings);
     LocalRedis sentinel = LocalRedis.startSentinel(binary, sentinelPassword, settings);
     sentinel.await(
-        "knows the replica",
+        "has found the replica",
         () ->
             info(sentinel, "sentinel")
                 .contains("status=ok,address=127.0.0.1:%s,slaves=1".formatted(first.port())));

@@ -19,7 +19,7 @@ import redis.embedded.core.ExecutableProvider;
 /**
  * Finds the server program for a {@link LocalRedis}.
  *
- * <p>Needs {@code com.github.codemonstur:embedded-redis} on the user's class path.
+ * <p>Requires {@code com.github.codemonstur:embedded-redis} on the class path of the tests.
  */
 public final class RedisBinary {
 
@@ -28,8 +28,8 @@ public final class RedisBinary {
   private RedisBinary() {}
 
   /**
-   * Returns Redis 6.2, the oldest supported version, from a jar. To run all tests on another
-   * server, set its path in the environment: {@code SLUICE_TEST_REDIS=/path/to/valkey-server}.
+   * Returns the bundled Redis 6.2, the oldest supported version, from a jar. To run all tests on
+   * another server, set the environment variable {@code SLUICE_TEST_REDIS=/path/to/valkey-server}.
    *
    * @return the path of the program
    */
@@ -39,7 +39,7 @@ public final class RedisBinary {
   }
 
   /**
-   * Returns the installed Valkey or Redis, Valkey first; the bundled Redis if neither is installed.
+   * Returns the installed Valkey, otherwise the installed Redis, otherwise the bundled Redis.
    *
    * @return the path of the program
    */
@@ -56,7 +56,10 @@ public final class RedisBinary {
     return bundled();
   }
 
-  /** Whether the program knows a setting of Redis 7, with which older versions refuse to start. */
+  /**
+   * Whether the program knows a setting of Redis 7. Older versions refuse to start with this
+   * setting.
+   */
   static boolean hasEnableDebugCommand(Path program) {
     return MAJOR_VERSIONS.computeIfAbsent(program, RedisBinary::majorVersion) >= 7;
   }
@@ -76,7 +79,7 @@ public final class RedisBinary {
     }
   }
 
-  /** The bundled program, unpacked once per process and deleted with it. */
+  /** The bundled program, which is unpacked once per process and deleted when the process ends. */
   private static final class Bundled {
     private static final Path PATH = unpack();
 

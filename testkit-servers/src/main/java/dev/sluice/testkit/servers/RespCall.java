@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Sends one command to a RESP2 server, without a client library. Blocks. */
+/** Sends one command to a RESP2 server without a client library. Blocks. */
 final class RespCall {
 
   private static final int TIMEOUT_MILLIS = 10_000;
@@ -24,7 +24,7 @@ final class RespCall {
     return ask(port, null, words);
   }
 
-  /** Authenticates if there is a password, sends a command, and returns the reply. */
+  /** Sends a command and returns the reply. Authenticates first if there is a password. */
   static @Nullable Object ask(int port, @Nullable String password, String... words) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(TIMEOUT_MILLIS);
@@ -36,7 +36,7 @@ final class RespCall {
       send(socket.getOutputStream(), words);
       return read(in);
     } catch (IOException e) {
-      throw new IllegalStateException("no answer from port " + port + ": " + e.getMessage(), e);
+      throw new IllegalStateException("no reply from port " + port + ": " + e.getMessage(), e);
     }
   }
 

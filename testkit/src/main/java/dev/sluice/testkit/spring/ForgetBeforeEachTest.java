@@ -5,10 +5,10 @@ import org.springframework.core.Ordered;
 import org.springframework.test.context.TestContext;
 import org.springframework.test.context.TestExecutionListener;
 
-/** Fills all buckets before each test method. Registered in Spring's factories file. */
+/** Fills all buckets before each test method. Spring's factories file registers this listener. */
 final class ForgetBeforeEachTest implements TestExecutionListener, Ordered {
 
-  /** Runs before the listeners that prepare a test, such as scripts. */
+  /** Returns an order before the listeners that prepare a test, such as scripts. */
   @Override
   public int getOrder() {
     return Ordered.HIGHEST_PRECEDENCE;

@@ -8,7 +8,7 @@ import dev.sluice.store.TimeSource;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** A memory store that can drop all of its buckets. Thread-safe. */
+/** A memory store that can delete all of its buckets. Thread-safe. */
 final class ForgetfulStore implements BucketStore {
 
   private final TimeSource time;

@@ -12,9 +12,9 @@ import org.springframework.test.context.BootstrapWith;
 import org.springframework.test.context.junit.jupiter.SpringExtension;
 
 /**
- * Starts a slice of a Spring Boot application: its limits, and the beans whose {@code @RateLimited}
- * methods a test calls. The slice has no other component and no other auto-configuration: no
- * server, no database, no Redis.
+ * Starts a slice of a Spring Boot application: the application's limits, and the beans whose
+ * {@code @RateLimited} methods a test calls. The slice contains no other component and no other
+ * auto-configuration, so no server, no database and no Redis.
  *
  * <pre>{@code
  * @SluiceTest(Orders.class)
@@ -28,8 +28,9 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
  * }
  * }</pre>
  *
- * <p>Limits, buckets and the clock are as in {@link AutoConfigureSluice}. Add the dependencies of a
- * component as in any test: by {@code @Import}, {@code @TestConfiguration} or a mock bean.
+ * <p>{@link AutoConfigureSluice} describes the limits, the buckets and the clock. Add the
+ * dependencies of a component as in any test: with {@code @Import}, {@code @TestConfiguration} or a
+ * mock bean.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -43,12 +44,12 @@ public @interface SluiceTest {
   /**
    * Returns the components of the application that become beans.
    *
-   * @return classes, in no order; none for a test of the limits alone
+   * @return the classes in any order; empty for a test of the limits alone
    */
   Class<?>[] value() default {};
 
   /**
-   * Returns additional properties, which override those of the application.
+   * Returns additional properties, which override the properties of the application.
    *
    * @return entries of the form {@code name=value}
    */

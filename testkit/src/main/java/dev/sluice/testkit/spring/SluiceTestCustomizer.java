@@ -18,10 +18,10 @@ import org.springframework.test.context.MergedContextConfiguration;
 import org.springframework.test.context.TestContextAnnotationUtils;
 
 /**
- * Reduces the context to the slice of a {@link SluiceTest}: scans for no components, and
- * auto-configures only what {@link AutoConfigureSluice} imports.
+ * Reduces the context to the slice of a {@link SluiceTest}: scans for no components, and runs only
+ * the auto-configurations that {@link AutoConfigureSluice} imports.
  *
- * @param components the classes named by the test, which identify the context
+ * @param components the classes that the test names; they identify the context
  */
 record SluiceTestCustomizer(List<Class<?>> components) implements ContextCustomizer {
 
@@ -35,7 +35,7 @@ record SluiceTestCustomizer(List<Class<?>> components) implements ContextCustomi
         .register(components.toArray(Class<?>[]::new));
   }
 
-  /** The factory, registered in Spring's factories file. */
+  /** The factory of the customizer, registered in Spring's factories file. */
   static final class Factory implements ContextCustomizerFactory {
 
     @Override

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Limits in the tests of Spring Boot applications, on a clock that stands still. */
+/** Tests of Spring Boot applications with limits and with a clock that stands still. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.testkit.spring;

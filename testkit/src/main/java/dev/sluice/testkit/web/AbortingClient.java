@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
-/** A client that sends without waiting, and can abort a request. */
+/** A client that sends requests without waiting, and can abort a request. */
 interface AbortingClient extends AutoCloseable {
 
   /** Sends a GET for a path below the application's prefix. */
   Exchange get(String path) throws Exception;
 
-  /** Sends the head of a POST whose body never arrives. */
+  /** Sends the header of a POST request. The body of the request never arrives. */
   Exchange postWithoutBody(String path) throws Exception;
 
   @Override
@@ -16,10 +16,13 @@ interface AbortingClient extends AutoCloseable {
   /** A request in flight. */
   interface Exchange {
 
-    /** Waits for the response's status; 0 if the server ends the exchange without a response. */
+    /**
+     * Waits for the status of the response. Returns 0 if the server ends the exchange without a
+     * response.
+     */
     int status() throws Exception;
 
-    /** Aborts: resets the stream, or with HTTP/1.1 the connection. */
+    /** Aborts the request: resets the stream, or the connection with HTTP/1.1. */
     void abort() throws Exception;
   }
 }

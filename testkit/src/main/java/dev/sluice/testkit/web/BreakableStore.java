@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The memory store, which a test can make fail in the ways that the contract of stores permits. */
+/** A memory store that a test can make fail, in the ways that the contract of stores permits. */
 final class BreakableStore implements BucketStore {
 
   private final BucketStore memory;
@@ -25,7 +25,7 @@ final class BreakableStore implements BucketStore {
     breakAfter(0);
   }
 
-  /** Makes all calls fail after the next {@code more} calls. */
+  /** Makes all calls fail after {@code more} further calls. */
   void breakAfter(int more) {
     breaksAfter = calls.get() + more;
   }

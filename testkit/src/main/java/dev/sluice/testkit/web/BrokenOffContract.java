@@ -17,19 +17,21 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Tests of clients that abort while the application still works on their requests, as JUnit tests
- * over real HTTP/1.1 and HTTP/2. The token stays spent, since the result of the work is unknown.
+ * Tests of clients that abort while the application still processes their requests, as JUnit tests
+ * over real HTTP/1.1 and HTTP/2. The token stays spent, since the result of the processing is
+ * unknown.
  *
  * <p>The test of a filter extends this class and starts a server. The application behind the filter
  * must do the following:
  *
  * <ul>
  *   <li>on {@code /check} and {@code /attack}, announce the request as a {@link HeldRequest} and
- *       work on it asynchronously. With {@code committed=N}, send the status {@code N} and an event
- *       first. With {@code then=T}, hold the request's thread, if it has one. Once the request is
- *       ended, do what {@code T} says: read the whole body ({@code read}), send an error ({@code
- *       send-error}), send a body at once ({@code flush}), or only set the status ({@code set}).
- *   <li>on {@code /other}, answer with a 200.
+ *       process it asynchronously. With {@code committed=N}, send the status {@code N} and an event
+ *       first. With {@code then=T}, block the request's thread, if the server has one for the
+ *       request. When the request is ended, do what {@code T} says: read the whole body ({@code
+ *       read}), send an error ({@code send-error}), send a body at once ({@code flush}), or only
+ *       set the status ({@code set}).
+ *   <li>on {@code /other}, respond with a 200.
  * </ul>
  */
 public abstract class BrokenOffContract {
@@ -39,7 +41,7 @@ public abstract class BrokenOffContract {
   private final FilterRun run = new FilterRun(setup -> start(setup, held));
 
   /**
-   * For subclasses, which test a filter.
+   * Creates the contract, for subclasses that test a filter.
    *
    * @param protocol the protocol of the clients
    */
@@ -48,8 +50,8 @@ public abstract class BrokenOffContract {
   }
 
   /**
-   * Starts a server whose application is behind a filter. A test calls this at most once, and the
-   * contract closes the server.
+   * Starts a server whose application is behind a filter. A test calls this method at most once,
+   * and the contract closes the server.
    *
    * @param setup the parts of the filter
    * @param requests receives the held requests
@@ -76,7 +78,7 @@ public abstract class BrokenOffContract {
     return run.remaining("PerKey", "good");
   }
 
-  /** Sends another request, so that the server has time to process the earlier ones. */
+  /** Sends another request, so that the server has time to process the earlier requests. */
   private void anotherRequest() {
     assertThat(run.get("/other").statusCode()).isEqualTo(200);
   }
@@ -174,7 +176,7 @@ public abstract class BrokenOffContract {
     }
   }
 
-  /** The attack: 300 attempts, each aborted while its password is checked. */
+  /** The attack: 300 attempts, each aborted while the application checks its password. */
   @Test
   final void attempts_thatAreBrokenOff_areLimitedLikeOthers() throws Exception {
     startWithCheck().close();

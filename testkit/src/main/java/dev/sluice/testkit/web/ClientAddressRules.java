@@ -21,8 +21,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Rules of the client's address. The peer, 127.0.0.1, is a trusted proxy, and so is 10.0.0.0/8. The
- * proxy appended the address that it saw; everything left of it came from the client.
+ * Rules of the client's address. The peer 127.0.0.1 is a trusted proxy, and so are all addresses in
+ * 10.0.0.0/8. The proxy appends the address that it sees. All text to the left of that address
+ * comes from the client.
  */
 interface ClientAddressRules extends FilterRules {
 
@@ -38,7 +39,7 @@ interface ClientAddressRules extends FilterRules {
             Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).build());
   }
 
-  /** Returns the id that a request is charged to. */
+  /** Returns the id that is charged for a request. */
   private String client(String... headerLines) throws Exception {
     run().time().advance(Duration.ofMinutes(1)); // all earlier charges have refilled
     int before = run().decisions().size();
@@ -48,7 +49,7 @@ interface ClientAddressRules extends FilterRules {
     return Objects.requireNonNull(decisions.get(before).transaction()).id();
   }
 
-  /** Checks rows of a header's value and the expected client. */
+  /** Checks rows that consist of a header's value and the expected client. */
   private void check(ProxyHeader header, String... rows) throws Exception {
     startBehind(header);
     for (String row : rows) {
@@ -99,7 +100,7 @@ interface ClientAddressRules extends FilterRules {
         "6.6.6.6,                               | 127.0.0.1",
         "6.6.6.6, , 10.1.2.3                    | 10.1.2.3",
         "6.6.6.6, unix:                         | 127.0.0.1",
-        // Malformed.
+        // Malformed values.
         "6.6.6.6, fe80::1%eth0                  | 127.0.0.1",
         "6.6.6.6, [fe80::1%25eth0]:80           | 127.0.0.1",
         "6.6.6.6, 192.0.2.256                   | 127.0.0.1",
@@ -128,12 +129,12 @@ interface ClientAddressRules extends FilterRules {
         "for=\"[2001:db8:1:2::3]\", for=10.1.2.3              | 2001:db8:1:2::",
         "for=\"[2001:db8:1:2::3]:_port\"                      | 2001:db8:1:2::",
         "for=192.0.2.1, for=10.1.2.3;host=\"a,b;for=6.6.6.6\" | 192.0.2.1",
-        // Spoofed.
+        // Spoofed values.
         "for=6.6.6.6, for=192.0.2.1                           | 192.0.2.1",
         "for=\"6.6.6.6, for=192.0.2.1                         | 192.0.2.1",
         "for=6.6.6.6;x=\", for=192.0.2.1                      | 192.0.2.1",
         "for=6.6.6.6;x=\"\\, for=192.0.2.1                    | 192.0.2.1",
-        // Naming nobody, or malformed.
+        // Values without a client address, and malformed values.
         "for=6.6.6.6, for=unknown                             | 127.0.0.1",
         "for=6.6.6.6, for=_hidden, for=10.1.2.3               | 10.1.2.3",
         "for=6.6.6.6, proto=https                             | 127.0.0.1",
@@ -213,7 +214,7 @@ interface ClientAddressRules extends FilterRules {
     }
   }
 
-  /** Whatever the client sends, the id is the address that the trusted proxy saw. */
+  /** Whatever header the client sends, the id is the address that the trusted proxy sees. */
   @ParameterizedTest
   @EnumSource
   default void randomGarbageOfTheClients_choosesNothing(ProxyHeader header) throws Exception {

@@ -13,21 +13,21 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * The contract of conditional rules for every way in which a request can end while its client
- * waits, as JUnit tests over real HTTP/1.1 and HTTP/2.
+ * Tests of conditional rules for every way in which a request can end while its client waits, as
+ * JUnit tests over real HTTP/1.1 and HTTP/2.
  *
  * <p>The test of a filter extends this class and starts a server. The application behind the filter
  * must do the following:
  *
  * <ul>
  *   <li>on {@code /end?how=H}, end a request that is handled asynchronously, with the status of the
- *       query parameter {@code status} (401 without it). {@code complete} ends with it, {@code
- *       no-status} sets none, and {@code redirect} redirects with a 302. {@code events} sends three
- *       server-sent events under a 200, and {@code throw} throws an exception. {@code time-out}
- *       ends by a time-out of the server's or the framework's, {@code time-out-answered} by one
- *       that the framework answers with the status. {@code sent-then-time-out} ends by a time-out
- *       after it has sent the status.
- *   <li>on {@code /other}, answer with a 200.
+ *       query parameter {@code status}, by default 401. {@code complete} ends the request with this
+ *       status, {@code no-status} sets no status, and {@code redirect} redirects with a 302. {@code
+ *       events} sends three server-sent events with a 200, and {@code throw} throws an exception.
+ *       {@code time-out} lets the server or the framework time the request out. {@code
+ *       time-out-answered} does the same, and the framework responds with the status. {@code
+ *       sent-then-time-out} sends the status and then lets the request time out.
+ *   <li>on {@code /other}, respond with a 200.
  * </ul>
  */
 public abstract class EndingContract {
@@ -36,7 +36,7 @@ public abstract class EndingContract {
   private final FilterRun run = new FilterRun(this::start);
 
   /**
-   * For subclasses, which test a filter.
+   * Creates the contract, for subclasses that test a filter.
    *
    * @param protocol the protocol of the clients
    */
@@ -45,8 +45,8 @@ public abstract class EndingContract {
   }
 
   /**
-   * Starts a server whose application is behind a filter. A test calls this at most once, and the
-   * contract closes the server.
+   * Starts a server whose application is behind a filter. A test calls this method at most once,
+   * and the contract closes the server.
    *
    * @param setup the parts of the filter
    * @return the running server
@@ -55,15 +55,17 @@ public abstract class EndingContract {
   protected abstract FilteredSite start(FilterSetup setup) throws Exception;
 
   /**
-   * Asserts which of three rules count an ending as one of their outcomes: a rule for 401, a rule
-   * for 500 and 503, and a rule for all but success. For endings that only one framework has.
+   * Asserts which of three rules count a way of ending as one of their outcomes: a rule for 401, a
+   * rule for 500 and 503, and a rule for all outcomes except success. For ways of ending that only
+   * one framework has.
    *
    * @param path the path below the application's prefix
    * @param status the status that the client receives
-   * @param of401 whether a rule that counts 401 keeps its token
-   * @param of500 whether a rule that counts 500 and 503 keeps its token
-   * @param allButSuccess whether a rule that counts all but a success keeps its token
-   * @throws Exception if the server cannot be started or asked
+   * @param of401 whether the token of a rule that counts 401 stays spent
+   * @param of500 whether the token of a rule that counts 500 and 503 stays spent
+   * @param allButSuccess whether the token of a rule that counts all outcomes except success stays
+   *     spent
+   * @throws Exception if the server cannot be started or called
    */
   protected final void assertEnding(
       String path, int status, boolean of401, boolean of500, boolean allButSuccess)
@@ -75,7 +77,7 @@ public abstract class EndingContract {
         Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).build());
     try (AbortingClient client = protocol.client(run.site())) {
       assertThat(client.get(path).status()).isEqualTo(status);
-      // Before the client closes, which could be another ending.
+      // Asserted before the client closes, since closing could be another way of ending.
       await()
           .atMost(Duration.ofMinutes(1))
           .untilAsserted(
@@ -94,7 +96,7 @@ public abstract class EndingContract {
 
   @ParameterizedTest
   @CsvSource({
-    // ending                            , status, of 401, of 500, all but success
+    // way of ending                     , status, of 401, of 500, all but success
     "/other                              , 200, false, false, false",
     "/end?how=complete                   , 401, true,  false, true",
     "/end?how=complete&status=204        , 204, false, false, false",
@@ -102,7 +104,7 @@ public abstract class EndingContract {
     "/end?how=redirect                   , 302, false, false, true",
     "/end?how=events                     , 200, false, false, false",
     "/end?how=throw                      , 500, false, true,  true",
-    // The result of the work is unknown: all tokens stay spent.
+    // The result of the processing is unknown, so all tokens stay spent.
     "/end?how=time-out                   , 500, true,  true,  true",
     "/end?how=time-out-answered&status=503, 503, true,  true,  true",
     "/end?how=sent-then-time-out         , 401, true,  false, true",

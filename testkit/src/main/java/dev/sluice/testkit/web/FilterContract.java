@@ -4,19 +4,19 @@ package dev.sluice.testkit.web;
 import org.junit.jupiter.api.AfterEach;
 
 /**
- * The contract of every filter on the rules of {@code sluice-web}, as JUnit tests over real HTTP,
- * on a driven clock.
+ * The contract of every filter that applies the rules of {@code sluice-web}, as JUnit tests over
+ * real HTTP with a manual clock.
  *
  * <p>The test of a filter extends this class and starts a server. The application behind the filter
  * must do the following on every path:
  *
  * <ul>
- *   <li>answer with the body {@code page}, and with the status that the query parameter {@code
- *       status} names (200 without it);
- *   <li>read {@code status} from a form in the body too, after the filter;
+ *   <li>respond with the body {@code page} and with the status in the query parameter {@code
+ *       status}, by default 200;
+ *   <li>also read {@code status} from a form in the body, after the filter;
  *   <li>before the filter, take the value of the header {@code X-Test-User} as the name of the
  *       authenticated user;
- *   <li>on the path {@code /crash}, throw an exception instead of answering.
+ *   <li>on the path {@code /crash}, throw an exception instead of responding.
  * </ul>
  */
 public abstract class FilterContract
@@ -29,12 +29,12 @@ public abstract class FilterContract
 
   private final FilterRun run = new FilterRun(this::start);
 
-  /** For subclasses, which test a filter. */
+  /** For subclasses that test a filter. */
   protected FilterContract() {}
 
   /**
-   * Starts a server whose application is behind a filter. A test calls this at most once, and the
-   * contract closes the server.
+   * Starts a server whose application is behind a filter. A test calls this method at most once,
+   * and the contract closes the server.
    *
    * @param setup the parts of the filter
    * @return the running server

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
-/** The protocols over which a filter is tested, each with a client that can abort. */
+/**
+ * The protocols with which a filter is tested. Each protocol has a client that can abort requests.
+ */
 public enum FilterProtocol {
-  /** HTTP/1.1, with a connection for each request. */
+  /** HTTP/1.1, with a separate connection for each request. */
   HTTP_1_1 {
     @Override
     AbortingClient client(FilteredSite site) {
@@ -11,7 +13,7 @@ public enum FilterProtocol {
     }
   },
   /**
-   * HTTP/2 in cleartext, with one connection. Its client needs {@code
+   * HTTP/2 in cleartext, with one connection. The client requires {@code
    * org.eclipse.jetty.http2:jetty-http2-client} on the class path.
    */
   HTTP_2 {

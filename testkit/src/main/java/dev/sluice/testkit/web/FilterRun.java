@@ -98,7 +98,10 @@ final class FilterRun implements AutoCloseable {
     site = starter.start(new FilterSetup(limiter, List.of(rules), clientAddress, headers));
   }
 
-  /** Starts with failure rules: allow for keys, deny for addresses, local for joined ids. */
+  /**
+   * Starts the server with failure rules: allow for keys, deny for addresses, decide locally for
+   * joined ids.
+   */
   void startWithFailureRules(Rule... rules) throws Exception {
     Limiter careful =
         Limiter.builder(new CurrentLimits(limits()), store)
@@ -123,7 +126,7 @@ final class FilterRun implements AutoCloseable {
     return limiter.check(limit, id, 0).remaining();
   }
 
-  /** Returns the remaining tokens in the bucket that a limit's trials use. */
+  /** Returns the remaining tokens in the bucket that a shadow rule uses for a limit. */
   long remainingInShadow(String limit, String id) {
     Transaction read = limiter.transaction(limit, id).inShadow().withCost(0);
     return limiter.check(List.of(read)).remaining();
@@ -155,7 +158,7 @@ final class FilterRun implements AutoCloseable {
   }
 
   /**
-   * Sends a GET byte by byte, including requests that an HTTP library would refuse to send.
+   * Sends a GET byte by byte. The request can be one that an HTTP library would refuse to send.
    *
    * @param path the path below the application's prefix
    * @return the whole response, with its status line
@@ -164,12 +167,12 @@ final class FilterRun implements AutoCloseable {
     return rawTarget(site().prefix() + path, headerLines);
   }
 
-  /** Sends a GET like {@link #raw}, with the whole request target. */
+  /** Sends a GET like {@link #raw}, with the given request target. */
   String rawTarget(String target, String... headerLines) throws IOException {
     return rawRequest("GET " + target + " HTTP/1.1", headerLines);
   }
 
-  /** Sends a request like {@link #raw}, with the whole request line. */
+  /** Sends a request like {@link #raw}, with the given request line. */
   String rawRequest(String start, String... headerLines) throws IOException {
     StringBuilder request = new StringBuilder(start + "\r\nHost: x\r\nContent-Length: 0\r\n");
     for (String line : headerLines) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
-/** A request that the application works on for as long as the test wants. */
+/** A request that the application processes until the test ends it. */
 public interface HeldRequest {
 
   /**
-   * Ends the work with a status, whether or not anybody still waits for it. Does nothing if the
-   * exchange has ended already.
+   * Ends the processing with a status, even if the client has disconnected. Does nothing if the
+   * exchange has already ended.
    *
    * @param status the status of the response
    */
   void end(int status);
 
   /**
-   * Writes until the server notices that the client has disconnected, and ends the exchange. Called
-   * only after the status was sent.
+   * Writes to the client until the server notices that the client has disconnected, and ends the
+   * exchange. Called only after the status was sent.
    */
   void writeUntilBroken();
 }

@@ -7,7 +7,9 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** Receives an application's reports on requests, for a {@link BrokenOffContract}. Thread-safe. */
+/**
+ * Receives an application's reports about requests, for a {@link BrokenOffContract}. Thread-safe.
+ */
 public final class HeldRequests {
 
   private static final long PATIENCE_SECONDS = 10;
@@ -18,7 +20,7 @@ public final class HeldRequests {
   HeldRequests() {}
 
   /**
-   * Reports that the application starts to work on a request.
+   * Reports that the application starts to process a request.
    *
    * @param request the request
    */
@@ -27,9 +29,9 @@ public final class HeldRequests {
   }
 
   /**
-   * Reports, once for each held request, that its original thread has left the filter and, if that
-   * is visible, the server. If the work holds that thread, the application calls this when the
-   * request ends.
+   * Reports that the original thread of a held request has left the filter and, if the application
+   * can detect this, the server. To be called once for each held request. If the processing blocks
+   * that thread, the application calls this method when the request ends.
    */
   public void left() {
     left.release();

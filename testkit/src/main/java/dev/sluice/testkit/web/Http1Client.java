@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A client with one connection for each request. */
+/** An HTTP/1.1 client with a separate connection for each request. */
 final class Http1Client implements AbortingClient {
 
   private final FilteredSite site;

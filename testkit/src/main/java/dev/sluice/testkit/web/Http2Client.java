@@ -19,7 +19,7 @@ import org.eclipse.jetty.http2.frames.PingFrame;
 import org.eclipse.jetty.http2.frames.ResetFrame;
 import org.eclipse.jetty.util.Callback;
 
-/** One HTTP/2 connection in cleartext, whose streams can be reset one by one. */
+/** An HTTP/2 connection in cleartext. Each of its streams can be reset. */
 final class Http2Client implements AbortingClient {
 
   private static final long PATIENCE_SECONDS = 60;
@@ -46,8 +46,8 @@ final class Http2Client implements AbortingClient {
   }
 
   /**
-   * Waits until the server has read everything sent so far, by a ping. Tomcat sends no reply if it
-   * considers the resets an attack.
+   * Waits, with a ping, until the server has read everything that was sent. Tomcat does not respond
+   * if it considers the resets an attack.
    */
   private void awaitRead() throws InterruptedException {
     session.ping(new PingFrame(0, false), Callback.NOOP);

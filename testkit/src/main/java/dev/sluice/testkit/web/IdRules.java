@@ -16,10 +16,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rules of the sources of ids, and of requests without an id. */
+/** Rules of the sources of ids and of requests without an id. */
 interface IdRules extends FilterRules {
 
-  /** The period of plans. */
   Duration HOUR = Duration.ofHours(1);
 
   @Test

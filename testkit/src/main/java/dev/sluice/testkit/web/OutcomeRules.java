@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rules that count only some outcomes: 30 failed logins an hour, unlimited successful ones. */
+/** Rules that count only some outcomes: 30 failed logins per hour, unlimited successful logins. */
 interface OutcomeRules extends FilterRules {
 
   private static Rule failedLogins() {
@@ -120,7 +120,8 @@ interface OutcomeRules extends FilterRules {
 
     await()
         .atMost(Duration.ofMinutes(1))
-        .until(() -> run().remaining("PerAddress", LOCAL) == 3); // settled
+        .until(
+            () -> run().remaining("PerAddress", LOCAL) == 3); // waits until the charges are settled
     assertThat(run().remaining("FailedPerAddress", LOCAL)).isEqualTo(success ? 30 : 29);
     assertThat(run().remaining("PerKey", "a")).isEqualTo(only200 ? 2 : 1);
   }

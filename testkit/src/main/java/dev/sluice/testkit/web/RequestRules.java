@@ -122,7 +122,8 @@ interface RequestRules extends FilterRules {
     Stream<String> below = Spellings.ofPath().stream().map(path -> prefix + path);
     List<String> targets = Stream.concat(below, absolute.stream()).toList();
     for (String target : targets) {
-      // Limited, rejected, or unknown to the container, which then calls no filter.
+      // The request is limited or rejected, or the container does not know the target and calls no
+      // filter.
       assertThat(run().rawTarget(target)).as(target).containsPattern("^HTTP/1.1 4(00|04|29) ");
     }
   }
@@ -169,7 +170,7 @@ interface RequestRules extends FilterRules {
   private void exhaust(String path, String header, String value) {
     assertThat(run().get(path, header, value).statusCode()).isEqualTo(200);
     while (run().get(path, header, value).statusCode() == 200) {
-      // Spends until the bucket is empty.
+      // Each request spends a token until the bucket is empty.
     }
   }
 
@@ -177,7 +178,7 @@ interface RequestRules extends FilterRules {
     assertThat(run().raw(path, header)).as(header).containsPattern("^HTTP/1.1 4(00|29) ");
   }
 
-  /** An application that does not resolve dots runs the handler of the literal path. */
+  /** An application that does not resolve dots runs the handler of the path as written. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -190,18 +191,20 @@ interface RequestRules extends FilterRules {
   default void dotsBehindAPattern_areNoWayAroundItsRule(String path) throws Exception {
     run().start(Rule.on("/a/files/**").limit("PerAddress", VaryBy.clientAddress()).build());
 
-    // Rejected by the container, or charged.
+    // The container rejects the request, or the request is charged.
     assertThat(run().raw(path)).containsPattern("^HTTP/1.1 400 |(?i)ratelimit: \"PerAddress\"");
   }
 
-  /** The application decides whose bucket such a path is for, so both buckets are charged. */
+  /**
+   * The application decides to whom such a path belongs, so the buckets of both users are charged.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"..", "%2e%2e", "..;x"})
   default void dotsBehindAVariable_areNoWayAroundItsBucket(String dots) throws Exception {
     run().start(Rule.on("/users/{user}/**").limit("PerKey", VaryBy.pathVariable("user")).build());
 
     for (int i = 0; i < 2; i++) {
-      // Rejected by the container, or charged.
+      // The container rejects the request, or the request is charged.
       String answer = run().raw("/users/alice/" + dots + "/bob" + i);
       if (!answer.startsWith("HTTP/1.1 400 ")) {
         assertThat(run().remaining("PerKey", "alice")).isEqualTo(1 - i);
@@ -275,7 +278,7 @@ interface RequestRules extends FilterRules {
     assertThat(run().get("/page", "X-Items", "2").statusCode()).isEqualTo(200);
     HttpResponse<String> denied = run().get("/page", "X-Items", "2");
     assertThat(denied.headers().firstValue("Retry-After")).hasValue("10");
-    // Waiting does not help these requests, so they have no Retry-After.
+    // Waiting does not help these requests, so the responses have no Retry-After.
     for (String impossible : List.of("4", "-1")) {
       HttpResponse<String> refused = run().get("/page", "X-Items", impossible);
       assertThat(refused.statusCode()).isEqualTo(400);

@@ -4,8 +4,8 @@ package dev.sluice.testkit.web;
 import java.util.List;
 
 /**
- * Equivalent spellings of requests, to be sent byte by byte. For each spelling, some application
- * reads it as the plain request, or every server rejects it.
+ * Equivalent spellings of requests, to be sent byte by byte. Either some application interprets a
+ * spelling as the plain request, or every server rejects it.
  */
 public final class Spellings {
 
@@ -165,27 +165,27 @@ public final class Spellings {
   private Spellings() {}
 
   /**
-   * Returns targets that some application reads as {@code /login}.
+   * Returns targets that some applications interpret as {@code /login}.
    *
-   * @return 60 or more targets, some with a query
+   * @return at least 60 targets, some of them with a query
    */
   public static List<String> ofPath() {
     return PATHS;
   }
 
   /**
-   * Returns requests that some application reads as {@code DELETE /login}.
+   * Returns requests that some applications interpret as {@code DELETE /login}.
    *
-   * @return 20 or more request lines, some followed by header lines
+   * @return at least 20 request lines, some of them followed by header lines
    */
   public static List<String> ofMethod() {
     return METHODS;
   }
 
   /**
-   * Returns values of a cookie that some application reads as {@code e1}.
+   * Returns values of a cookie that some applications interpret as {@code e1}.
    *
-   * @return the text after the name and the equals sign
+   * @return the values: the text after the name and the equals sign
    */
   public static List<String> ofCookie() {
     return COOKIES;
@@ -201,7 +201,7 @@ public final class Spellings {
   }
 
   /**
-   * Returns values of {@code X-Forwarded-For} that a trusted proxy writes for clients of one
+   * Returns values of {@code X-Forwarded-For} that a trusted proxy can write for the clients of one
    * subscriber.
    *
    * @return values whose last address is in {@code 2001:db8:7:7::/64}

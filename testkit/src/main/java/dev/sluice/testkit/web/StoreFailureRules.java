@@ -11,7 +11,7 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Rules of requests during a failure of the store. */
+/** Rules of requests while the store fails. */
 interface StoreFailureRules extends FilterRules {
 
   private void start() throws Exception {
@@ -105,7 +105,7 @@ interface StoreFailureRules extends FilterRules {
   @Test
   default void trial_whoseTokensCanNotBeGivenBack_leavesThemSpent() throws Exception {
     start();
-    run().store().breakAfter(2); // the spend and the trial's spend succeed; the refund fails
+    run().store().breakAfter(2); // the spends of both rules succeed; the refund fails
 
     assertThat(run().get("/trial").statusCode()).isEqualTo(200);
 

@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** Rules on trial (shadow rules), which spend and count without any effect on the response. */
+/** Rules of shadow rules, which spend and count tokens without any effect on the response. */
 interface TrialRules extends FilterRules {
 
-  /** Returns the spends of trials so far, in order. */
+  /** Returns the spends of shadow rules so far, in order. */
   private List<String> trials() {
     return run().decisions().stream()
         .filter(decision -> Objects.requireNonNull(decision.transaction()).isShadow())
@@ -51,7 +51,7 @@ interface TrialRules extends FilterRules {
     }
 
     assertThat(run().get("/page").statusCode()).isEqualTo(429);
-    // Only requests that passed reach the trial.
+    // Only requests that the enforced rules admit are charged to the shadow rule.
     assertThat(trials()).containsExactly("PerKey true", "PerKey false", "PerKey false");
   }
 
@@ -88,7 +88,8 @@ interface TrialRules extends FilterRules {
   }
 
   /**
-   * The trial shows what the rule would have decided for every request, whatever else limits it.
+   * A shadow rule counts what it would have decided for each request, even if another rule charges
+   * the same bucket.
    */
   @Test
   default void shadowRule_countsTheRequests_thatAnotherRuleChargesToo() throws Exception {
