@@ -98,10 +98,10 @@ public final class Lease implements AutoCloseable {
   /**
    * Spends one token if one is available.
    *
-   * @return true if it was spent
+   * @return true if the tokens were spent
    * @throws UnknownLimitException if the limits were replaced and no longer have the name
    * @throws MissingDefaultException if the limits were replaced and no longer have a default
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend() {
     long thread = Thread.currentThread().getId() * 0x9E3779B97F4A7C15L;

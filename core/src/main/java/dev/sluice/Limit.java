@@ -115,11 +115,11 @@ public final class Limit implements DirectLimit {
    * kept in Redis, create a {@link Limiter}; its {@link Limiter#limit(String)} is used like this
    * one.
    *
-   * @param quota how much may pass for each id
-   * @param more further quotas that apply as well, each with another period: {@code
+   * @param quota the rate and burst for each id
+   * @param more further quotas of the same limit, each with a different period: {@code
    *     Limit.of(Quota.per(1000, hour), Quota.per(10, second))}
    * @return the limit
-   * @throws IllegalArgumentException if the quotas do not fit together ({@link Quota#ofOneLimit})
+   * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
    */
   public static Limit of(Quota quota, Quota... more) {
     return of(listOf(quota, more), TimeSource.system());
@@ -128,8 +128,8 @@ public final class Limit implements DirectLimit {
   /**
    * Returns a limit that stands alone and uses a given clock, for tests.
    *
-   * @param quota how much may pass for each id
-   * @param time the clock; it must not step
+   * @param quota the rate and burst for each id
+   * @param time the clock, which must never jump
    * @return the limit
    */
   public static Limit of(Quota quota, TimeSource time) {
@@ -139,8 +139,8 @@ public final class Limit implements DirectLimit {
   /**
    * Returns a limit that stands alone, has several quotas and uses a given clock, for tests.
    *
-   * @param quotas how much may pass for each id, as {@link Quota#ofOneLimit} takes them
-   * @param time the clock; it must not step
+   * @param quotas the rate and burst for each id; {@link Quota#ofOneLimit} checks them
+   * @param time the clock, which must never jump
    * @return the limit
    * @throws IllegalArgumentException if the quotas do not fit together
    */
@@ -243,10 +243,10 @@ public final class Limit implements DirectLimit {
   /**
    * Spends one token if the bucket has one.
    *
-   * @param id what is limited
-   * @return true if it was spent
+   * @param id the id to limit, such as an IP address
+   * @return true if the tokens were spent
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend(CharSequence id) {
     return trySpend(id, 1);
@@ -255,12 +255,12 @@ public final class Limit implements DirectLimit {
   /**
    * Spends a cost if the bucket has as many tokens.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
-   * @return true if it was spent
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return true if the tokens were spent
    * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
    *     of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend(CharSequence id, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
@@ -271,11 +271,11 @@ public final class Limit implements DirectLimit {
   /**
    * Spends one token if the bucket has one.
    *
-   * @param utf8Id what is limited, as UTF-8; not kept
-   * @return true if it was spent
+   * @param utf8Id the id to limit, as UTF-8; the limiter keeps no reference to the array
+   * @return true if the tokens were spent
    * @throws InvalidIdException if the bytes are not UTF-8, or the id does not match the name's
    *     format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendUtf8(byte[] utf8Id) {
     return trySpendUtf8(utf8Id, 1);
@@ -284,12 +284,12 @@ public final class Limit implements DirectLimit {
   /**
    * Spends a cost if the bucket has as many tokens.
    *
-   * @param utf8Id what is limited, as UTF-8; not kept
-   * @param cost tokens, 0 to the limit's burst
-   * @return true if it was spent
+   * @param utf8Id the id to limit, as UTF-8; the limiter keeps no reference to the array
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return true if the tokens were spent
    * @throws InvalidRequestException if the bytes are not UTF-8, the id does not match the name's
    *     format, or the cost is out of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendUtf8(byte[] utf8Id, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
@@ -300,10 +300,10 @@ public final class Limit implements DirectLimit {
   /**
    * Spends one token if the bucket has one.
    *
-   * @param id what is limited, a number
-   * @return true if it was spent
+   * @param id the id to limit, as a number
+   * @return true if the tokens were spent
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendId(long id) {
     return trySpendId(id, 1);
@@ -312,12 +312,12 @@ public final class Limit implements DirectLimit {
   /**
    * Spends a cost if the bucket has as many tokens.
    *
-   * @param id what is limited, a number
-   * @param cost tokens, 0 to the limit's burst
-   * @return true if it was spent
+   * @param id the id to limit, as a number
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return true if the tokens were spent
    * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
    *     of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendId(long id, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
@@ -420,10 +420,10 @@ public final class Limit implements DirectLimit {
   /**
    * Spends one token if the bucket has one.
    *
-   * @param id what is limited
-   * @return allowed if it was spent; a denial changes nothing
+   * @param id the id to limit, such as an IP address
+   * @return the decision, allowed if the tokens were spent; a denial changes no bucket
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision spend(CharSequence id) {
     return spend(id, 1);
@@ -432,26 +432,26 @@ public final class Limit implements DirectLimit {
   /**
    * Spends a cost if the bucket has as many tokens.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
-   * @return allowed if it was spent; a denial changes nothing
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return the decision, allowed if the tokens were spent; a denial changes no bucket
    * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
    *     of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision spend(CharSequence id, long cost) {
     return decide(Act.SPEND, resolved(), textOf(id), cost);
   }
 
   /**
-   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} is the number of tokens spent.
    *
-   * @param id what is limited
-   * @param most tokens, 1 or more; a number above the limit's burst asks for the burst
-   * @return allowed if at least one token was spent; a denial says how long to wait for one
+   * @param id the id to limit, such as an IP address
+   * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as the burst
+   * @return the decision, allowed if at least one token was spent; after a denial, retryIn is the wait for one token
    * @throws InvalidRequestException if the id does not match the name's format, or {@code most} is
    *     below 1
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision spendUpTo(CharSequence id, long most) {
     return engine.decide(Act.SPEND, transaction(id).upTo(most));
@@ -460,10 +460,10 @@ public final class Limit implements DirectLimit {
   /**
    * Returns whether one token could be spent, and changes nothing.
    *
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @return the decision that a spend would have returned
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision check(CharSequence id) {
     return check(id, 1);
@@ -472,12 +472,12 @@ public final class Limit implements DirectLimit {
   /**
    * Returns whether a cost could be spent, and changes nothing.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
    * @return the decision that a spend would have returned
    * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
    *     of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision check(CharSequence id, long cost) {
     return decide(Act.CHECK, resolved(), textOf(id), cost);
@@ -486,10 +486,10 @@ public final class Limit implements DirectLimit {
   /**
    * Gives one token back. A refund never fills a bucket beyond its burst, and creates no bucket.
    *
-   * @param id what is limited
-   * @return allowed if something was given back, and the state of the bucket
+   * @param id the id to limit, such as an IP address
+   * @return the decision, allowed if the bucket took any tokens back
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not be asked
+   * @throws StoreException if the store failed
    */
   @CanIgnoreReturnValue
   public Decision refund(CharSequence id) {
@@ -497,14 +497,14 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Gives a cost back, or the part that a full bucket can take; creates no bucket.
+   * Gives a cost back, or as much of it as fits into the bucket. A refund creates no bucket.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
-   * @return allowed if something was given back, and the state of the bucket
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return the decision, allowed if the bucket took any tokens back
    * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
    *     of range
-   * @throws StoreException if the store could not be asked
+   * @throws StoreException if the store failed
    */
   @CanIgnoreReturnValue
   public Decision refund(CharSequence id, long cost) {
@@ -514,35 +514,35 @@ public final class Limit implements DirectLimit {
   /**
    * Resets a bucket to full.
    *
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not be asked
+   * @throws StoreException if the store failed
    */
   public void reset(CharSequence id) {
     engine.reset(List.of(transaction(id)));
   }
 
   /**
-   * Spends one token that can be given back if the attempt turns out good.
+   * Reserves one token: spends the token now; the reservation can give it back.
    *
-   * @param id what is limited
-   * @return the reservation, denied if there was no token
+   * @param id the id to limit, such as an IP address
+   * @return the reservation, denied if the bucket had no token
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Reservation reserve(CharSequence id) {
     return reserve(id, 1);
   }
 
   /**
-   * Spends a cost that can be given back if the attempt turns out good.
+   * Reserves a cost: spends the tokens now; the reservation can give them back.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
-   * @return the reservation, denied if the tokens were not there
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return the reservation, denied if the bucket had too few tokens
    * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
    *     of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Reservation reserve(CharSequence id, long cost) {
     return engine.reserve(List.of(transaction(id).withCost(cost)));
@@ -552,13 +552,13 @@ public final class Limit implements DirectLimit {
    * Spends one token, and waits until it has refilled; see {@link Limiter#acquire(Transaction,
    * Duration)}.
    *
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
-   * @return allowed, once the token has refilled; a denial comes at once
+   * @return the decision, allowed once the token has refilled; a denial is returned at once
    * @throws InvalidRequestException if the id does not match the name's format, or nobody may wait
    *     for the limit
-   * @throws StoreException if the store could not decide and no failure rule does
-   * @throws InterruptedException if the caller is interrupted, and gives up
+   * @throws StoreException if the store could not decide and no failure rule decides instead
+   * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
   public Decision acquire(CharSequence id, Duration maxWait) throws InterruptedException {
     return acquire(id, 1, maxWait);
@@ -568,14 +568,14 @@ public final class Limit implements DirectLimit {
    * Spends a cost, and waits until its tokens have refilled; see {@link
    * Limiter#acquire(Transaction, Duration)}.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
    * @param maxWait the longest wait, zero or more
-   * @return allowed, once the tokens have refilled; a denial comes at once
+   * @return the decision, allowed once the tokens have refilled; a denial is returned at once
    * @throws InvalidRequestException if the id does not match the name's format, the cost is out of
    *     range, or nobody may wait for the limit
-   * @throws StoreException if the store could not decide and no failure rule does
-   * @throws InterruptedException if the caller is interrupted, and gives up
+   * @throws StoreException if the store could not decide and no failure rule decides instead
+   * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
   public Decision acquire(CharSequence id, long cost, Duration maxWait)
       throws InterruptedException {
@@ -595,7 +595,7 @@ public final class Limit implements DirectLimit {
    * Returns a transaction under the limit's current quota that checks and spends one token; for
    * batches.
    *
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @return the transaction
    * @throws InvalidIdException if the id does not match the name's format
    */

@@ -379,7 +379,7 @@ public final class LimitName {
      * Sets the format of the ids; {@code string} if not called.
      *
      * @param format the format
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder id(IdFormat format) {
@@ -391,7 +391,7 @@ public final class LimitName {
      * Sets another format for the ids of overrides: another spelling of the id, or its first parts.
      *
      * @param format the format
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder overrideId(IdFormat format) {
@@ -402,7 +402,7 @@ public final class LimitName {
     /**
      * Declares that the limit has overrides only, never a default.
      *
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder overridesOnly() {
@@ -414,7 +414,7 @@ public final class LimitName {
      * Declares that a missing default disables the limit, as in Boulder. Use it only if an existing
      * contract demands that: a forgotten line then lets every request pass.
      *
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder disabledWithoutDefault() {
@@ -428,7 +428,7 @@ public final class LimitName {
      * @param template the text; {@code {rate}}, {@code {burst}}, {@code {count}}, {@code {period}},
      *     {@code {goPeriod}} (as Go prints it: {@code 1h0m0s}), {@code {id}} and, for a part of a
      *     joined id, {@code {id.1}} to {@code {id.9}} are filled in
-     * @return this
+     * @return this builder
      * @throws IllegalArgumentException for any other placeholder
      */
     @CanIgnoreReturnValue
@@ -449,7 +449,7 @@ public final class LimitName {
      * Sets the link where a denied client can read more.
      *
      * @param link a link, not empty
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder helpLink(String link) {
@@ -462,7 +462,7 @@ public final class LimitName {
      * if not called. Any share but 0 adds up to one second to a {@code Retry-After} header.
      *
      * @param share from 0 (none) to 1
-     * @return this
+     * @return this builder
      * @throws IllegalArgumentException for any other share
      */
     @CanIgnoreReturnValue
@@ -484,7 +484,7 @@ public final class LimitName {
      *
      * @param longest 0 to about 292 years; no longer than callers need, since a bucket may stay in
      *     debt for that time after its limit shrank
-     * @return this
+     * @return this builder
      * @throws IllegalArgumentException for a duration out of its range
      */
     @CanIgnoreReturnValue

@@ -57,7 +57,7 @@ public record LimitOverride(
    *
    * @param name the limit's name
    * @param id the id as the name's override form has it, canonical
-   * @param quota how much may pass
+   * @param quota the rate and burst
    * @param comment a note by a person, may be empty
    */
   public LimitOverride(LimitName name, String id, Quota quota, String comment) {
@@ -69,7 +69,7 @@ public record LimitOverride(
    *
    * @param name the limit's name
    * @param id the id as the name's override form has it, canonical
-   * @param quota how much may pass
+   * @param quota the rate and burst
    * @param comment a note by a person, may be empty
    * @param author who set it, may be empty
    * @param until when it ends, null if it does not end

@@ -442,8 +442,8 @@ public final class Limits {
      * LimitName#overridesOnly overrides only}, as in Boulder.
      *
      * @param name a name of the catalogue
-     * @param quota how much may pass for each id
-     * @return this
+     * @param quota the rate and burst for each id
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException if the name has a default already
      */
@@ -456,8 +456,8 @@ public final class Limits {
      * Sets a default of several quotas, all of which apply to each id.
      *
      * @param name a name of the catalogue
-     * @param quotas how much may pass for each id, as {@link Quota#ofOneLimit} takes them
-     * @return this
+     * @param quotas the rate and burst for each id; {@link Quota#ofOneLimit} checks them
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException if the name has a default already, or the quotas do not fit
      *     together
@@ -476,7 +476,7 @@ public final class Limits {
      * Declares a name unlimited, for every id that has no override.
      *
      * @param name a name of the catalogue
-     * @return this
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException if the name has a default already
      */
@@ -496,7 +496,7 @@ public final class Limits {
      *
      * @param name a name of the catalogue
      * @param bursts how many bursts a bucket may owe beyond being empty, 0 to {@link #DEEPEST_DEBT}
-     * @return this
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException for a number out of this range
      */
@@ -529,8 +529,8 @@ public final class Limits {
      *
      * @param name a name of the catalogue
      * @param id the id in the name's format for overrides; made canonical
-     * @param quota how much may pass
-     * @return this
+     * @param quota the rate and burst
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws InvalidIdException if the id has another format
      * @throws IllegalArgumentException if the id has an override already
@@ -547,7 +547,7 @@ public final class Limits {
      * Adds an override whose id is canonical already.
      *
      * @param override the override
-     * @return this
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException if the id has an override already
      */

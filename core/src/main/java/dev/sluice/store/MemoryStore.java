@@ -133,7 +133,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
      * Sets the clock; {@link TimeSource#system} if not called.
      *
      * @param newTime the clock
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder time(TimeSource newTime) {
@@ -150,7 +150,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
      * back is never refused, and a bucket that was full before the step may still be full after it.
      *
      * @param step zero to 292 years; full buckets count towards the bound for that time
-     * @return this
+     * @return this builder
      * @throws IllegalArgumentException for a step out of its range
      */
     @CanIgnoreReturnValue
@@ -169,7 +169,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
      * {@link StoreException}; a live bucket is never removed to make room.
      *
      * @param newMaxBuckets 1 to 200,000,000
-     * @return this
+     * @return this builder
      * @throws IllegalArgumentException for a number out of its range
      */
     @CanIgnoreReturnValue

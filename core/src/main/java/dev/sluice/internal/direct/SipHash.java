@@ -57,7 +57,7 @@ public final class SipHash extends CacheLinePadding {
    * @param state the stored state
    * @param bytes the key, after which the array has 7 more bytes
    * @param length how many bytes the key has
-   * @return this
+   * @return this builder
    */
   public SipHash key(SipHash state, byte[] bytes, int length) {
     int end = 0;
@@ -76,7 +76,7 @@ public final class SipHash extends CacheLinePadding {
    * @param bytes the message
    * @param from its first byte
    * @param to the byte after its last one
-   * @return this
+   * @return this builder
    */
   public SipHash message(SipHash state, byte[] bytes, int from, int to) {
     long w0 = state.v0;
@@ -116,7 +116,7 @@ public final class SipHash extends CacheLinePadding {
    * Ends the hash, after the last message. (The round stands twice: a method could not keep it in
    * registers.)
    *
-   * @return this
+   * @return this builder
    */
   @CanIgnoreReturnValue
   public SipHash end() {
