@@ -16,13 +16,13 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
 /**
- * A non-blocking view of a {@link Limiter}, with the same verbs, limits and buckets.
+ * A non-blocking view of a {@link Limiter}, with the same operations, limits and buckets.
  *
  * <p>Thread-safe; no method blocks. All failures are reported by the stage: an {@link
  * InvalidRequestException} for an invalid name, id, cost or batch, a {@link StoreException} if the
- * store could not decide. Code that is chained to a stage may block: with the stores of Sluice it
- * delays no other call, but it holds a thread of its own. To give up, cancel the stage's future or
- * put a time-out on it; a charge that was not sent by then is not made.
+ * store could not decide. Code that is chained to a stage is allowed to block: with the stores of
+ * Sluice it delays no other call, but it occupies a thread of its own. To give up, cancel the
+ * stage's future or put a time-out on it. A charge that was not sent by then is never sent.
  */
 public final class AsyncLimiter {
 
@@ -328,13 +328,13 @@ public final class AsyncLimiter {
   }
 
   /**
-   * Non-blocking form of {@link Limiter#acquire(Transaction, Duration)}, without holding a thread
-   * while it waits.
+   * Non-blocking form of {@link Limiter#acquire(Transaction, Duration)}. A waiting caller occupies no
+   * thread.
    *
-   * <p>To give up, cancel the future of the stage itself, or put a time-out on it; see {@link
+   * <p>To stop waiting, cancel the future of the stage itself, or put a time-out on it; see {@link
    * Limiter#acquire(Transaction, Duration)}. Code that is chained to a stage that had to wait runs
-   * on threads of Sluice that may block ({@code sluice-alarm-1} and so on). With a clock for tests,
-   * it runs on the thread that moves the clock.
+   * on threads of Sluice ({@code sluice-alarm-1} and so on), and is allowed to block them. With a
+   * clock for tests, it runs on the thread that advances the clock.
    *
    * @param transaction the bucket and the cost
    * @param maxWait the longest wait, zero or more
@@ -345,8 +345,8 @@ public final class AsyncLimiter {
   }
 
   /**
-   * Non-blocking form of {@link Limiter#acquire(List, Duration)}, without holding a thread while it
-   * waits; given up as {@link #acquire(Transaction, Duration)}.
+   * Non-blocking form of {@link Limiter#acquire(List, Duration)}. A waiting caller occupies no thread;
+   * {@link #acquire(Transaction, Duration)} says how a caller stops waiting.
    *
    * @param transactions the transactions, each on a different bucket
    * @param maxWait the longest wait, zero or more
@@ -369,11 +369,11 @@ public final class AsyncLimiter {
   }
 
   /**
-   * A non-blocking view of a {@link Limit}, with the same verbs and buckets.
+   * A non-blocking view of a {@link Limit}, with the same operations and buckets.
    *
    * <p>Thread-safe; no method blocks. All failures are reported by the stage: an {@link
    * InvalidRequestException} for an invalid id or cost, a {@link StoreException} if the store could
-   * not decide. To give up, cancel the stage's future; see {@link AsyncLimiter}.
+   * not decide. To stop waiting, cancel the stage's future; see {@link AsyncLimiter}.
    */
   public static final class AsyncLimit {
 
@@ -505,8 +505,8 @@ public final class AsyncLimiter {
     }
 
     /**
-     * Non-blocking form of {@link Limit#acquire(CharSequence, long, Duration)}, without holding a
-     * thread while it waits; see {@link AsyncLimiter#acquire(Transaction, Duration)}.
+     * Non-blocking form of {@link Limit#acquire(CharSequence, long, Duration)}. A waiting caller
+     * occupies no thread; see {@link AsyncLimiter#acquire(Transaction, Duration)}.
      *
      * @param id the id to limit, such as an IP address
      * @param cost the number of tokens

@@ -38,7 +38,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One limit, with a bucket for each id that is limited.
+ * One limit, with a bucket for each id.
  *
  * <pre>{@code
  * Limit logins = Limit.of(Quota.per(10, Duration.ofMinutes(1)));
@@ -46,24 +46,27 @@ import org.jspecify.annotations.Nullable;
  * Decision login = logins.spend("192.0.2.7");
  * }</pre>
  *
- * <p>{@link #of} returns a limit that stands alone, in this process's memory. {@link
- * Limiter#limit(String)} returns a named limit of a limiter, for the fastest path: its name, its
- * quota and whether it has overrides are looked up once, and again when the limits are replaced. It
- * decides as the limiter does, on the same buckets.
+ * <p>{@link #of} returns a standalone limit, whose buckets are in this process's memory. {@link
+ * Limiter#limit(String)} returns a named limit of a limiter; this is the fastest way to use a
+ * limiter. The limit looks up its name, its quota and whether it has overrides once, and again
+ * after each replacement of the limits. It makes the same decisions as the limiter, on the same
+ * buckets.
  *
  * <p>{@code trySpend} allocates nothing for a cost up to 63 if the store is in memory, there is no
- * observer, and the id is canonical: IPv4 addresses, numbers, UUIDs, ASCII texts. {@code spend} and
- * {@code check} allocate the decision, which is three small objects. Overrides are looked up by
- * text, so a limit with overrides converts bytes and numbers to text. A limit with several quotas
- * costs as much as a batch.
+ * observer, and the id is canonical: an IPv4 address, a number, a UUID or an ASCII text. {@code
+ * spend} and {@code check} allocate the decision, which consists of three small objects. Overrides
+ * are looked up by text, so a limit with overrides converts bytes and numbers to text. A limit with
+ * several quotas costs as much as a batch.
  *
- * <p>Thread-safe; blocks like the limiter's verbs, and throws the same exceptions, including a
- * {@link MissingDefaultException} if the limits were replaced and have no default any more.
+ * <p>Thread-safe; blocks like the limiter's methods, and throws the same exceptions, including a
+ * {@link MissingDefaultException} if the limits were replaced and no longer have a default.
  */
 @SuppressWarnings("exports") // DirectLimit is for Sluice's own modules
 public final class Limit implements DirectLimit {
 
-  /** The name of limits that were created without one. */
+  /**
+   * The name of standalone limits.
+   */
   static final LimitName ALONE =
       LimitName.builder(1, "Limit")
           .message("denied: at most {rate}")
@@ -72,7 +75,9 @@ public final class Limit implements DirectLimit {
 
   private static final int SMALL_COSTS = 64;
 
-  /** Null where {@link Debts} must look at the denial first. */
+  /**
+   * Returns null for a denial that {@link Debts} must check first.
+   */
   @SuppressWarnings("NullAway") // NullAway does not see that the type argument is nullable
   private static final ReadingMapper<@Nullable Boolean> ALLOWED =
       (id, effect, nowNanos, tatNanos) ->
@@ -108,12 +113,12 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a limit that stands alone: without a name, with its own buckets in this process's
+   * Returns a standalone limit: a limit without a name, with its own buckets in this process's
    * memory. Ids are texts without control characters.
    *
-   * <p>For limits that are named, configured in files, overridden for single ids, spent together or
-   * kept in Redis, create a {@link Limiter}; its {@link Limiter#limit(String)} is used like this
-   * one.
+   * <p>Create a {@link Limiter} for limits that have a name, are configured in files, are overridden
+   * for single ids, are spent together or are kept in Redis. The limits that {@link
+   * Limiter#limit(String)} returns are used like this limit.
    *
    * @param quota the rate and burst for each id
    * @param more further quotas of the same limit, each with a different period: {@code
@@ -126,7 +131,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a limit that stands alone and uses a given clock, for tests.
+   * Returns a standalone limit with a given clock, for tests.
    *
    * @param quota the rate and burst for each id
    * @param time the clock, which must never jump
@@ -137,12 +142,12 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a limit that stands alone, has several quotas and uses a given clock, for tests.
+   * Returns a standalone limit with several quotas and a given clock, for tests.
    *
    * @param quotas the rate and burst for each id; {@link Quota#ofOneLimit} checks them
    * @param time the clock, which must never jump
    * @return the limit
-   * @throws IllegalArgumentException if the quotas do not fit together
+   * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
    */
   public static Limit of(List<Quota> quotas, TimeSource time) {
     CurrentLimits none = new CurrentLimits(Limits.builder(Catalogue.of()).build());
@@ -160,7 +165,9 @@ public final class Limit implements DirectLimit {
     return quotas;
   }
 
-  /** Values derived from the current limits and the name. */
+  /**
+   * The quota, overrides and buckets of the name under the current limits.
+   */
   record Resolved(
       Limits limits,
       LimitName name,
@@ -170,18 +177,25 @@ public final class Limit implements DirectLimit {
       @Nullable Buckets buckets,
       SmallSpends spends) {
 
-    /** Whether some ids have an override or a penalty, so that {@link #effective} is not enough. */
+    /**
+     * Returns whether some ids have an override or a penalty, so that {@link #effective} is not valid
+     * for all ids.
+     */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
 
-    /** Returns how far ahead of now the TAT of a bucket may lie without a debt. */
+    /**
+     * Returns how far ahead of now the TAT of a bucket can lie without a debt.
+     */
     long depthNanos(Quota quota) {
       return Debts.depthNanos(name, quota, limits.debtOf(name));
     }
   }
 
-  /** Caches the effects of spends with small costs, so that trySpend allocates nothing. */
+  /**
+   * Caches the effects of spends with small costs, so that trySpend allocates nothing.
+   */
   static final class SmallSpends {
     // Racy, benign because all effects of one cost are equal.
     private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS];
@@ -216,7 +230,9 @@ public final class Limit implements DirectLimit {
     return last;
   }
 
-  /** Returns the name, and how much it allows each id without an override. */
+  /**
+   * Returns the name, and the default quotas.
+   */
   @Override
   public String toString() {
     Resolved last = resolved; // the last known limits: a removed limit must not throw here
@@ -234,7 +250,8 @@ public final class Limit implements DirectLimit {
    * Returns the limit's current name.
    *
    * @return the name
-   * @throws UnknownLimitException if the limits were replaced and their catalogue no longer has it
+   * @throws UnknownLimitException if the limits were replaced and their catalogue no longer has the
+   *     name
    */
   public LimitName name() {
     return resolved().name();
@@ -253,7 +270,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost if the bucket has as many tokens.
+   * Spends a cost if the bucket has enough tokens.
    *
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst
@@ -282,7 +299,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost if the bucket has as many tokens.
+   * Spends a cost if the bucket has enough tokens.
    *
    * @param utf8Id the id to limit, as UTF-8; the limiter keeps no reference to the array
    * @param cost the number of tokens, from 0 to the limit's burst
@@ -310,7 +327,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost if the bucket has as many tokens.
+   * Spends a cost if the bucket has enough tokens.
    *
    * @param id the id to limit, as a number
    * @param cost the number of tokens, from 0 to the limit's burst
@@ -326,17 +343,17 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token of each id that has one, with the results of {@link #trySpend(CharSequence)}
-   * for one id after the other. A store in memory reads its clock once for up to 32 ids, and once
-   * more for each id that is denied or has no bucket yet, and looks many buckets up at once. A
-   * store over a network is asked for many ids at once, and for all of them within one time-out.
-   * This is not a batch: a denied id does not keep the others from being spent.
+   * Spends one token for each id whose bucket has one. The results are the results of calling {@link
+   * #trySpend(CharSequence)} for one id after the other. A memory store looks many buckets up at once;
+   * it reads its clock once for up to 32 ids, and once more for each id that is denied or has no
+   * bucket yet. A store over a network receives many ids at once, and all ids share one time-out. The
+   * ids are not a batch: if one id is denied, the other ids are still spent.
    *
-   * @param ids what is limited; an id may occur more than once
-   * @return whether a token was spent, for each id in its place
+   * @param ids the ids to limit; an id can occur more than once
+   * @return for each id, at its index, whether a token was spent
    * @throws InvalidIdException if an id does not match the name's format; nothing is spent then
-   * @throws StoreException if the store could not decide and no failure rule does; other ids may
-   *     have been charged
+   * @throws StoreException if the store could not decide and no failure rule decides instead; other
+   *     ids can be charged already
    */
   public boolean[] trySpendEach(List<? extends CharSequence> ids) {
     return trySpendEach(
@@ -346,15 +363,16 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token of each id that has one, as {@link #trySpendEach(List)} does, without
-   * converting ids to text.
+   * Spends one token for each id whose bucket has one, without converting ids to text; see {@link
+   * #trySpendEach(List)}.
    *
-   * @param utf8Ids what is limited, each as UTF-8; an id may occur more than once; not kept
-   * @return whether a token was spent, for each id in its place
+   * @param utf8Ids the ids to limit, each as UTF-8; an id can occur more than once; the limiter keeps
+   *     no reference to the arrays
+   * @return for each id, at its index, whether a token was spent
    * @throws InvalidIdException if an id is not UTF-8, or does not match the name's format; nothing
    *     is spent then
-   * @throws StoreException if the store could not decide and no failure rule does; other ids may
-   *     have been charged
+   * @throws StoreException if the store could not decide and no failure rule decides instead; other
+   *     ids can be charged already
    */
   public boolean[] trySpendEach(byte[]... utf8Ids) {
     return trySpendEach(
@@ -367,7 +385,9 @@ public final class Limit implements DirectLimit {
         });
   }
 
-  /** Converts an id to bytes; returns whether all of it is ASCII. */
+  /**
+   * Converts an id to bytes, and returns whether the whole id is ASCII.
+   */
   private interface IntoBytes<T> {
     boolean set(IdBytes target, T id);
   }
@@ -430,7 +450,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost if the bucket has as many tokens.
+   * Spends a cost if the bucket has enough tokens.
    *
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst
@@ -444,11 +464,11 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} is the number of tokens spent.
+   * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the number of tokens spent.
    *
    * @param id the id to limit, such as an IP address
    * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as the burst
-   * @return the decision, allowed if at least one token was spent; after a denial, retryIn is the wait for one token
+   * @return the decision, allowed if at least one token was spent; after a denial, {@link Decision#retryIn} is the wait for one token
    * @throws InvalidRequestException if the id does not match the name's format, or {@code most} is
    *     below 1
    * @throws StoreException if the store could not decide and no failure rule decides instead
@@ -458,7 +478,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns whether one token could be spent, and changes nothing.
+   * Checks whether one token could be spent now. Changes nothing.
    *
    * @param id the id to limit, such as an IP address
    * @return the decision that a spend would have returned
@@ -470,7 +490,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns whether a cost could be spent, and changes nothing.
+   * Checks whether a cost could be spent now. Changes nothing.
    *
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst
@@ -555,8 +575,8 @@ public final class Limit implements DirectLimit {
    * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
    * @return the decision, allowed once the token has refilled; a denial is returned at once
-   * @throws InvalidRequestException if the id does not match the name's format, or nobody may wait
-   *     for the limit
+   * @throws InvalidRequestException if the id does not match the name's format, or the name declares no
+   *     {@link LimitName#longestWait}
    * @throws StoreException if the store could not decide and no failure rule decides instead
    * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
@@ -573,7 +593,7 @@ public final class Limit implements DirectLimit {
    * @param maxWait the longest wait, zero or more
    * @return the decision, allowed once the tokens have refilled; a denial is returned at once
    * @throws InvalidRequestException if the id does not match the name's format, the cost is out of
-   *     range, or nobody may wait for the limit
+   *     range, or the name declares no {@link LimitName#longestWait}
    * @throws StoreException if the store could not decide and no failure rule decides instead
    * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
@@ -592,8 +612,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a transaction under the limit's current quota that checks and spends one token; for
-   * batches.
+   * Returns a transaction under the limit's current quota that checks and spends one token, for use
+   * in a batch.
    *
    * @param id the id to limit, such as an IP address
    * @return the transaction
@@ -656,11 +676,11 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Makes every decision on a single id: straight in the store's buckets, or by the engine if that
-   * must see the decision, or its debt.
+   * Decides on a single id: directly in the store's buckets, or by the engine if an observer, a
+   * failure rule or {@link Debts} must see the decision.
    *
-   * @param text the canonical id, null if it has been given as bytes only
-   * @param answer returns null for what may be a debt
+   * @param text the canonical id, null if the id was given only as bytes
+   * @param answer computes the result; returns null if the bucket can be in debt
    */
   private <R> R decide(
       Act act,

@@ -262,7 +262,7 @@ public final class Limiter {
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
    * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as the burst
-   * @return the decision, allowed if at least one token was spent; after a denial, retryIn is the wait for one token
+   * @return the decision, allowed if at least one token was spent; after a denial, {@link Decision#retryIn} is the wait for one token
    */
   public Decision spendUpTo(String limit, String id, long most) {
     return spendUpTo(transaction(limit, id), most);
