@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Catches whatever an observer throws, Errors included, so that callers still get the decision of a
- * charge that was made. The first failure is logged.
+ * Catches everything that an observer throws, including Errors, so that callers still get the
+ * decision on a charge that was made. Logs the first failure.
  */
 final class GuardedObserver implements LimiterObserver {
 

@@ -376,7 +376,7 @@ public interface BucketStore extends AutoCloseable {
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
      * @param batchPasses whether every charge of the batch {@link #passes}
-     * @return the TAT to keep
+     * @return the TAT to store
      */
     public long tatAfterNanos(long nowNanos, long tatNanos, boolean batchPasses) {
       return effect.tatAfterNanos(nowNanos, tatNanos, batchPasses);

@@ -179,7 +179,7 @@ class SuppliedQuotaTest {
     assertThat(failed)
         .satisfiesExactly(
             one -> assertThat(one).contains("found 0 quotas, expected 1 to 4"),
-            one -> assertThat(one).contains("two quotas with one period"));
+            one -> assertThat(one).contains("two quotas with the same period"));
   }
 
   @Test

@@ -11,26 +11,26 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chains of stages: actions at their end, steps that run at once if the stage before is done, and
- * cancellations that reach the first stage. What is chained to a stage runs on the thread that
- * completes the stage, or at once if the stage is done.
+ * Helper methods for chains of stages: actions at the end of a stage, steps that run at once if a
+ * stage is done, and cancellations that reach the first stage. Code that is chained to a stage runs
+ * on the thread that completes the stage, or at once if the stage is done.
  */
 public final class Stages {
 
   private Stages() {}
 
   /**
-   * Runs an action when a stage has ended. It must handle its own failures: exceptions that it
-   * throws are lost.
+   * Runs an action when a stage has ended. The action must handle its own failures: exceptions that
+   * it throws are lost.
    *
    * @param <T> the stage's value
    * @param stage the stage
-   * @param action gets the value, or the failure; the other one is null
+   * @param action receives the value, or the failure; the other argument is null
    */
   public static <T> void onEnd(
       CompletionStage<T> stage, BiConsumer<? super T, ? super @Nullable Throwable> action) {
     var unused =
-        stage.handle( // whenComplete would create another exception, for a stage that nobody uses
+        stage.handle( // whenComplete would create an exception for a stage that nobody uses
             (value, failure) -> {
               action.accept(value, failure);
               return null;
@@ -38,25 +38,25 @@ public final class Stages {
   }
 
   /**
-   * Runs an action when a stage has succeeded; failures are left to other users of the stage.
+   * Runs an action when a stage has succeeded. Failures are left to other users of the stage.
    *
    * @param <T> the stage's value
    * @param stage the stage
-   * @param action gets the value
+   * @param action receives the value
    */
   public static <T> void onSuccess(CompletionStage<T> stage, Consumer<? super T> action) {
     var unused = stage.thenAccept(action);
   }
 
   /**
-   * Same as {@link CompletionStage#handle}. If the stage has a value already, as the stages of a
-   * store in memory have, the step runs at once, and only one object is created.
+   * Same as {@link CompletionStage#handle}. If the stage already has a value, as with a memory store,
+   * the step runs at once, and only one object is created.
    *
    * @param <T> the stage's value
    * @param <R> the result
    * @param stage the stage
-   * @param step gets the value, or the failure; the other one is null
-   * @return the result, or what the step threw
+   * @param step receives the value, or the failure; the other argument is null
+   * @return the result of the step, or its exception
    */
   public static <T, R> CompletionStage<R> handle(
       CompletionStage<T> stage, BiFunction<? super T, @Nullable Throwable, ? extends R> step) {
@@ -85,14 +85,16 @@ public final class Stages {
         : null;
   }
 
-  /** The subclass that makes a minimal stage refuses {@code isDone}; its copy does not. */
+  /**
+   * Avoids minimal stages, whose {@code isDone} throws, by using their full copies.
+   */
   private static <T> @Nullable CompletableFuture<T> future(CompletionStage<T> stage) {
     return stage instanceof CompletableFuture<T> future ? future.toCompletableFuture() : null;
   }
 
   /**
-   * Returns a stage whose cancellation or time-out ends the first stage of its chain, so that a
-   * store can drop calls that nobody waits for. The chain itself goes on, and learns of that end.
+   * Returns a stage whose cancellation or time-out also cancels the first stage of its chain, so that a
+   * store can drop calls that nobody waits for. The stages of the chain still complete.
    *
    * @param <T> the result
    * @param first the first stage
@@ -105,10 +107,10 @@ public final class Stages {
   }
 
   /**
-   * Returns a stage's failure, unwrapped if a stage before has passed it on.
+   * Returns a stage's failure, unwrapped if a previous stage has passed the failure on.
    *
    * @param failure the failure of a stage
-   * @return the failure itself
+   * @return the original failure
    */
   public static Throwable cause(Throwable failure) {
     Throwable cause = failure.getCause();
@@ -116,8 +118,8 @@ public final class Stages {
   }
 
   /**
-   * Passes the cancellation or time-out of the last stage of a chain on to the first one. Stages
-   * themselves pass nothing upwards.
+   * Passes the cancellation or time-out of the last stage of a chain to the first stage, which stages do
+   * not do themselves.
    *
    * @param <T> the result
    * @param first the first stage

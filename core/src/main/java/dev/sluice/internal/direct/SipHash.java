@@ -7,26 +7,27 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /*
- * SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input PRF; one round a word
- * and three at the end, as several languages hash their maps' keys), over a bucket key. Two folds
- * of the final state are taken: the usual one, and another that is linearly independent of it.
- * Nobody outside ever sees either, so what a second fold would tell of the state is told to no one.
+ * SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input PRF) of a bucket key,
+ * with one round per word and three final rounds, as several languages hash the keys of their maps.
+ * Two values are computed from the final state: the usual one, and one that is linearly independent
+ * of it. Neither value ever leaves the store, so the second value reveals nothing about the state.
  *
- * A key is hashed as two messages, each padded with its length as SipHash pads one. The first is
- * the part up to and including the first colon (the number of a limit). The second is the rest (the
- * id). So a limit's own part can be hashed once, and its state be kept. The key as one string gives
- * the same result as the kept state with the id. Two keys never give the same blocks: the first
- * colon marks where the first message ends, and the padding where the second does.
+ * A key is hashed as two messages, each padded with its length as in SipHash. The first message is
+ * the part up to and including the first colon (the number of a limit). The second message is the
+ * rest (the id). So the state after the first message can be computed once per limit and reused. A
+ * key given as one string has the same hash as the stored state followed by the id. Different keys
+ * never give the same blocks: the first colon marks the end of the first message, and the padding
+ * marks the end of the second.
  *
- * It hashes the UTF-8 bytes of a key (IdBytes), so that an id given as bytes meets
+ * The hash reads the UTF-8 bytes of a key (IdBytes), so an id given as bytes has the same hash as
  * the same id given as text.
  */
 
 /**
- * A keyed hash of bucket keys, as a small mutable state that one thread reuses.
+ * A keyed hash of bucket keys: a small mutable state that one thread reuses.
  *
- * <p>Not thread-safe while it is fed; a state that others only {@linkplain #message go on from} may
- * be shared.
+ * <p>Not thread-safe while messages are added. Several threads can share a state that they only
+ * {@linkplain #message start from}.
  */
 public final class SipHash extends CacheLinePadding {
 
@@ -41,8 +42,8 @@ public final class SipHash extends CacheLinePadding {
   /**
    * Makes the state of a keyed hash before any message.
    *
-   * @param key0 the first half of the secret
-   * @param key1 the second half of the secret
+   * @param key0 the first half of the secret key
+   * @param key1 the second half of the secret key
    */
   public SipHash(long key0, long key1) {
     v0 = key0 ^ 0x736f6d6570736575L;
@@ -52,12 +53,12 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Hashes a whole bucket key, from its first byte, starting from a stored state.
+   * Hashes a whole bucket key, starting from a stored state.
    *
    * @param state the stored state
-   * @param bytes the key, after which the array has 7 more bytes
-   * @param length how many bytes the key has
-   * @return this builder
+   * @param bytes the key from index 0, followed by at least 7 more bytes
+   * @param length the number of bytes of the key
+   * @return this hash
    */
   public SipHash key(SipHash state, byte[] bytes, int length) {
     int end = 0;
@@ -69,14 +70,13 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Sets this state to another one plus one more message: the bytes {@code from} to {@code to},
-   * after which the array must have 7 more bytes.
+   * Sets this state to another state followed by one message.
    *
-   * @param state the state to start from, which may be this one
-   * @param bytes the message
-   * @param from its first byte
-   * @param to the byte after its last one
-   * @return this builder
+   * @param state the other state, which can be this state
+   * @param bytes the array with the message, followed by at least 7 more bytes
+   * @param from the index of the first byte of the message
+   * @param to the index after the last byte of the message
+   * @return this hash
    */
   public SipHash message(SipHash state, byte[] bytes, int from, int to) {
     long w0 = state.v0;
@@ -113,10 +113,10 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Ends the hash, after the last message. (The round stands twice: a method could not keep it in
-   * registers.)
+   * Finishes the hash after the last message. The round is written out twice, since a method could not
+   * keep the state in registers.
    *
-   * @return this builder
+   * @return this hash
    */
   @CanIgnoreReturnValue
   public SipHash end() {
@@ -153,7 +153,7 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Returns another fold of the state, after {@link #end}.
+   * Returns a second value, which is linearly independent of the first, after {@link #end}.
    *
    * @return 64 bits
    */
