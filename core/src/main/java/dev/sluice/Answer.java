@@ -18,20 +18,16 @@ record Answer(
 
   private static final long DEGRADED_RETRY_NANOS = 1_000_000_000;
 
-  /**
-   * The answer if no limit applies to the id, or there was nothing to check.
-   */
+  /** The answer if no limit applies to the id, or there was nothing to check. */
   static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0, 0);
 
-  /**
-   * The answer to a refund if no limit applies to the id, so that there is no bucket.
-   */
+  /** The answer to a refund if no limit applies to the id, so that there is no bucket. */
   static final Answer NOTHING_REFUNDED = new Answer(false, Long.MAX_VALUE, 0, 0, 0);
 
   /**
    * Returns the answer to a spend, or to a check whether a spend would be allowed. The effect of a
-   * spend that is allowed to wait has a larger offset than the quota; the numbers describe the bucket
-   * by its quota.
+   * spend that is allowed to wait has a larger offset than the quota; the numbers describe the
+   * bucket by its quota.
    */
   static Answer ofSpend(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();
@@ -50,8 +46,8 @@ record Answer(
   }
 
   /**
-   * Returns the answer to a spend or a check of a bucket that a penalty makes count as empty: only a
-   * cost of 0 is allowed. The wait lasts until the penalty ends and the bucket has enough tokens.
+   * Returns the answer to a spend or a check of a bucket that a penalty makes count as empty: only
+   * a cost of 0 is allowed. The wait lasts until the penalty ends and the bucket has enough tokens.
    */
   static Answer ofPenalty(
       long untilNanos, Effect effect, Quota quota, long nowNanos, long tatNanos) {
@@ -67,17 +63,13 @@ record Answer(
         nowNanos);
   }
 
-  /**
-   * Returns the answer to a spend of a penalized id whose bucket cannot be read.
-   */
+  /** Returns the answer to a spend of a penalized id whose bucket cannot be read. */
   static Answer ofPenalty(long untilNanos, long cost, long nowNanos) {
     long leftNanos = Math.max(untilNanos - nowNanos, 0);
     return new Answer(cost == 0, 0, cost == 0 ? 0 : leftNanos, leftNanos, nowNanos);
   }
 
-  /**
-   * Returns the answer to a refund, which is allowed if the bucket took tokens back.
-   */
+  /** Returns the answer to a refund, which is allowed if the bucket took tokens back. */
   static Answer ofRefund(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
     long resetInNanos = Gcra.aheadAfterRefundNanos(aheadNanos, effect.incrementNanos());
@@ -85,25 +77,21 @@ record Answer(
         resetInNanos != aheadNanos, remaining(quota, resetInNanos), 0, resetInNanos, nowNanos);
   }
 
-  /**
-   * Returns this answer to a refund, with a bucket that counts as empty until a penalty ends.
-   */
+  /** Returns this answer to a refund, with a bucket that counts as empty until a penalty ends. */
   Answer countingAsEmpty(long untilNanos) {
     return new Answer(
         allowed, 0, retryInNanos, Math.max(untilNanos - nowNanos, resetInNanos), nowNanos);
   }
 
-  /**
-   * Returns the answer of a failure rule without a bucket; the wait of a denial is one second.
-   */
+  /** Returns the answer of a failure rule without a bucket; the wait of a denial is one second. */
   static Answer ofRule(boolean allowed, long nowNanos) {
     long waitNanos = allowed ? 0 : DEGRADED_RETRY_NANOS;
     return new Answer(allowed, 0, waitNanos, waitNanos, nowNanos);
   }
 
   /**
-   * Returns this answer for a spend that fits, but was prevented by another transaction of its batch.
-   * If the spend would have waited, the answer includes the wait.
+   * Returns this answer for a spend that fits, but was prevented by another transaction of its
+   * batch. If the spend would have waited, the answer includes the wait.
    */
   Answer unspent(long cost, Quota quota) {
     long incrementNanos = quota.incrementNanos(cost);

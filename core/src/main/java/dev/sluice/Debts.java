@@ -48,14 +48,10 @@ import java.util.function.LongSupplier;
  */
 final class Debts {
 
-  /**
-   * Supplies how far ahead of now the TAT of each bucket can lie without a debt.
-   */
+  /** Supplies how far ahead of now the TAT of each bucket can lie without a debt. */
   @FunctionalInterface
   interface Depths {
-    /**
-     * Returns the depth of the bucket of a charge, by the index of the charge.
-     */
+    /** Returns the depth of the bucket of a charge, by the index of the charge. */
     long depthNanos(int charge);
   }
 
@@ -68,9 +64,7 @@ final class Debts {
 
   private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
 
-  /**
-   * A lower bound of all ends in the memory. A full memory is scanned only after this instant.
-   */
+  /** A lower bound of all ends in the memory. A full memory is scanned only after this instant. */
   private final AtomicLong firstEndNanos = new AtomicLong(NEVER_NANOS);
 
   /**
@@ -89,8 +83,8 @@ final class Debts {
    *
    * @param charging sends the charges again after their debts were forgiven
    * @param lowering sends the charge that forgives a debt
-   * @param skewNanos how far clients' clocks can differ; a TAT beyond the depth by no more than this
-   *     number of nanoseconds is not a debt
+   * @param skewNanos how far clients' clocks can differ; a TAT beyond the depth by no more than
+   *     this number of nanoseconds is not a debt
    */
   Debts(
       BiFunction<BucketStore, List<Charge>, CompletionStage<List<Reading>>> charging,
@@ -111,9 +105,7 @@ final class Debts {
     return sum(withDebtNanos(quota, bursts), nanos(name.longestWait()));
   }
 
-  /**
-   * Returns the burst offset of a bucket, plus the declared debt.
-   */
+  /** Returns the burst offset of a bucket, plus the declared debt. */
   static long withDebtNanos(Quota quota, int bursts) {
     long offsetNanos = quota.offsetNanos();
     boolean fits = bursts < Long.MAX_VALUE / offsetNanos;
@@ -129,8 +121,8 @@ final class Debts {
   }
 
   /**
-   * Returns the final readings of a call. A spend forgives a debt. A check reports the reading that a
-   * spend would have after the debt was forgiven. If forgiving fails, the call stays denied.
+   * Returns the final readings of a call. A spend forgives a debt. A check reports the reading that
+   * a spend would have after the debt was forgiven. If forgiving fails, the call stays denied.
    *
    * @param charged the readings of the charges
    * @param charges one charge, or one per quota of a limit
@@ -236,9 +228,7 @@ final class Debts {
             });
   }
 
-  /**
-   * Returns the readings of the denial after a store failure; rethrows any other failure.
-   */
+  /** Returns the readings of the denial after a store failure; rethrows any other failure. */
   private static List<Reading> unforgiven(List<Reading> found, Throwable failure) {
     Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException) {
@@ -253,7 +243,8 @@ final class Debts {
   }
 
   /**
-   * Returns whether one charge can forgive and spend. It cannot if the depth includes waits or debts.
+   * Returns whether one charge can forgive and spend. It cannot if the depth includes waits or
+   * debts.
    */
   private static boolean spendsToo(Charge charge, long depthNanos) {
     return charge.op() == Op.SPEND && charge.offsetNanos() == depthNanos;
@@ -264,9 +255,7 @@ final class Debts {
     return new Charge(charge.key(), Effect.of(Op.FORGIVE, incrementNanos, depthNanos));
   }
 
-  /**
-   * Returns the reading of a spend after the debt was forgiven.
-   */
+  /** Returns the reading of a spend after the debt was forgiven. */
   private static List<Reading> afterForgiving(Charge charge, List<Reading> lowered) {
     Reading before = lowered.get(0);
     return charge.effect().isInDebt(before.nowNanos(), before.tatNanos())
@@ -281,9 +270,7 @@ final class Debts {
         : !isOpen(knownNanos, offsetNanos, nowNanos);
   }
 
-  /**
-   * Returns whether the debt can be forgiven now; if so, records it as forgiven.
-   */
+  /** Returns whether the debt can be forgiven now; if so, records it as forgiven. */
   boolean tryForgive(String key, long offsetNanos, long nowNanos) {
     if (!mayForgive(key, offsetNanos, nowNanos)) {
       return false;
@@ -305,9 +292,7 @@ final class Debts {
     return may[0];
   }
 
-  /**
-   * Reverts {@link #tryForgive} for a debt that was certainly not forgiven.
-   */
+  /** Reverts {@link #tryForgive} for a debt that was certainly not forgiven. */
   void takeBack(String key, long offsetNanos) {
     untilNanos.remove(new Debt(key, offsetNanos));
   }

@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  * The result of a transaction: whether it was allowed, how many tokens are left, and how long to
  * wait.
  *
- * <p>The decision of a batch is the decision of its strictest transaction: a denial is stricter than
- * an allowance, then a longer {@link #retryIn}, then a smaller {@link #remaining}. {@link #parts}
- * returns the decision of each transaction.
+ * <p>The decision of a batch is the decision of its strictest transaction: a denial is stricter
+ * than an allowance, then a longer {@link #retryIn}, then a smaller {@link #remaining}. {@link
+ * #parts} returns the decision of each transaction.
  *
  * <p>Immutable and thread-safe. Callers must read the decision: a denial that nobody reads limits
  * nothing.
@@ -72,7 +72,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the transaction with the tokens that a spend-up-to has taken, or with one token if denied.
+   * Returns the transaction with the tokens that a spend-up-to has taken, or with one token if
+   * denied.
    */
   private static Transaction spent(Transaction transaction, Answer answer) {
     return transaction.isUpTo()
@@ -94,9 +95,7 @@ public final class Decision {
         List.of());
   }
 
-  /**
-   * Returns this decision, marked as made by a failure rule in place of the store.
-   */
+  /** Returns this decision, marked as made by a failure rule in place of the store. */
   Decision by(DecidedBy rule) {
     return new Decision(transaction, answer, rule, parts, penalty, spends, quotas);
   }
@@ -114,9 +113,9 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision on a limit with several quotas: the strictest decision. If several decisions
-   * are equally strict, the one with the longest period is returned. A refund is allowed if any of
-   * the buckets took tokens back.
+   * Returns the decision on a limit with several quotas: the strictest decision. If several
+   * decisions are equally strict, the one with the longest period is returned. A refund is allowed
+   * if any of the buckets took tokens back.
    *
    * @param each the decision on each quota, the longest period first
    */
@@ -138,17 +137,15 @@ public final class Decision {
         quotas);
   }
 
-  /**
-   * Returns this decision on one quota of a limit as a decision on the limit.
-   */
+  /** Returns this decision on one quota of a limit as a decision on the limit. */
   private Decision described() {
     Transaction described = transaction == null ? null : transaction.described();
     return new Decision(described, answer, decidedBy, parts, penalty, spends, quotas);
   }
 
   /**
-   * Returns the decision of a batch: the strictest of the given decisions; among equals the last one,
-   * as in Boulder.
+   * Returns the decision of a batch: the strictest of the given decisions; among equals the last
+   * one, as in Boulder.
    *
    * @param counting the decisions of which the strictest is chosen
    * @param otherwise the answer if {@code counting} is empty
@@ -176,8 +173,9 @@ public final class Decision {
   }
 
   /**
-   * Returns the stricter of two decisions: a denial is stricter than an allowance, then a longer {@link
-   * #retryIn}, then a smaller {@link #remaining}. Returns this decision if both are equally strict.
+   * Returns the stricter of two decisions: a denial is stricter than an allowance, then a longer
+   * {@link #retryIn}, then a smaller {@link #remaining}. Returns this decision if both are equally
+   * strict.
    *
    * @param other the decision to compare with
    * @return this decision or the other one
@@ -205,8 +203,8 @@ public final class Decision {
   }
 
   /**
-   * Returns whether a limit applied. If no limit applied, {@link Transaction#coverage} of the {@link
-   * #transaction} is the reason: the limit is declared unlimited, or its default is missing.
+   * Returns whether a limit applied. If no limit applied, {@link Transaction#coverage} of the
+   * {@link #transaction} is the reason: the limit is declared unlimited, or its default is missing.
    *
    * @return false if nothing limits the id, or if nothing in the batch had to be checked
    */
@@ -216,15 +214,13 @@ public final class Decision {
         && transaction.quota() != null;
   }
 
-  /**
-   * The store, or the failure rule that decided in place of the store.
-   */
+  /** The store, or the failure rule that decided in place of the store. */
   public enum DecidedBy {
     /** The store decided. */
     STORE,
     /**
-     * The store failed, and this process decided by its share of the limit. The {@link #transaction}'s
-     * quota is this share.
+     * The store failed, and this process decided by its share of the limit. The {@link
+     * #transaction}'s quota is this share.
      */
     LOCAL,
     /**
@@ -258,9 +254,9 @@ public final class Decision {
   }
 
   /**
-   * Returns whether the store decided, or which {@link FailureRule} decided in place of the store. For
-   * a batch this is the value of the strictest part. If the store decided the strictest part, but a
-   * rule decided another part, this is the rule.
+   * Returns whether the store decided, or which {@link FailureRule} decided in place of the store.
+   * For a batch this is the value of the strictest part. If the store decided the strictest part,
+   * but a rule decided another part, this is the rule.
    *
    * @return the store or the rule
    */
@@ -269,8 +265,8 @@ public final class Decision {
   }
 
   /**
-   * Returns whether a {@link FailureRule} decided because the store could not. Unless the rule decides
-   * locally, {@link #remaining} is then 0, and {@link #retryIn} of a denial is one second.
+   * Returns whether a {@link FailureRule} decided because the store could not. Unless the rule
+   * decides locally, {@link #remaining} is then 0, and {@link #retryIn} of a denial is one second.
    *
    * @return true if {@link #decidedBy} is not the store
    */
@@ -279,8 +275,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the penalty that made the bucket count as empty. {@link #retryIn} is then the time until
-   * the end of the penalty, or until the bucket itself has enough tokens, if that is later.
+   * Returns the penalty that made the bucket count as empty. {@link #retryIn} is then the time
+   * until the end of the penalty, or until the bucket itself has enough tokens, if that is later.
    *
    * @return the penalty, null if no penalty was in force
    */
@@ -307,10 +303,11 @@ public final class Decision {
   }
 
   /**
-   * Returns how many tokens a spend took: its cost, or for {@link Limiter#spendUpTo} the tokens that
-   * the bucket had. For a batch this is the number of the strictest transaction.
+   * Returns how many tokens a spend took: its cost, or for {@link Limiter#spendUpTo} the tokens
+   * that the bucket had. For a batch this is the number of the strictest transaction.
    *
-   * @return the number of tokens; 0 for a check, a refund, a denial and every part of a denied batch
+   * @return the number of tokens; 0 for a check, a refund, a denial and every part of a denied
+   *     batch
    */
   public long taken() {
     return spends
@@ -358,7 +355,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the theoretical arrival time (TAT) after the decision, at which the bucket is full again.
+   * Returns the theoretical arrival time (TAT) after the decision, at which the bucket is full
+   * again.
    *
    * @return {@link #decidedAt} plus {@link #resetIn}
    */
@@ -367,7 +365,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the transaction of this decision; for a batch the transaction with the strictest decision.
+   * Returns the transaction of this decision; for a batch the transaction with the strictest
+   * decision.
    *
    * @return the transaction, null for a batch in which nothing was checked
    */
@@ -400,9 +399,9 @@ public final class Decision {
    * Returns the message for a denied client: which limit denied, how much it allows, and when to
    * retry.
    *
-   * <p>The time is rounded up to a whole second, so it is never too early. A share of the wait ({@link
-   * LimitName#jitter}) is added to the time, different for each decision, so that clients do not all
-   * retry at once.
+   * <p>The time is rounded up to a whole second, so it is never too early. A share of the wait
+   * ({@link LimitName#jitter}) is added to the time, different for each decision, so that clients
+   * do not all retry at once.
    *
    * @return the message; empty for an allowance and for a refund
    */
@@ -433,8 +432,9 @@ public final class Decision {
   /**
    * Returns the value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded
    * up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all at once,
-   * even clients that were denied at the same moment. The header allows only whole seconds, so up to
-   * one second is added if the limit's jitter is smaller; {@link #message} adds only the limit's jitter.
+   * even clients that were denied at the same moment. The header allows only whole seconds, so up
+   * to one second is added if the limit's jitter is smaller; {@link #message} adds only the limit's
+   * jitter.
    *
    * @return seconds; at least 1 for a denial after which a retry can succeed
    */
@@ -447,9 +447,7 @@ public final class Decision {
     return roundedUp + jitterSeconds(1, System.identityHashCode(this));
   }
 
-  /**
-   * Returns the time for a retry, in whole seconds, never before the end of the wait.
-   */
+  /** Returns the time for a retry, in whole seconds, never before the end of the wait. */
   Instant retryAt() {
     Instant earliest = decidedAt().plusNanos(answer.retryInNanos());
     long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);

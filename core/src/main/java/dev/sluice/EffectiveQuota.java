@@ -29,7 +29,8 @@ final class EffectiveQuota {
   private final Origin origin;
   private final Coverage coverage;
   private final List<EffectiveQuota> parts; // empty if the limit has one quota
-  private final @Nullable EffectiveQuota whole; // the whole limit if this is a part of it, otherwise null
+  private final @Nullable EffectiveQuota
+      whole; // the whole limit if this is a part of it, otherwise null
   // The period in the bucket's key; null for the longest period.
   private final @Nullable Duration period;
   private final ReadingMapper<@Nullable Decision> decision;
@@ -118,16 +119,14 @@ final class EffectiveQuota {
   }
 
   /**
-   * Returns one part per quota of a limit with several quotas, the longest period first; empty for a
-   * limit with one quota.
+   * Returns one part per quota of a limit with several quotas, the longest period first; empty for
+   * a limit with one quota.
    */
   List<EffectiveQuota> parts() {
     return parts;
   }
 
-  /**
-   * Returns all quotas, empty if no limit applies.
-   */
+  /** Returns all quotas, empty if no limit applies. */
   List<Quota> quotas() {
     if (quota == null) {
       return List.of();
@@ -137,23 +136,17 @@ final class EffectiveQuota {
         : parts.stream().map(part -> Objects.requireNonNull(part.quota)).toList();
   }
 
-  /**
-   * Returns the whole limit; this object if it is not a part.
-   */
+  /** Returns the whole limit; this object if it is not a part. */
   EffectiveQuota whole() {
     return whole == null ? this : whole;
   }
 
-  /**
-   * Returns whether this is the part for one of several quotas.
-   */
+  /** Returns whether this is the part for one of several quotas. */
   boolean isPart() {
     return whole != null;
   }
 
-  /**
-   * Returns the quota with the smallest burst, null if no limit applies.
-   */
+  /** Returns the quota with the smallest burst, null if no limit applies. */
   @Nullable Quota leastBurst() {
     Quota least = quota;
     for (EffectiveQuota part : parts) {
@@ -167,16 +160,12 @@ final class EffectiveQuota {
     return name;
   }
 
-  /**
-   * Returns the quota, null if no limit applies, for which {@link #coverage} is the reason.
-   */
+  /** Returns the quota, null if no limit applies, for which {@link #coverage} is the reason. */
   @Nullable Quota quota() {
     return quota;
   }
 
-  /**
-   * Returns the quota if there is only one; null for several quotas, and if no limit applies.
-   */
+  /** Returns the quota if there is only one; null for several quotas, and if no limit applies. */
   @Nullable Quota onlyQuota() {
     return onlyQuota;
   }
@@ -185,16 +174,12 @@ final class EffectiveQuota {
     return origin == Origin.OVERRIDE;
   }
 
-  /**
-   * Returns whether the caller supplied the quota, which does not depend on the limits.
-   */
+  /** Returns whether the caller supplied the quota, which does not depend on the limits. */
   boolean ofCaller() {
     return origin == Origin.CALLER;
   }
 
-  /**
-   * Returns the quota of the id under the given limits, null if nothing limits the id.
-   */
+  /** Returns the quota of the id under the given limits, null if nothing limits the id. */
   @Nullable Quota quotaIn(Limits now, String canonicalId) {
     if (ofCaller()) {
       return quota;
@@ -211,9 +196,9 @@ final class EffectiveQuota {
 
   /**
    * Returns the key of the bucket. Of several quotas, the one with the longest period has the same
-   * key as a single quota, so that a limit with additional quotas keeps its buckets. The keys of the
-   * other quotas contain their period. They do not contain the index in the list, which a further
-   * quota could change.
+   * key as a single quota, so that a limit with additional quotas keeps its buckets. The keys of
+   * the other quotas contain their period. They do not contain the index in the list, which a
+   * further quota could change.
    */
   String bucketKey(String canonicalId) {
     String key = name.bucketKey(canonicalId);
@@ -224,9 +209,7 @@ final class EffectiveQuota {
     return key.substring(0, colon) + "/" + furtherPeriod() + key.substring(colon);
   }
 
-  /**
-   * Returns the period in the bucket's key; null for the longest period and for a single quota.
-   */
+  /** Returns the period in the bucket's key; null for the longest period and for a single quota. */
   @Nullable String furtherPeriod() {
     return period == null ? null : GoDuration.shortened(period).replace('µ', 'u'); // keys are ASCII
   }
@@ -242,8 +225,8 @@ final class EffectiveQuota {
   }
 
   /**
-   * Returns a mapper from readings to decisions on a check or spend of an id. The mapper returns null
-   * if {@link Debts} must see the reading first.
+   * Returns a mapper from readings to decisions on a check or spend of an id. The mapper returns
+   * null if {@link Debts} must see the reading first.
    */
   ReadingMapper<@Nullable Decision> decision() {
     return decision;

@@ -80,16 +80,12 @@ final class Engine {
     return Plan.of(limits.get(), act, transactions);
   }
 
-  /**
-   * Returns a batch of one transaction, which {@link Plan} need not copy.
-   */
+  /** Returns a batch of one transaction, which {@link Plan} need not copy. */
   static List<Transaction> alone(Transaction transaction) {
     return List.of(Objects.requireNonNull(transaction, "transaction"));
   }
 
-  /**
-   * Throws if a transaction is not valid for any operation.
-   */
+  /** Throws if a transaction is not valid for any operation. */
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
     for (Transaction transaction : Objects.requireNonNull(transactions, "transactions")) {
@@ -115,8 +111,9 @@ final class Engine {
   }
 
   /**
-   * Registers each limit as required, unless it is required already. Its missing default is therefore
-   * counted, and logged if the policy is WARN. No reload fails because of such a requirement.
+   * Registers each limit as required, unless it is required already. Its missing default is
+   * therefore counted, and logged if the policy is WARN. No reload fails because of such a
+   * requirement.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;
@@ -190,11 +187,12 @@ final class Engine {
 
   /**
    * Decides on independent spends within one call of a caller, up to 64 of them concurrently. The
-   * first spend is made alone on the caller's thread, since a store can refuse a caller whose thread
-   * is not allowed to block.
+   * first spend is made alone on the caller's thread, since a store can refuse a caller whose
+   * thread is not allowed to block.
    *
-   * @throws StoreException the first failure on which no failure rule decides, thrown when no spend is
-   *     in flight. An interrupt is also treated as a failure: spends without an answer are abandoned
+   * @throws StoreException the first failure on which no failure rule decides, thrown when no spend
+   *     is in flight. An interrupt is also treated as a failure: spends without an answer are
+   *     abandoned
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = store.oneCall();
@@ -239,9 +237,7 @@ final class Engine {
     return plan.only(observed(plan, onFailure.now().decide(plan, failure), store.start()));
   }
 
-  /**
-   * Makes a decision; all decisions on transactions are made here.
-   */
+  /** Makes a decision; all decisions on transactions are made here. */
   private CompletionStage<Decision> answer(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = store.start();
@@ -276,7 +272,8 @@ final class Engine {
   }
 
   /**
-   * Spends the tokens that fit, and retries until a spend is allowed; the last try spends one token.
+   * Spends the tokens that fit, and retries until a spend is allowed; the last try spends one
+   * token.
    */
   private CompletionStage<Decision> chargedUpTo(
       BucketStore call,
@@ -339,9 +336,7 @@ final class Engine {
     return Stages.flat(looked);
   }
 
-  /**
-   * Returns a store's failure for the failure rules; rethrows any other failure.
-   */
+  /** Returns a store's failure for the failure rules; rethrows any other failure. */
   static StoreException storeException(Throwable failure) {
     Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException e) {
@@ -421,26 +416,20 @@ final class Engine {
         Reservation.Taken.all(plan.transactions(), Plan::limiting, holding));
   }
 
-  /**
-   * Returns a reservation without tokens, which a penalty denied.
-   */
+  /** Returns a reservation without tokens, which a penalty denied. */
   private Reservation unreserved(Plan plan, List<Decision> decisions, long start) {
     Decision decision = plan.strictest(observed(plan, decisions, start));
     return new Reservation(store, t -> Present.of(limits.get(), t), decision, List.of());
   }
 
-  /**
-   * Returns a reservation made by the failure rules; its tokens are in the store of the rules.
-   */
+  /** Returns a reservation made by the failure rules; its tokens are in the store of the rules. */
   private Reservation degraded(Plan plan, StoreException e, long start) {
     return onFailure
         .now()
         .reserve(limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
 
-  /**
-   * Spends, and waits for the tokens on the caller's thread.
-   */
+  /** Spends, and waits for the tokens on the caller's thread. */
   Decision acquire(List<Transaction> transactions, Duration maxWait) throws InterruptedException {
     PendingAcquire.requireNotInterrupted();
     Plan plan = acquirePlan(transactions, maxWait);
@@ -460,9 +449,7 @@ final class Engine {
     return grant.decision();
   }
 
-  /**
-   * Spends, and waits for the tokens without occupying a thread.
-   */
+  /** Spends, and waits for the tokens without occupying a thread. */
   CompletionStage<Decision> acquireAsync(List<Transaction> transactions, Duration maxWait) {
     Plan plan = acquirePlan(transactions, maxWait);
     CompletableFuture<Decision> answer = new CompletableFuture<>();
@@ -478,9 +465,7 @@ final class Engine {
     return answer;
   }
 
-  /**
-   * Spends in the store or by the failure rules; afterwards the caller waits for the grant.
-   */
+  /** Spends in the store or by the failure rules; afterwards the caller waits for the grant. */
   private CompletionStage<PendingAcquire> grant(Plan plan, Duration maxWait, long start) {
     BucketStore call = store.oneCall();
     long askedNanos = store.waitQueues().asks();
@@ -512,9 +497,7 @@ final class Engine {
                             .acquire(plan, storeException(failure), verdict, observer)));
   }
 
-  /**
-   * Reports to the observer a caller that was denied although it was willing to wait.
-   */
+  /** Reports to the observer a caller that was denied although it was willing to wait. */
   private List<Decision> refused(Plan plan, Duration maxWait, List<Decision> decisions) {
     if (observer != NOBODY && !maxWait.isZero() && plan.strictest(decisions).denied()) {
       plan.denying(decisions).forEach(limit -> observer.waited(limit, Ending.REFUSED, 0));
@@ -533,25 +516,19 @@ final class Engine {
     return store;
   }
 
-  /**
-   * Returns the number of waiting places in use, in the store and in the failure rules.
-   */
+  /** Returns the number of waiting places in use, in the store and in the failure rules. */
   int waiting() {
     return store.waitQueues().size() + onFailure.waiting();
   }
 
-  /**
-   * Reports a decision that another class has made.
-   */
+  /** Reports a decision that another class has made. */
   void observed(Decision decision, long start) {
     if (observer != NOBODY) {
       observer.decided(Act.SPEND, decision, System.nanoTime() - start);
     }
   }
 
-  /**
-   * Reports decisions; creates decision objects only if the observer requests them.
-   */
+  /** Reports decisions; creates decision objects only if the observer requests them. */
   void observed(LimitName limit, Spent spends, long elapsedNanos) {
     if (observer != NOBODY) {
       observer.spent(limit, spends, elapsedNanos);

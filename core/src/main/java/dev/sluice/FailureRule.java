@@ -4,9 +4,9 @@ package dev.sluice;
 /**
  * Decides what happens to a check or spend if the store cannot decide.
  *
- * <p>The decision is then {@link Decision#degraded}. Refunds and resets have no rule: they fail. The
- * rule also decides for a caller that is interrupted while the store decides; the thread then stays
- * interrupted. Immutable and thread-safe.
+ * <p>The decision is then {@link Decision#degraded}. Refunds and resets have no rule: they fail.
+ * The rule also decides for a caller that is interrupted while the store decides; the thread then
+ * stays interrupted. Immutable and thread-safe.
  *
  * @see Limiter.Builder#onFailure(FailureRule)
  */
@@ -62,9 +62,9 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the rule that decides in this process's memory, with a share of each limit: its burst and
-   * rate divided by the number of processes. The share of the burst is at least one token; a higher
-   * cost than this share is denied.
+   * Returns the rule that decides in this process's memory, with a share of each limit: its burst
+   * and rate divided by the number of processes. The share of the burst is at least one token; a
+   * higher cost than this share is denied.
    *
    * @param processes the number of processes that share the limits, at least 1
    * @return the rule
@@ -87,7 +87,8 @@ public final class FailureRule {
    * Returns the rule {@link #local} for the number of processes that {@link
    * Limiter.Builder#processes} supplies.
    *
-   * @param processesIfUnknown the number to use while the number of processes is unknown, at least 1
+   * @param processesIfUnknown the number to use while the number of processes is unknown, at least
+   *     1
    * @return the rule
    */
   public static FailureRule localAuto(int processesIfUnknown) {

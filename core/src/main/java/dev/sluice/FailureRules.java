@@ -52,30 +52,22 @@ final class FailureRules {
     this.processes = processes;
   }
 
-  /**
-   * Returns the rules for one call, in which the number of processes does not change.
-   */
+  /** Returns the rules for one call, in which the number of processes does not change. */
   OneCall now() {
     return new OneCall(processes.getAsInt());
   }
 
-  /**
-   * Returns whether every limit has the rule to fail.
-   */
+  /** Returns whether every limit has the rule to fail. */
   boolean alwaysFail() {
     return otherwise.kind() == Kind.FAIL && byLimit.isEmpty();
   }
 
-  /**
-   * Returns the number of waiting places in use.
-   */
+  /** Returns the number of waiting places in use. */
   int waiting() {
     return memory.waitQueues().size();
   }
 
-  /**
-   * The rules with the number of processes at the start of one call. Thread-safe.
-   */
+  /** The rules with the number of processes at the start of one call. Thread-safe. */
   final class OneCall {
 
     private final int processesNow;
@@ -88,9 +80,7 @@ final class FailureRules {
       return byLimit.getOrDefault(transaction.name().name(), otherwise).during(processesNow);
     }
 
-    /**
-     * Returns the decision of each transaction; throws the failure if a rule requires that.
-     */
+    /** Returns the decision of each transaction; throws the failure if a rule requires that. */
     List<Decision> decide(Plan plan, StoreException failure) {
       if (!plan.isUpToOfSeveral()) {
         return decided(plan, failure);
@@ -117,9 +107,7 @@ final class FailureRules {
       return decisions(plan, memory.readings(plan.act(), charges, depths(plan)), nowNanos);
     }
 
-    /**
-     * Decides on a spend that can wait; the caller waits for tokens in this process's memory.
-     */
+    /** Decides on a spend that can wait; the caller waits for tokens in this process's memory. */
     PendingAcquire acquire(
         Plan plan,
         StoreException failure,
@@ -141,9 +129,7 @@ final class FailureRules {
       return plan.depths(this::localShare);
     }
 
-    /**
-     * Decides on a reservation whose tokens are in this process's memory.
-     */
+    /** Decides on a reservation whose tokens are in this process's memory. */
     Reservation reserve(
         CurrentLimits limits,
         Plan plan,
@@ -184,7 +170,8 @@ final class FailureRules {
     }
 
     /**
-     * Returns the charges for this process's memory; if another rule denies the batch, they spend nothing.
+     * Returns the charges for this process's memory; if another rule denies the batch, they spend
+     * nothing.
      */
     private List<Charge> charges(Plan plan, StoreException failure, long nowNanos) {
       if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
@@ -220,8 +207,8 @@ final class FailureRules {
     /**
      * Returns the decisions.
      *
-     * @param nowNanos the time with which {@link #charges} chose the charges, so that a penalty that
-     *     ends in between does not allow a spend that was not made
+     * @param nowNanos the time with which {@link #charges} chose the charges, so that a penalty
+     *     that ends in between does not allow a spend that was not made
      */
     private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
       List<Decision> decisions = new ArrayList<>();
@@ -264,9 +251,7 @@ final class FailureRules {
           penalty);
     }
 
-    /**
-     * Returns the kind of a transaction's rule. A cost that exceeds the local share is denied.
-     */
+    /** Returns the kind of a transaction's rule. A cost that exceeds the local share is denied. */
     private Kind kindFor(Transaction transaction, Quota quota) {
       Kind kind = ruleOf(transaction).kind();
       return kind == Kind.LOCAL

@@ -4,9 +4,9 @@ package dev.sluice;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Remembers when this process last lowered a bucket by a refund, a reset, a cancellation, or a
- * forgiven debt. The table has a fixed size: buckets with the same hash share an entry, so a bucket
- * may seem to have been lowered later than it was. Thread-safe; never blocks.
+ * Remembers when this process last lowered a bucket's TAT, by a refund, a reset, a cancellation or
+ * a forgiven debt. The table has a fixed size: buckets with the same hash share an entry, so the
+ * time of a bucket can be too late. Thread-safe; never blocks.
  */
 final class LastRefundTimes {
 
@@ -26,12 +26,15 @@ final class LastRefundTimes {
     return (hash ^ (hash >>> 16)) & (ENTRIES - 1);
   }
 
-  /** Records that the store will have applied a charge that lowers a bucket by the given time. */
+  /**
+   * Records a charge that lowers a bucket's TAT, and that the store applies at the given time at
+   * the latest.
+   */
   void decidedBy(String key, long nanos) {
     lastNanos.accumulateAndGet(entry(key), nanos, Math::max);
   }
 
-  /** Whether the store may have applied such a charge at the given time or later. */
+  /** Returns whether the store may have lowered the bucket's TAT at the given time or later. */
   boolean isSince(String key, long nanos) {
     return lastNanos.get(entry(key)) >= nanos;
   }

@@ -130,16 +130,12 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /**
-   * The tokens held for a part of the threads.
-   */
+  /** The tokens held for a part of the threads. */
   private final class Share {
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable Held held;
 
-    /**
-     * Takes new tokens; the time-out includes the wait for other threads that renew this share.
-     */
+    /** Takes new tokens; the time-out includes the wait for other threads that renew this share. */
     boolean renew() {
       BucketStore call = engine.store().blockingCall();
       lock.lock();
@@ -155,7 +151,8 @@ public final class Lease implements AutoCloseable {
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          return true; // another thread has renewed the share, or the new limits have the same quota
+          return true; // another thread has renewed the share, or the new limits have the same
+          // quota
         }
         drop(call, last, sameQuota, quota);
         if (quota == null) {
@@ -170,8 +167,8 @@ public final class Lease implements AutoCloseable {
     }
 
     /**
-     * Spends the wanted tokens, otherwise the tokens that the bucket has, otherwise one token. A retry
-     * is needed since other callers can spend in between.
+     * Spends the wanted tokens, otherwise the tokens that the bucket has, otherwise one token. A
+     * retry is needed since other callers can spend in between.
      */
     private boolean spendAsManyAsThereAre(
         BucketStore call, Limits now, Transaction one, Quota quota, long wanted) {
@@ -215,9 +212,7 @@ public final class Lease implements AutoCloseable {
                   }));
     }
 
-    /**
-     * Drops held tokens; under a new quota, gives back the tokens that have not refilled.
-     */
+    /** Drops held tokens; under a new quota, gives back the tokens that have not refilled. */
     private void drop(
         BucketStore call, @Nullable Held last, boolean sameQuota, @Nullable Quota quota) {
       held = null;
@@ -238,9 +233,7 @@ public final class Lease implements AutoCloseable {
       }
     }
 
-    /**
-     * Returns the current quota, null if no limit applies or the name was removed.
-     */
+    /** Returns the current quota, null if no limit applies or the name was removed. */
     private @Nullable Quota present() {
       try {
         return source.apply(limits.get()).quota();
@@ -269,7 +262,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * The tokens of one spend. Token 0 went to the caller; {@code next} is the next token to hand out.
+   * The tokens of one spend. Token 0 went to the caller; {@code next} is the next token to hand
+   * out.
    */
   private final class Held {
     private final String bucketKey;
@@ -296,9 +290,7 @@ public final class Lease implements AutoCloseable {
       this.storeMinusTicker = storeMinusTicker;
     }
 
-    /**
-     * Accepts new limits if they have the same quota for the same bucket.
-     */
+    /** Accepts new limits if they have the same quota for the same bucket. */
     boolean moveTo(Limits now, Transaction one) {
       if (!quota.equals(one.quota()) || !bucketKey.equals(one.bucketKey())) {
         return false;
@@ -332,17 +324,15 @@ public final class Lease implements AutoCloseable {
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
 
-    /**
-     * Closes the stretch after all tokens were handed out or have refilled.
-     */
+    /** Closes the stretch after all tokens were handed out or have refilled. */
     void end() {
       next.set(count);
       engine.store().reservations().close(stretch);
     }
 
     /**
-     * Closes the stretch, and returns the give-back of the tokens that were not handed out. No token is
-     * handed out afterwards.
+     * Closes the stretch, and returns the give-back of the tokens that were not handed out. No
+     * token is handed out afterwards.
      *
      * @param present the current quota, which bounds the give-back; null for the quota of the
      *     spend, if no limit applies now

@@ -64,9 +64,7 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("exports") // DirectLimit is for Sluice's own modules
 public final class Limit implements DirectLimit {
 
-  /**
-   * The name of standalone limits.
-   */
+  /** The name of standalone limits. */
   static final LimitName ALONE =
       LimitName.builder(1, "Limit")
           .message("denied: at most {rate}")
@@ -75,9 +73,7 @@ public final class Limit implements DirectLimit {
 
   private static final int SMALL_COSTS = 64;
 
-  /**
-   * Returns null for a denial that {@link Debts} must check first.
-   */
+  /** Returns null for a denial that {@link Debts} must check first. */
   @SuppressWarnings("NullAway") // NullAway does not see that the type argument is nullable
   private static final ReadingMapper<@Nullable Boolean> ALLOWED =
       (id, effect, nowNanos, tatNanos) ->
@@ -116,8 +112,8 @@ public final class Limit implements DirectLimit {
    * Returns a standalone limit: a limit without a name, with its own buckets in this process's
    * memory. Ids are texts without control characters.
    *
-   * <p>Create a {@link Limiter} for limits that have a name, are configured in files, are overridden
-   * for single ids, are spent together or are kept in Redis. The limits that {@link
+   * <p>Create a {@link Limiter} for limits that have a name, are configured in files, are
+   * overridden for single ids, are spent together or are kept in Redis. The limits that {@link
    * Limiter#limit(String)} returns are used like this limit.
    *
    * @param quota the rate and burst for each id
@@ -165,9 +161,7 @@ public final class Limit implements DirectLimit {
     return quotas;
   }
 
-  /**
-   * The quota, overrides and buckets of the name under the current limits.
-   */
+  /** The quota, overrides and buckets of the name under the current limits. */
   record Resolved(
       Limits limits,
       LimitName name,
@@ -178,24 +172,20 @@ public final class Limit implements DirectLimit {
       SmallSpends spends) {
 
     /**
-     * Returns whether some ids have an override or a penalty, so that {@link #effective} is not valid
-     * for all ids.
+     * Returns whether some ids have an override or a penalty, so that {@link #effective} is not
+     * valid for all ids.
      */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
 
-    /**
-     * Returns how far ahead of now the TAT of a bucket can lie without a debt.
-     */
+    /** Returns how far ahead of now the TAT of a bucket can lie without a debt. */
     long depthNanos(Quota quota) {
       return Debts.depthNanos(name, quota, limits.debtOf(name));
     }
   }
 
-  /**
-   * Caches the effects of spends with small costs, so that trySpend allocates nothing.
-   */
+  /** Caches the effects of spends with small costs, so that trySpend allocates nothing. */
   static final class SmallSpends {
     // Racy, benign because all effects of one cost are equal.
     private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS];
@@ -230,9 +220,7 @@ public final class Limit implements DirectLimit {
     return last;
   }
 
-  /**
-   * Returns the name, and the default quotas.
-   */
+  /** Returns the name, and the default quotas. */
   @Override
   public String toString() {
     Resolved last = resolved; // the last known limits: a removed limit must not throw here
@@ -343,11 +331,11 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token for each id whose bucket has one. The results are the results of calling {@link
-   * #trySpend(CharSequence)} for one id after the other. A memory store looks many buckets up at once;
-   * it reads its clock once for up to 32 ids, and once more for each id that is denied or has no
-   * bucket yet. A store over a network receives many ids at once, and all ids share one time-out. The
-   * ids are not a batch: if one id is denied, the other ids are still spent.
+   * Spends one token for each id whose bucket has one. The results are the results of calling
+   * {@link #trySpend(CharSequence)} for one id after the other. A memory store looks many buckets
+   * up at once; it reads its clock once for up to 32 ids, and once more for each id that is denied
+   * or has no bucket yet. A store over a network receives many ids at once, and all ids share one
+   * time-out. The ids are not a batch: if one id is denied, the other ids are still spent.
    *
    * @param ids the ids to limit; an id can occur more than once
    * @return for each id, at its index, whether a token was spent
@@ -366,8 +354,8 @@ public final class Limit implements DirectLimit {
    * Spends one token for each id whose bucket has one, without converting ids to text; see {@link
    * #trySpendEach(List)}.
    *
-   * @param utf8Ids the ids to limit, each as UTF-8; an id can occur more than once; the limiter keeps
-   *     no reference to the arrays
+   * @param utf8Ids the ids to limit, each as UTF-8; an id can occur more than once; the limiter
+   *     keeps no reference to the arrays
    * @return for each id, at its index, whether a token was spent
    * @throws InvalidIdException if an id is not UTF-8, or does not match the name's format; nothing
    *     is spent then
@@ -385,9 +373,7 @@ public final class Limit implements DirectLimit {
         });
   }
 
-  /**
-   * Converts an id to bytes, and returns whether the whole id is ASCII.
-   */
+  /** Converts an id to bytes, and returns whether the whole id is ASCII. */
   private interface IntoBytes<T> {
     boolean set(IdBytes target, T id);
   }
@@ -464,11 +450,14 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the number of tokens spent.
+   * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the
+   * number of tokens spent.
    *
    * @param id the id to limit, such as an IP address
-   * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as the burst
-   * @return the decision, allowed if at least one token was spent; after a denial, {@link Decision#retryIn} is the wait for one token
+   * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as
+   *     the burst
+   * @return the decision, allowed if at least one token was spent; after a denial, {@link
+   *     Decision#retryIn} is the wait for one token
    * @throws InvalidRequestException if the id does not match the name's format, or {@code most} is
    *     below 1
    * @throws StoreException if the store could not decide and no failure rule decides instead
@@ -575,8 +564,8 @@ public final class Limit implements DirectLimit {
    * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
    * @return the decision, allowed once the token has refilled; a denial is returned at once
-   * @throws InvalidRequestException if the id does not match the name's format, or the name declares no
-   *     {@link LimitName#longestWait}
+   * @throws InvalidRequestException if the id does not match the name's format, or the name
+   *     declares no {@link LimitName#longestWait}
    * @throws StoreException if the store could not decide and no failure rule decides instead
    * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */

@@ -23,9 +23,7 @@ import org.jspecify.annotations.Nullable;
  * reads the decision) go through the engine, in the order of the spends.
  */
 
-/**
- * A series of spends under one limit, for a store in memory. For use by one thread.
- */
+/** A series of spends under one limit, for a store in memory. For use by one thread. */
 final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, LimiterObserver.Spent {
 
   private static final byte[] NONE = {};
@@ -95,7 +93,8 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
   }
 
   /**
-   * Returns the limits at the time of the first spend of the series; they apply to the whole series.
+   * Returns the limits at the time of the first spend of the series; they apply to the whole
+   * series.
    */
   @SuppressWarnings("ReferenceEquality") // nearly always the same object as for the previous spend
   private Resolved begun() {

@@ -41,8 +41,8 @@ import java.util.function.LongSupplier;
  * round trip, at most for the store's time-out. {@link #async} never blocks. Every operation throws
  * an {@link InvalidRequestException} for an invalid name, id, cost or batch. For an id that has
  * neither a default nor an override this exception is a {@link MissingDefaultException}, unless
- * {@link Builder#missingDefault} allows such ids. Every operation throws a {@link StoreException} if
- * the store could not decide and no {@link FailureRule} decides instead.
+ * {@link Builder#missingDefault} allows such ids. Every operation throws a {@link StoreException}
+ * if the store could not decide and no {@link FailureRule} decides instead.
  */
 public final class Limiter {
 
@@ -133,8 +133,8 @@ public final class Limiter {
   }
 
   /**
-   * Returns one limit with a quota supplied by the caller. The caller can keep the limit; see {@link
-   * Transaction#of(LimitName, Quota, String)}.
+   * Returns one limit with a quota supplied by the caller. The caller can keep the limit; see
+   * {@link Transaction#of(LimitName, Quota, String)}.
    *
    * @param name the limit's name
    * @param quota the rate and burst for each id
@@ -244,33 +244,36 @@ public final class Limiter {
    * Spends all transactions of a batch, or none.
    *
    * @param transactions the transactions, each on a different bucket
-   * @return the strictest decision, which includes the decision of each transaction; a denial changes no bucket
+   * @return the strictest decision, which includes the decision of each transaction; a denial
+   *     changes no bucket
    */
   public Decision spend(List<Transaction> transactions) {
     return engine.decideBatch(Act.SPEND, transactions);
   }
 
   /**
-   * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the number
-   * of tokens spent.
+   * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the
+   * number of tokens spent.
    *
    * <p>For a limit with several quotas, the call spends the tokens that all buckets of the id have.
    * The limiter then calls the store twice if fewer tokens are left than requested, and up to eight
-   * times while other callers spend from these buckets; the eighth call requests one token. All calls
-   * share one time-out.
+   * times while other callers spend from these buckets; the eighth call requests one token. All
+   * calls share one time-out.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
-   * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as the burst
-   * @return the decision, allowed if at least one token was spent; after a denial, {@link Decision#retryIn} is the wait for one token
+   * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as
+   *     the burst
+   * @return the decision, allowed if at least one token was spent; after a denial, {@link
+   *     Decision#retryIn} is the wait for one token
    */
   public Decision spendUpTo(String limit, String id, long most) {
     return spendUpTo(transaction(limit, id), most);
   }
 
   /**
-   * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the number
-   * of tokens spent.
+   * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the
+   * number of tokens spent.
    *
    * @param transaction the transaction on the bucket; its cost is ignored
    * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as
@@ -307,7 +310,8 @@ public final class Limiter {
   }
 
   /**
-   * Gives a transaction's cost back, or as much of it as fits into the bucket. A refund creates no bucket.
+   * Gives a transaction's cost back, or as much of it as fits into the bucket. A refund creates no
+   * bucket.
    *
    * @param transaction the bucket and the cost
    * @return the decision, allowed if the bucket took any tokens back
@@ -318,8 +322,8 @@ public final class Limiter {
   }
 
   /**
-   * Gives back the tokens that a batch spent. Check-only transactions are never refunded, spend-only
-   * transactions are.
+   * Gives back the tokens that a batch spent. Check-only transactions are never refunded,
+   * spend-only transactions are.
    *
    * @param transactions the transactions, each on a different bucket
    * @return the strictest decision, which includes the decision of each transaction
@@ -391,7 +395,8 @@ public final class Limiter {
   }
 
   /**
-   * Reserves the costs of a batch: spends all of them or none now; the reservation can give them back.
+   * Reserves the costs of a batch: spends all of them or none now; the reservation can give them
+   * back.
    *
    * @param transactions the transactions, each on a different bucket
    * @return the reservation, denied if one of its transactions was denied
@@ -401,12 +406,12 @@ public final class Limiter {
   }
 
   /**
-   * Gives back the tokens of a reservation that another process made, except tokens that have refilled
-   * since. Gives nothing back if the limit is disabled now.
+   * Gives back the tokens of a reservation that another process made, except tokens that have
+   * refilled since. Gives nothing back if the limit is disabled now.
    *
    * @param receipt the tokens that the reservation took; no caller may use a receipt twice
-   * @throws StoreException if the store failed; the tokens then stay spent, unless the store gave them
-   *     back and only its answer was lost
+   * @throws StoreException if the store failed; the tokens then stay spent, unless the store gave
+   *     them back and only its answer was lost
    */
   public void cancel(Receipt receipt) {
     engine.cancel(receipt);
@@ -459,20 +464,20 @@ public final class Limiter {
   /**
    * Spends a transaction, and waits until its tokens have refilled.
    *
-   * <p>The store decides in one round trip. If the tokens will have refilled within {@code maxWait},
-   * the store takes them now. The wait is therefore known and guaranteed, and every later caller, in
-   * any process, waits behind this caller. Otherwise the transaction is denied at once, no tokens are
-   * taken, and {@link Decision#retryIn} is the wait that would have been necessary.
+   * <p>The store decides in one round trip. If the tokens will have refilled within {@code
+   * maxWait}, the store takes them now. The wait is therefore known and guaranteed, and every later
+   * caller, in any process, waits behind this caller. Otherwise the transaction is denied at once,
+   * no tokens are taken, and {@link Decision#retryIn} is the wait that would have been necessary.
    *
    * <ul>
    *   <li>{@code maxWait} counts from the store's decision; the round trip and the thread scheduler
-   *       can make a call longer. {@code maxWait} is cut to {@link LimitName#longestWait}, which must
-   *       be the same in every process that shares the buckets.
+   *       can make a call longer. {@code maxWait} is cut to {@link LimitName#longestWait}, which
+   *       must be the same in every process that shares the buckets.
    *   <li>Callers get their tokens in the order of the store's decisions. Plain spends are denied
    *       while callers wait; {@link Decision#retryIn} then lies behind the last waiting caller.
-   *   <li>A caller that stops waiting returns its tokens if no other caller has taken tokens after it,
-   *       and this process has given no tokens back to the bucket since. Otherwise the tokens stay
-   *       spent until they refill, and later callers keep their waits ({@code
+   *   <li>A caller that stops waiting returns its tokens if no other caller has taken tokens after
+   *       it, and this process has given no tokens back to the bucket since. Otherwise the tokens
+   *       stay spent until they refill, and later callers keep their waits ({@code
    *       docs/decisions/013}).
    *   <li>The decision describes the bucket at the moment at which the tokens were taken.
    *   <li>A cost of 0, and an id to which no limit applies, never waits. With a {@code maxWait} of
@@ -482,8 +487,8 @@ public final class Limiter {
    *       waiting cannot return its tokens.
    *   <li>If a {@link FailureRule} decides in place of the store, {@code allow} allows and {@code
    *       deny} denies at once, and {@code local} waits for this process's share of the limit.
-   *   <li>A limiter has about 1,000,000 waiting places, one per waiting caller and bucket; while all
-   *       places are taken, no other caller can wait.
+   *   <li>A limiter has about 1,000,000 waiting places, one per waiting caller and bucket; while
+   *       all places are taken, no other caller can wait.
    * </ul>
    *
    * <p>The clock set by {@link Builder#time} measures the waits.
@@ -500,9 +505,9 @@ public final class Limiter {
   }
 
   /**
-   * Spends all transactions of a batch or none, and waits until all of its tokens have refilled; see
-   * {@link #acquire(Transaction, Duration)}. The batch is denied if one transaction would have to
-   * wait for longer than {@code maxWait}. Check-only and spend-only transactions never wait: a
+   * Spends all transactions of a batch or none, and waits until all of its tokens have refilled;
+   * see {@link #acquire(Transaction, Duration)}. The batch is denied if one transaction would have
+   * to wait for longer than {@code maxWait}. Check-only and spend-only transactions never wait: a
    * check-only transaction must fit now, and a spend-only transaction is spent if it fits now.
    *
    * @param transactions the transactions, each on a different bucket
@@ -550,9 +555,9 @@ public final class Limiter {
   }
 
   /**
-   * Returns a lease on the tokens of one hot bucket, with a quota supplied by the caller; see {@link
-   * Transaction#of(LimitName, Quota, String)}. The lease keeps this quota. To change the quota, close
-   * the lease and take a new one.
+   * Returns a lease on the tokens of one hot bucket, with a quota supplied by the caller; see
+   * {@link Transaction#of(LimitName, Quota, String)}. The lease keeps this quota. To change the
+   * quota, close the lease and take a new one.
    *
    * @param limit the limit's name
    * @param quota the rate and burst
@@ -597,8 +602,8 @@ public final class Limiter {
   }
 
   /**
-   * Checks that a transaction has a quota, or is unlimited on purpose. A caller that does without the
-   * limiter for ids without a quota calls this, so that a missing default is not overlooked.
+   * Checks that a transaction has a quota, or is unlimited on purpose. A caller that does without
+   * the limiter for ids without a quota calls this, so that a missing default is not overlooked.
    *
    * @param transaction the transaction
    * @throws MissingDefaultException if a default is missing, unless the builder allows missing
@@ -650,8 +655,8 @@ public final class Limiter {
     }
 
     /**
-     * Sets the observer. The first exception that the observer throws is logged; no exception reaches a
-     * caller.
+     * Sets the observer. The first exception that the observer throws is logged; no exception
+     * reaches a caller.
      *
      * @param newObserver counts and times the operations of the limiter
      * @return this builder
@@ -664,8 +669,8 @@ public final class Limiter {
 
     /**
      * Sets the clock of this process. The limiter uses this clock for everything that it decides
-     * without the store: {@link FailureRule#local}, the tokens of a {@link Lease}, the time for which
-     * a {@link Reservation} is kept, and the waits of callers. The default is {@link
+     * without the store: {@link FailureRule#local}, the tokens of a {@link Lease}, the time for
+     * which a {@link Reservation} is kept, and the waits of callers. The default is {@link
      * TimeSource#system}. Stores have their own clocks.
      *
      * @param newTime the clock, which must never jump
@@ -711,14 +716,14 @@ public final class Limiter {
     }
 
     /**
-     * Sets the rule that decides for one limit when the store cannot decide. The limit need not be in
-     * the catalogue: callers can supply its quotas.
+     * Sets the rule that decides for one limit when the store cannot decide. The limit need not be
+     * in the catalogue: callers can supply its quotas.
      *
      * @param limit the limit's name
      * @param rule the rule for this limit
      * @return this builder
-     * @throws InvalidRequestException if the catalogue has the same number with another name, or the
-     *     same name with another number
+     * @throws InvalidRequestException if the catalogue has the same number with another name, or
+     *     the same name with another number
      */
     @CanIgnoreReturnValue
     public Builder onFailure(LimitName limit, FailureRule rule) {
@@ -730,8 +735,8 @@ public final class Limiter {
     /**
      * Sets the number of processes that share the limits, for {@link FailureRule#localAuto}.
      *
-     * @param newProcesses returns the number of processes, 0 while the number is unknown; called for
-     *     each decision of a failure rule, so it must not block
+     * @param newProcesses returns the number of processes, 0 while the number is unknown; called
+     *     for each decision of a failure rule, so it must not block
      * @return this builder
      */
     @CanIgnoreReturnValue
@@ -741,13 +746,12 @@ public final class Limiter {
     }
 
     /**
-     * Sets what happens to a request whose id has neither a default nor an override, if its limit is
-     * not declared unlimited. The default policy is {@link MissingDefault#REFUSE}. With {@code WARN} and
-     * {@code ALLOW}, a line that was forgotten in a limit file allows all requests.
+     * Sets what happens to a request whose id has neither a default nor an override, if its limit
+     * is not declared unlimited. The default policy is {@link MissingDefault#REFUSE}. With {@code
+     * WARN} and {@code ALLOW}, a line that was forgotten in a limit file allows all requests.
      *
      * @param policy the policy for all limits except limits that are {@linkplain
-     *     LimitName#disabledWithoutDefault disabled without a default}
-     *     disabled without a default}
+     *     LimitName#disabledWithoutDefault disabled without a default} disabled without a default}
      * @return this builder
      */
     @CanIgnoreReturnValue

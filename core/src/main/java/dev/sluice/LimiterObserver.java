@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Receives the events of a limiter, for metrics.
  *
- * <p>The methods are called after each decision, on the thread that received the decision: keep them
- * short. The first exception of an observer is logged; no exception reaches a caller.
+ * <p>The methods are called after each decision, on the thread that received the decision: keep
+ * them short. The first exception of an observer is logged; no exception reaches a caller.
  * Implementations are thread-safe.
  */
 public interface LimiterObserver {
@@ -18,17 +18,17 @@ public interface LimiterObserver {
   /**
    * Called for each transaction on which the limiter decided, alone or within a batch.
    *
-   * @param act the requested operation, but {@link Act#CHECK} for a transaction that would have been
-   *     allowed in a denied batch, since no tokens were taken
+   * @param act the requested operation, but {@link Act#CHECK} for a transaction that would have
+   *     been allowed in a denied batch, since no tokens were taken
    * @param decision the transaction's own decision
    * @param elapsedNanos the duration of the whole call
    */
   default void decided(Act act, Decision decision, long elapsedNanos) {}
 
   /**
-   * Called for several single spends on a path that allocates no decisions, such as a server protocol
-   * that answers many requests at a time. The default implementation calls {@link #decided} for each
-   * spend.
+   * Called for several single spends on a path that allocates no decisions, such as a server
+   * protocol that answers many requests at a time. The default implementation calls {@link
+   * #decided} for each spend.
    *
    * @param limit the limit's name
    * @param spends the spends, valid only during this call
@@ -51,8 +51,8 @@ public interface LimiterObserver {
   default void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {}
 
   /**
-   * Called for each open reservation that was closed because too many reservations are open, usually
-   * because callers never close them. The tokens of the reservation stay spent.
+   * Called for each open reservation that was closed because too many reservations are open,
+   * usually because callers never close them. The tokens of the reservation stay spent.
    *
    * @param most the bound that was exceeded, in total or per bucket
    */
@@ -65,8 +65,8 @@ public interface LimiterObserver {
   default void settlementLost() {}
 
   /**
-   * Called for each limit whose reserved cost a settlement has replaced by the true cost. For a limit
-   * with several quotas, the part describes the quota with the longest period.
+   * Called for each limit whose reserved cost a settlement has replaced by the true cost. For a
+   * limit with several quotas, the part describes the quota with the longest period.
    *
    * @param part the result of the settlement
    * @param estimate the reserved tokens
@@ -75,8 +75,8 @@ public interface LimiterObserver {
   default void settled(Settlement.Part part, long estimate, long cost) {}
 
   /**
-   * Called when a caller begins to wait for tokens, once for each limit that has too few tokens. {@link
-   * #waited} follows, on any thread.
+   * Called when a caller begins to wait for tokens, once for each limit that has too few tokens.
+   * {@link #waited} follows, on any thread.
    *
    * @param limit the limit whose tokens have not refilled yet
    */
@@ -110,9 +110,7 @@ public interface LimiterObserver {
     return observers.size() == 1 ? observers.get(0) : new ObserverList(observers);
   }
 
-  /**
-   * Spends of one limit, in the order of their decisions. For use by one thread.
-   */
+  /** Spends of one limit, in the order of their decisions. For use by one thread. */
   interface Spent {
 
     /**
@@ -131,7 +129,8 @@ public interface LimiterObserver {
     boolean allowed(int index);
 
     /**
-     * Returns whether a spend took tokens from a full bucket, so that the store had to create a bucket.
+     * Returns whether a spend took tokens from a full bucket, so that the store had to create a
+     * bucket.
      *
      * @param index the index of the spend, from 0
      * @return false also if this is unknown, as in the default implementation
@@ -149,25 +148,20 @@ public interface LimiterObserver {
     Decision decision(int index);
   }
 
-  /**
-   * The possible ends of a wait.
-   */
+  /** The possible ends of a wait. */
   enum Ending {
     /** The tokens have refilled. */
     PASSED,
-    /**
-     * The caller was interrupted or cancelled, or timed out; its tokens are withdrawn.
-     */
+    /** The caller was interrupted or cancelled, or timed out; its tokens are withdrawn. */
     GIVEN_UP,
     /**
-     * The wait would have been too long, so the caller was denied at once. {@link #waits} was not called.
+     * The wait would have been too long, so the caller was denied at once. {@link #waits} was not
+     * called.
      */
     REFUSED
   }
 
-  /**
-   * The operations of a limiter.
-   */
+  /** The operations of a limiter. */
   enum Act {
     /** Read the bucket, change nothing. */
     CHECK,

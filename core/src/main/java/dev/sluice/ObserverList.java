@@ -6,7 +6,7 @@ import dev.sluice.limit.LimitName;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Calls several observers of one limiter, in their order. */
+/** Calls several observers of one limiter, in order. */
 final class ObserverList implements LimiterObserver {
 
   private final List<LimiterObserver> all;

@@ -71,14 +71,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class OpenReservations {
 
-  /**
-   * How many reservations can be open in total.
-   */
+  /** How many reservations can be open in total. */
   static final int MOST = 1_000_000;
 
-  /**
-   * How many reservations of one bucket can be open.
-   */
+  /** How many reservations of one bucket can be open. */
   static final int MOST_OF_A_BUCKET = 4_096;
 
   // // How long after its time-out a call can still reach the store.
@@ -114,9 +110,7 @@ final class OpenReservations {
     }
   }
 
-  /**
-   * A subset of the buckets, guarded by the monitor of this object.
-   */
+  /** A subset of the buckets, guarded by the monitor of this object. */
   private static final class Stripe {
     private final Map<String, Line> lines = new HashMap<>();
     private final TreeMap<Long, Stretch> byAge = new TreeMap<>();
@@ -124,9 +118,7 @@ final class OpenReservations {
     private long lookedAt; // the last entry of byAge that forgetSome() examined
   }
 
-  /**
-   * The reservations and the give-backs in flight of one bucket.
-   */
+  /** The reservations and the give-backs in flight of one bucket. */
   private static final class Line {
     // // Oldest first, including reservations in state SENT.
     private final List<Stretch> reservations = new ArrayList<>(1);
@@ -143,9 +135,7 @@ final class OpenReservations {
     GONE
   }
 
-  /**
-   * The tokens that a spend took from one bucket, and later the give-back of these tokens.
-   */
+  /** The tokens that a spend took from one bucket, and later the give-back of these tokens. */
   static final class Stretch {
     private final Stripe stripe;
     private final Line line;
@@ -171,9 +161,7 @@ final class OpenReservations {
       stripe.byAge.put(entered, this);
     }
 
-    /**
-     * Returns the instant (unsigned) from which no tokens are left to give back. Takes no lock.
-     */
+    /** Returns the instant (unsigned) from which no tokens are left to give back. Takes no lock. */
     long untilNanos() {
       return endNanos;
     }
@@ -183,9 +171,7 @@ final class OpenReservations {
       endNanos = Long.compareUnsigned(end, byNanos) <= 0 ? Gcra.NO_TAT : end - byNanos;
     }
 
-    /**
-     * Returns whether this give-back has moved or will move the recorded end of a reservation.
-     */
+    /** Returns whether this give-back has moved or will move the recorded end of a reservation. */
     private boolean moves(Stretch other) {
       return other != this && (other.answered > sentAt || !other.isCertainlyOlderThan(this));
     }
@@ -210,9 +196,7 @@ final class OpenReservations {
     }
   }
 
-  /**
-   * A give-back in flight. If its answer is lost, the store can apply it up to lateNanos later.
-   */
+  /** A give-back in flight. If its answer is lost, the store can apply it up to lateNanos later. */
   record GiveBack(Charge charge, Stretch at, long lateNanos) {
     static List<Charge> charges(List<GiveBack> giveBacks) {
       return giveBacks.stream().map(GiveBack::charge).toList();
@@ -223,9 +207,7 @@ final class OpenReservations {
     return stripes[(key.hashCode() * 0x9E3779B9) >>> 28];
   }
 
-  /**
-   * Checks two entries per call, so that no call has to scan all entries.
-   */
+  /** Checks two entries per call, so that no call has to scan all entries. */
   private void forgetSome(Stripe stripe) {
     for (int i = 0; i < 2; i++) {
       Map.Entry<Long, Stretch> next = stripe.byAge.higherEntry(stripe.lookedAt);
@@ -251,9 +233,7 @@ final class OpenReservations {
         : time.nanos() - stretch.overAt >= 0;
   }
 
-  /**
-   * Registers spends before they are sent to the store.
-   */
+  /** Registers spends before they are sent to the store. */
   List<Stretch> open(List<Charge> charges) {
     List<Stretch> opened = new ArrayList<>(charges.size());
     for (Charge charge : charges) {
@@ -288,9 +268,7 @@ final class OpenReservations {
     return false;
   }
 
-  /**
-   * Forgets spends that will give no tokens back. A second call does nothing.
-   */
+  /** Forgets spends that will give no tokens back. A second call does nothing. */
   void close(List<Stretch> stretches) {
     stretches.forEach(this::close);
   }
@@ -360,9 +338,7 @@ final class OpenReservations {
     }
   }
 
-  /**
-   * Returns the longest possible time until an end, if both clocks run at the same rate.
-   */
+  /** Returns the longest possible time until an end, if both clocks run at the same rate. */
   private long leftAtMostNanos(Stretch known, long untilNanos) {
     long passedNanos = Math.max(time.nanos() - known.seenAt, 0);
     long nowNanos = storeTime.get().orElse(known.spentAtNanos + passedNanos);
@@ -379,9 +355,7 @@ final class OpenReservations {
     at.line.sentNanos = sum(at.line.sentNanos, nanos);
   }
 
-  /**
-   * Moves the ends of the reservations behind a give-back, and the ends of spends in flight.
-   */
+  /** Moves the ends of the reservations behind a give-back, and the ends of spends in flight. */
   private static void moveUp(Line line, long nanos, Predicate<Stretch> isBehind) {
     for (Stretch other : line.reservations) {
       if (other.state == State.IN_FLIGHT) {
@@ -397,8 +371,8 @@ final class OpenReservations {
   }
 
   /**
-   * Registers charges that lower TATs and belong to no reservation here, before the charges are sent:
-   * plain refunds, receipts, resets and forgiven debts.
+   * Registers charges that lower TATs and belong to no reservation here, before the charges are
+   * sent: plain refunds, receipts, resets and forgiven debts.
    */
   List<GiveBack> send(List<Charge> charges) {
     List<GiveBack> giveBacks = new ArrayList<>(charges.size());
@@ -534,9 +508,7 @@ final class OpenReservations {
     return count.get();
   }
 
-  /**
-   * Returns how many spends and give-backs are in flight.
-   */
+  /** Returns how many spends and give-backs are in flight. */
   int inFlight() {
     return sum(
         stripe ->
@@ -545,9 +517,7 @@ final class OpenReservations {
                 .sum());
   }
 
-  /**
-   * Returns how many buckets have open reservations or give-backs in flight.
-   */
+  /** Returns how many buckets have open reservations or give-backs in flight. */
   int buckets() {
     return sum(stripe -> stripe.lines.size());
   }

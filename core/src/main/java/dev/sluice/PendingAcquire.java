@@ -33,12 +33,11 @@ record PendingAcquire(
    */
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
 
-  /**
-   * Throws if the calling thread was interrupted, before any token is taken.
-   */
+  /** Throws if the calling thread was interrupted, before any token is taken. */
   static void requireNotInterrupted() throws InterruptedException {
     if (Thread.interrupted()) {
-      throw new InterruptedException("interrupted before the store was called; no tokens were taken");
+      throw new InterruptedException(
+          "interrupted before the store was called; no tokens were taken");
     }
   }
 
@@ -84,7 +83,8 @@ record PendingAcquire(
   }
 
   /**
-   * Completes a future when the turn has come; withdraws the tokens if the future fails or is cancelled.
+   * Completes a future when the turn has come; withdraws the tokens if the future fails or is
+   * cancelled.
    */
   void complete(CompletableFuture<Decision> answer) {
     if (places.isEmpty()) {
@@ -116,9 +116,7 @@ record PendingAcquire(
     }
   }
 
-  /**
-   * Reports the begin and the end of one caller's wait to an observer. Thread-safe.
-   */
+  /** Reports the begin and the end of one caller's wait to an observer. Thread-safe. */
   private static final class WatchedWait {
 
     private final LimiterObserver observer;

@@ -25,8 +25,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Converts the transactions of one request into charges for the store, and the store's readings into
- * decisions. The synchronous and the asynchronous limiter share this class.
+ * Converts the transactions of one request into charges for the store, and the store's readings
+ * into decisions. The synchronous and the asynchronous limiter share this class.
  *
  * @param act the operation: check, spend, refund or reset
  * @param asked the transactions of the request, in order
@@ -59,9 +59,7 @@ record Plan(
     return of(limits, act, asked, 0, true);
   }
 
-  /**
-   * Makes a plan that ignores penalties.
-   */
+  /** Makes a plan that ignores penalties. */
   static Plan unpenalized(Limits limits, Act act, Transaction asked) {
     return of(limits, act, List.of(asked), 0, false);
   }
@@ -117,8 +115,8 @@ record Plan(
   }
 
   /**
-   * Replaces each transaction on a limit with several quotas by one transaction per quota. A batch is
-   * atomic, as such a limit must be. {@link #folded} reverses this method.
+   * Replaces each transaction on a limit with several quotas by one transaction per quota. A batch
+   * is atomic, as such a limit must be. {@link #folded} reverses this method.
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
     boolean any = false;
@@ -137,16 +135,15 @@ record Plan(
   }
 
   /**
-   * Returns whether the store's time must be read first to find out if a penalty is in force. Refunds
-   * do not need this: a refund changes the bucket in any case, and its reading includes the time.
+   * Returns whether the store's time must be read first to find out if a penalty is in force.
+   * Refunds do not need this: a refund changes the bucket in any case, and its reading includes the
+   * time.
    */
   boolean isPenalized() {
     return !penalties.isEmpty() && act != Act.REFUND;
   }
 
-  /**
-   * Returns charges that only read the buckets: they never deny, and change nothing.
-   */
+  /** Returns charges that only read the buckets: they never deny, and change nothing. */
   List<Charge> looks() {
     return charges.stream().map(Plan::look).toList();
   }
@@ -189,17 +186,15 @@ record Plan(
         isDone ? decide(found) : null);
   }
 
-  /**
-   * Returns whether this is a spend-up-to on a limit with several quotas.
-   */
+  /** Returns whether this is a spend-up-to on a limit with several quotas. */
   boolean isUpToOfSeveral() {
     return transactions.size() > 1 && transactions.get(0).isUpTo();
   }
 
   /**
-   * Returns the plan for the next try of {@link #isUpToOfSeveral}. No store operation computes how many
-   * tokens fit into several buckets. Each try is therefore an atomic spend of a fixed number of
-   * tokens, and the decisions of a denied try include the number that would have fitted.
+   * Returns the plan for the next try of {@link #isUpToOfSeveral}. No store operation computes how
+   * many tokens fit into several buckets. Each try is therefore an atomic spend of a fixed number
+   * of tokens, and the decisions of a denied try include the number that would have fitted.
    *
    * @param decisions the decisions of this plan
    * @return a plan for fewer tokens, at least one; null if the decisions are final
@@ -214,9 +209,7 @@ record Plan(
     return upTo(Math.min(fits, most - 1));
   }
 
-  /**
-   * Returns the same spend-up-to with another highest number of tokens, at least 1.
-   */
+  /** Returns the same spend-up-to with another highest number of tokens, at least 1. */
   Plan upTo(long most) {
     List<Transaction> fewer =
         transactions.stream().map(one -> one.upTo(Math.max(most, 1))).toList();
@@ -270,9 +263,7 @@ record Plan(
     return quota.offsetNanos() + Math.min(waitNanos, Long.MAX_VALUE - quota.offsetNanos());
   }
 
-  /**
-   * Returns how far ahead of now the TATs can lie without a debt. A batch forgives no debt.
-   */
+  /** Returns how far ahead of now the TATs can lie without a debt. A batch forgives no debt. */
   Debts.Depths depths() {
     return asked.size() == 1 ? this : Debts.NEVER_FORGIVES;
   }
@@ -347,16 +338,12 @@ record Plan(
     };
   }
 
-  /**
-   * Returns the quota of a transaction, null if nothing limits the transaction.
-   */
+  /** Returns the quota of a transaction, null if nothing limits the transaction. */
   static @Nullable Quota limiting(Transaction transaction) {
     return transaction.kind() == Kind.ALLOW_ONLY ? null : transaction.quota();
   }
 
-  /**
-   * Returns the decisions, in the order of the transactions.
-   */
+  /** Returns the decisions, in the order of the transactions. */
   List<Decision> decide(List<Reading> readings) {
     List<Decision> decisions = new ArrayList<>(transactions.size());
     int next = 0;
@@ -406,9 +393,7 @@ record Plan(
         : spent(transaction, quota, effect, found);
   }
 
-  /**
-   * Returns the decision on a spend, or on a check whether a spend would be allowed.
-   */
+  /** Returns the decision on a spend, or on a check whether a spend would be allowed. */
   Decision spent(Transaction transaction, Quota quota, Effect effect, Reading found) {
     Effect spend = effect.asSpend(found.nowNanos(), found.tatNanos());
     return Decision.of(
@@ -421,7 +406,8 @@ record Plan(
 
   /**
    * Returns one decision for each transaction of the request. If a batch is denied, its allowed
-   * decisions are corrected: nothing was spent, so each reports the tokens that its bucket still has.
+   * decisions are corrected: nothing was spent, so each reports the tokens that its bucket still
+   * has.
    *
    * @param quotaOf returns the quota of a transaction, null if no limit applied
    */
@@ -450,9 +436,7 @@ record Plan(
     return false;
   }
 
-  /**
-   * Combines the decisions on the quotas of one limit into one decision.
-   */
+  /** Combines the decisions on the quotas of one limit into one decision. */
   private List<Decision> folded(List<Decision> decisions) {
     if (asked.size() == transactions.size()) {
       return decisions;
@@ -469,16 +453,14 @@ record Plan(
   }
 
   /**
-   * Returns the operation that the observer sees for one transaction. In a denied batch, a transaction
-   * that would have been allowed was only checked.
+   * Returns the operation that the observer sees for one transaction. In a denied batch, a
+   * transaction that would have been allowed was only checked.
    */
   Act actOn(Decision part, Decision whole) {
     return act == Act.SPEND && whole.denied() && part.allowed() ? Act.CHECK : act;
   }
 
-  /**
-   * Returns the answer if no limit applies: a spend is allowed, a refund gives nothing back.
-   */
+  /** Returns the answer if no limit applies: a spend is allowed, a refund gives nothing back. */
   private Answer unlimited() {
     return act == Act.REFUND ? Answer.NOTHING_REFUNDED : Answer.UNLIMITED;
   }
@@ -502,9 +484,7 @@ record Plan(
     return Decision.ofBatch(counting, unlimited(), decisions);
   }
 
-  /**
-   * Returns the names of the limits that deny the batch.
-   */
+  /** Returns the names of the limits that deny the batch. */
   List<LimitName> denying(List<Decision> decisions) {
     List<LimitName> denying = new ArrayList<>();
     for (int i = 0; i < asked.size(); i++) {

@@ -67,13 +67,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Tokens that are not given back before {@link #close} stay spent. {@link #cancel()} gives back
  * the tokens that have not refilled since the reservation, at most once, and never overfills a
- * bucket. It gives back nothing if the bucket was reset through this limiter after the
- * reservation, or if the limit is disabled now. In one process, the bucket is never fuller than
- * without the cancelled reservations, provided that no two calls that give tokens back to the
- * bucket overlap. If cancellations overlap, the bucket can be fuller by its refill between the
- * first cancellation and the last. If a cancellation overlaps a plain refund, the bucket can be
- * fuller by the tokens of the open reservations. A reservation that overlaps another call that gives
- * tokens back to its bucket can give back fewer tokens.
+ * bucket. It gives back nothing if the bucket was reset through this limiter after the reservation,
+ * or if the limit is disabled now. In one process, the bucket is never fuller than without the
+ * cancelled reservations, provided that no two calls that give tokens back to the bucket overlap.
+ * If cancellations overlap, the bucket can be fuller by its refill between the first cancellation
+ * and the last. If a cancellation overlaps a plain refund, the bucket can be fuller by the tokens
+ * of the open reservations. A reservation that overlaps another call that gives tokens back to its
+ * bucket can give back fewer tokens.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
  * total. Beyond these bounds the tokens of the oldest reservation stay spent, and {@link
@@ -140,9 +140,7 @@ public final class Reservation implements AutoCloseable {
     return decision.denied();
   }
 
-  /**
-   * Returns the decision, and whether the reservation is still open.
-   */
+  /** Returns the decision, and whether the reservation is still open. */
   @Override
   public String toString() {
     boolean tookNothing = taken.stream().allMatch(one -> one.stretch == null);
@@ -155,8 +153,8 @@ public final class Reservation implements AutoCloseable {
    * in another process. The reservation stays open: a caller that uses the receipt must not cancel
    * or settle the reservation as well.
    *
-   * @return the receipt; it has no parts if the reservation is denied, settled, cancelled or closed,
-   *     or if a failure rule decided
+   * @return the receipt; it has no parts if the reservation is denied, settled, cancelled or
+   *     closed, or if a failure rule decided
    */
   public Receipt receipt() {
     // A failure rule decided in this process only, so no other process can give tokens back.
@@ -169,16 +167,16 @@ public final class Reservation implements AutoCloseable {
   /**
    * Gives the tokens back. Calls after the first call, or after {@link #close}, do nothing.
    *
-   * @throws StoreException if the store failed. The tokens then stay spent, unless the store gave them
-   *     back and only its answer was lost. A second call does not give them back
+   * @throws StoreException if the store failed. The tokens then stay spent, unless the store gave
+   *     them back and only its answer was lost. A second call does not give them back
    */
   public void cancel() {
     cancel(transaction -> true);
   }
 
   /**
-   * Gives the tokens of some transactions of a batch back; the other tokens stay spent for good. Calls
-   * after the first call, or after {@link #close}, do nothing.
+   * Gives the tokens of some transactions of a batch back; the other tokens stay spent for good.
+   * Calls after the first call, or after {@link #close}, do nothing.
    *
    * @param which the transactions to give back
    * @throws StoreException if the store failed; see {@link #cancel()}
@@ -228,27 +226,27 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs by the true costs. A call does nothing if the reservation is denied,
-   * or was settled, cancelled or closed before.
+   * Replaces the reserved costs by the true costs. A call does nothing if the reservation is
+   * denied, or was settled, cancelled or closed before.
    *
-   * <p>If the true cost is lower than the reserved cost, the difference is given back, except tokens
-   * that have refilled since. If the true cost is higher, the difference is charged now, as far as
-   * the bucket has tokens, and beyond them as a debt if the limit {@linkplain Limits#debtOf declares}
-   * one. {@link Settlement.Part#cut} is the number of tokens that did not fit, which are never
-   * charged. A limit that is missing in the costs keeps its estimate.
+   * <p>If the true cost is lower than the reserved cost, the difference is given back, except
+   * tokens that have refilled since. If the true cost is higher, the difference is charged now, as
+   * far as the bucket has tokens, and beyond them as a debt if the limit {@linkplain Limits#debtOf
+   * declares} one. {@link Settlement.Part#cut} is the number of tokens that did not fit, which are
+   * never charged. A limit that is missing in the costs keeps its estimate.
    *
-   * <p>The buckets are not settled atomically. Higher costs are charged first. While the store cannot
-   * be reached, the rest of the settlement {@linkplain Settlement#waiting waits} for up to 10 s, and
-   * the reservation stays open for that time. Nothing is charged for an id to which no limit applies,
-   * or which a {@link FailureRule} allowed.
+   * <p>The buckets are not settled atomically. Higher costs are charged first. While the store
+   * cannot be reached, the rest of the settlement {@linkplain Settlement#waiting waits} for up to
+   * 10 s, and the reservation stays open for that time. Nothing is charged for an id to which no
+   * limit applies, or which a {@link FailureRule} allowed.
    *
    * @param costs the true costs
    * @return the result, with what each bucket was charged
-   * @throws IllegalArgumentException if a limit has a cost but is not in the reservation or is in it
-   *     more than once, or if a cost is 0 without {@link Costs#allowZero}; the reservation stays open,
-   *     and nothing is charged
-   * @throws StoreException if an answer of the store was lost, so that it is unknown whether the store
-   *     has applied the whole settlement; another call does nothing
+   * @throws IllegalArgumentException if a limit has a cost but is not in the reservation or is in
+   *     it more than once, or if a cost is 0 without {@link Costs#allowZero}; the reservation stays
+   *     open, and nothing is charged
+   * @throws StoreException if an answer of the store was lost, so that it is unknown whether the
+   *     store has applied the whole settlement; another call does nothing
    */
   @CanIgnoreReturnValue
   public Settlement settle(Costs costs) {
@@ -559,9 +557,7 @@ public final class Reservation implements AutoCloseable {
       return due;
     }
 
-    /**
-     * Updates the estimate of a transaction with the true cost, if these costs include one.
-     */
+    /** Updates the estimate of a transaction with the true cost, if these costs include one. */
     private void teach(Transaction transaction) {
       Long byId = byBucket(transaction);
       Long cost = byId == null ? byLimit.get(transaction.name().name()) : byId;
@@ -587,9 +583,7 @@ public final class Reservation implements AutoCloseable {
       return cost;
     }
 
-    /**
-     * Returns whether a text is the transaction's limit name, ":" and its id in any spelling.
-     */
+    /** Returns whether a text is the transaction's limit name, ":" and its id in any spelling. */
     private static boolean names(String bucket, Transaction transaction) {
       String limit = transaction.name().name() + ":";
       if (!bucket.startsWith(limit)) {
@@ -656,9 +650,9 @@ public final class Reservation implements AutoCloseable {
    * @param settled whether the whole settlement is applied; false if a part of it waits, and if the
    *     call did nothing because the reservation was denied, settled, cancelled or closed before
    * @param waiting whether a part of the settlement waits in the memory of this process because the
-   *     store cannot be reached. The part is applied if the store is back within 10 s. Otherwise, or
-   *     if 10,000 settlements wait already, it is lost, and {@link LimiterObserver#settlementLost} is
-   *     called
+   *     store cannot be reached. The part is applied if the store is back within 10 s. Otherwise,
+   *     or if 10,000 settlements wait already, it is lost, and {@link
+   *     LimiterObserver#settlementLost} is called
    * @param parts one part for each bucket that is limited now, in the order of the transactions; a
    *     limit with several quotas has one bucket per quota, which the part's transaction names.
    *     Buckets that still wait have no part, nor have buckets that keep their estimate and whose
@@ -683,9 +677,9 @@ public final class Reservation implements AutoCloseable {
      * The effect of a settlement on one bucket; all numbers are tokens.
      *
      * @param transaction the reserved transaction
-     * @param charged the total charge of the call, including the tokens of the reservation that were
-     *     kept: the true cost minus {@code cut}, or more if tokens that were reserved too much have
-     *     refilled already
+     * @param charged the total charge of the call, including the tokens of the reservation that
+     *     were kept: the true cost minus {@code cut}, or more if tokens that were reserved too much
+     *     have refilled already
      * @param givenBack how many reserved tokens were given back, rounded down
      * @param owed by how much all spends together have overdrawn the bucket now, rounded up
      * @param cut the part of the true cost that did not fit into the bucket, and was not charged
@@ -705,13 +699,14 @@ public final class Reservation implements AutoCloseable {
    * in another process with the same store and limits.
    *
    * <p>A process that uses a receipt does not know which other tokens were given back since the
-   * reservation, so {@link Limiter#cancel(Receipt)} is less exact than {@link Reservation#cancel()},
-   * and {@link Limiter#settle} is less exact than {@link Reservation#settle(Costs)}. A receipt gives
-   * back the tokens that would not have refilled by now if no other tokens had been given back. It
-   * never overfills a bucket. The caller must not use a receipt twice; nothing checks this.
+   * reservation, so {@link Limiter#cancel(Receipt)} is less exact than {@link
+   * Reservation#cancel()}, and {@link Limiter#settle} is less exact than {@link
+   * Reservation#settle(Costs)}. A receipt gives back the tokens that would not have refilled by now
+   * if no other tokens had been given back. It never overfills a bucket. The caller must not use a
+   * receipt twice; nothing checks this.
    *
-   * @param parts one part for each transaction that is not check-only; none if the reservation is no
-   *     longer open, or took nothing from the store
+   * @param parts one part for each transaction that is not check-only; none if the reservation is
+   *     no longer open, or took nothing from the store
    */
   public record Receipt(List<Receipt.Part> parts) {
 
@@ -728,12 +723,11 @@ public final class Reservation implements AutoCloseable {
      * The tokens taken from one bucket.
      *
      * @param transaction the transaction on the bucket, whose cost is the number of tokens taken
-     * @param intervalNanos the emission interval of the spend, 0 if no limit applied; multiplied by the
-     *     cost it must fit into 64 bits
+     * @param intervalNanos the emission interval of the spend, 0 if no limit applied; multiplied by
+     *     the cost it must fit into 64 bits
      * @param untilNanos the TAT after the spend: the instant by the store's clock, in unsigned
-     *     nanoseconds since the Unix epoch, from which no tokens are left to give back. 0 if no tokens
-     *     are left now
-     *     left
+     *     nanoseconds since the Unix epoch, from which no tokens are left to give back. 0 if no
+     *     tokens are left now left
      */
     public record Part(Transaction transaction, long intervalNanos, long untilNanos) {
 
@@ -792,8 +786,8 @@ public final class Reservation implements AutoCloseable {
       }
 
       /**
-       * Returns the limit's name for {@link #of}. For a limit with several quotas, "/" and the period
-       * follow the name, except for the longest period.
+       * Returns the limit's name for {@link #of}. For a limit with several quotas, "/" and the
+       * period follow the name, except for the longest period.
        *
        * @return the text, such as {@code Calls} or {@code Calls/1s}
        */
@@ -827,9 +821,7 @@ public final class Reservation implements AutoCloseable {
       }
     }
 
-    /**
-     * Returns the refunds of all tokens, without ids to which no limit applies now.
-     */
+    /** Returns the refunds of all tokens, without ids to which no limit applies now. */
     List<Charge> refunds(Function<Transaction, @Nullable Present> present) {
       List<Charge> refunds = new ArrayList<>(parts.size());
       for (Receipt.Part part : parts) {
@@ -861,15 +853,15 @@ public final class Reservation implements AutoCloseable {
    * }
    * }</pre>
    *
-   * <p>The estimate is the mean of the costs, not the highest cost. Tokens that are reserved too much
-   * have often refilled before they can be given back, so a higher estimate would leave a part of
-   * the limit unused.
+   * <p>The estimate is the mean of the costs, not the highest cost. Tokens that are reserved too
+   * much have often refilled before they can be given back, so a higher estimate would leave a part
+   * of the limit unused.
    *
    * <p>A group of calls, such as all calls of a model, has an estimate of its own after 20
    * settlements. Until then, the mean of all groups together is used, and until all groups together
-   * have 20 settlements, the highest estimate. The latest 1,000 settlements of a group weigh most, and
-   * each settlement counts at most as ten times the highest estimate. An estimate remembers the 1,000
-   * groups that were used last, in the memory of this process.
+   * have 20 settlements, the highest estimate. The latest 1,000 settlements of a group weigh most,
+   * and each settlement counts at most as ten times the highest estimate. An estimate remembers the
+   * 1,000 groups that were used last, in the memory of this process.
    *
    * <p>Thread-safe; never blocks for long.
    */
@@ -898,7 +890,8 @@ public final class Reservation implements AutoCloseable {
      * Returns an estimate by the mean ratio of costs to their hints.
      *
      * @param least the lowest estimate, at least 1
-     * @param most the highest estimate, at least {@code least}; also the estimate before any settlement
+     * @param most the highest estimate, at least {@code least}; also the estimate before any
+     *     settlement
      * @return an estimate without settlements
      * @throws IllegalArgumentException if the bounds are out of range
      */
@@ -924,9 +917,10 @@ public final class Reservation implements AutoCloseable {
     /**
      * Estimates the cost of a call in proportion to a hint.
      *
-     * @param group a name for calls with a similar ratio of cost to hint, such as the name of a model
-     * @param hint a number that is known before the call and is roughly proportional to the cost, such
-     *     as the length of a prompt; 0 counts as 1
+     * @param group a name for calls with a similar ratio of cost to hint, such as the name of a
+     *     model
+     * @param hint a number that is known before the call and is roughly proportional to the cost,
+     *     such as the length of a prompt; 0 counts as 1
      * @return the estimated cost, for one call
      * @throws IllegalArgumentException for a negative hint
      */
@@ -956,9 +950,7 @@ public final class Reservation implements AutoCloseable {
       }
     }
 
-    /**
-     * Sums of costs and hints, in which older settlements weigh less.
-     */
+    /** Sums of costs and hints, in which older settlements weigh less. */
     private static final class Ratio {
       private double costs;
       private double hints;
@@ -974,7 +966,8 @@ public final class Reservation implements AutoCloseable {
 
     /**
      * The estimated cost of one call, for {@link Transaction#withCost(EstimatedCost)}. Several
-     * transactions of the call can share it. Its first settlement updates the estimate. Thread-safe.
+     * transactions of the call can share it. Its first settlement updates the estimate.
+     * Thread-safe.
      */
     public static final class EstimatedCost {
 

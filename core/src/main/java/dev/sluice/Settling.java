@@ -39,9 +39,7 @@ import org.jspecify.annotations.Nullable;
  * this read fails, the settlement only lacks the numbers of that bucket.
  */
 
-/**
- * One settlement. Each of its calls must end before the next call begins.
- */
+/** One settlement. Each of its calls must end before the next call begins. */
 final class Settling {
 
   private final TrackedStore store;
@@ -49,8 +47,10 @@ final class Settling {
   private final Runnable onEnd;
   private final Settlement.@Nullable Part[] parts;
   private final boolean[] tried; // whether the bucket is settled, or the store's answer was lost
-  private @Nullable Throwable lost; // failure of the first charge or give-back whose answer was lost
-  private @Nullable Throwable away; // failure of a call by which the store certainly changed nothing
+  private @Nullable Throwable
+      lost; // failure of the first charge or give-back whose answer was lost
+  private @Nullable Throwable
+      away; // failure of a call by which the store certainly changed nothing
 
   /**
    * Creates a settlement.
@@ -80,13 +80,9 @@ final class Settling {
     }
   }
 
-  /**
-   * Gives back a part of the tokens that a transaction has taken.
-   */
+  /** Gives back a part of the tokens that a transaction has taken. */
   interface Leaving {
-    /**
-     * Returns the give-back to send, null if no tokens are left to give back.
-     */
+    /** Returns the give-back to send, null if no tokens are left to give back. */
     @Nullable GiveBack leave(long tokens, Quota now);
   }
 

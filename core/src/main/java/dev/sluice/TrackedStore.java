@@ -49,9 +49,7 @@ final class TrackedStore {
     this.settlements = new Retries(time::nanos, time::alarm);
   }
 
-  /**
-   * Returns the queues of callers that wait for tokens taken before they refilled.
-   */
+  /** Returns the queues of callers that wait for tokens taken before they refilled. */
   WaitQueues waitQueues() {
     return waitQueues;
   }
@@ -68,7 +66,8 @@ final class TrackedStore {
   }
 
   /**
-   * Returns a view of the store for one call of a caller; all charges of the view share one time-out.
+   * Returns a view of the store for one call of a caller; all charges of the view share one
+   * time-out.
    */
   BucketStore oneCall() {
     return store.forOneCall();
@@ -115,9 +114,7 @@ final class TrackedStore {
     }
   }
 
-  /**
-   * Charges like {@link #charge}, and returns the readings or throws the failure.
-   */
+  /** Charges like {@link #charge}, and returns the readings or throws the failure. */
   @CanIgnoreReturnValue
   List<Reading> readings(Act act, List<Charge> charges, Debts.Depths depths) {
     return result(
@@ -132,9 +129,7 @@ final class TrackedStore {
             }));
   }
 
-  /**
-   * Charges the store for a refund or a reset; completes when the store has answered.
-   */
+  /** Charges the store for a refund or a reset; completes when the store has answered. */
   CompletionStage<Void> charge(BucketStore call, Act act, List<Charge> charges) {
     return charge(call, act, charges, Debts.NEVER_FORGIVES, TrackedStore::orThrow);
   }
@@ -186,9 +181,7 @@ final class TrackedStore {
     return asked(call, charges, charges.size() == 1 ? null : TakenInVain::new);
   }
 
-  /**
-   * Charges a store; if the store throws, returns a failed stage instead.
-   */
+  /** Charges a store; if the store throws, returns a failed stage instead. */
   private static CompletionStage<List<Reading>> asked(
       BucketStore call, List<Charge> charges, BucketStore.@Nullable Tentative tentative) {
     try {
@@ -199,7 +192,8 @@ final class TrackedStore {
   }
 
   /**
-   * Rethrows a failure unchanged: while many calls fail, creating new exceptions would cost much time.
+   * Rethrows a failure unchanged: while many calls fail, creating new exceptions would cost much
+   * time.
    */
   private static <T> T passingOn(
       BiFunction<List<Reading>, @Nullable Throwable, T> then,
@@ -215,9 +209,7 @@ final class TrackedStore {
     }
   }
 
-  /**
-   * Sends charges that lower TATs; each charge is in flight until its result is known.
-   */
+  /** Sends charges that lower TATs; each charge is in flight until its result is known. */
   private <T> CompletionStage<T> lower(
       BucketStore call,
       Act act,
@@ -253,9 +245,7 @@ final class TrackedStore {
         .whenComplete((found, failure) -> settled(giveBacks, found, failure));
   }
 
-  /**
-   * Sends the give-backs, if any; completes when the store has answered.
-   */
+  /** Sends the give-backs, if any; completes when the store has answered. */
   CompletionStage<Void> giveBack(BucketStore call, List<GiveBack> giveBacks) {
     return giveBack(call, giveBacks, TrackedStore::orThrow);
   }
@@ -278,7 +268,8 @@ final class TrackedStore {
    * The result of the charges for a reservation or a lease.
    *
    * @param readings the reading for each charge
-   * @param stretches the tokens that each charge took and can give back, null if the charge took none
+   * @param stretches the tokens that each charge took and can give back, null if the charge took
+   *     none
    */
   record Holding(List<Reading> readings, List<@Nullable Stretch> stretches) {}
 
@@ -319,9 +310,7 @@ final class TrackedStore {
         });
   }
 
-  /**
-   * Returns the TATs after a batch, computed from the batch's readings.
-   */
+  /** Returns the TATs after a batch, computed from the batch's readings. */
   static long[] tatsAfterNanos(List<Charge> charges, List<Reading> found) {
     boolean passes = true;
     for (int i = 0; i < charges.size(); i++) {
@@ -335,16 +324,12 @@ final class TrackedStore {
     return afterNanos;
   }
 
-  /**
-   * Retries a call of a settlement while the store cannot be reached; see {@link Retries#add}.
-   */
+  /** Retries a call of a settlement while the store cannot be reached; see {@link Retries#add}. */
   boolean later(Supplier<CompletionStage<Boolean>> call, Runnable onLost) {
     return settlements.add(call, onLost);
   }
 
-  /**
-   * Returns whether a settlement waits until the store can be reached.
-   */
+  /** Returns whether a settlement waits until the store can be reached. */
   boolean settlesLater() {
     return !settlements.isIdle();
   }
@@ -393,7 +378,8 @@ final class TrackedStore {
     boolean isAnswered = found != null && failure == null;
     boolean isUndone = !isAnswered && failure != null && chargedNothing(failure);
     boolean isUnknown = !isAnswered && !isUndone;
-    for (GiveBack one : giveBacks) { // before the calls below, after which isLowering() returns false
+    for (GiveBack one :
+        giveBacks) { // before the calls below, after which isLowering() returns false
       waitQueues.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
     if (isUndone) {
@@ -403,9 +389,7 @@ final class TrackedStore {
     }
   }
 
-  /**
-   * Reverts spends that no other spend has followed; the observer sees a refund.
-   */
+  /** Reverts spends that no other spend has followed; the observer sees a refund. */
   private void withdraw(List<Charge> withdrawals) {
     long start = start();
     withdrawals.forEach(reservations::withdraw);
@@ -414,9 +398,7 @@ final class TrackedStore {
         (readings, failure) -> stored(Act.REFUND, withdrawals.size(), failure, start));
   }
 
-  /**
-   * A spend in a batch over several servers; cancelled if another server denies its part.
-   */
+  /** A spend in a batch over several servers; cancelled if another server denies its part. */
   private final class TakenInVain implements BucketStore.Tentative.Part {
     private final Charge charge;
     private final List<Stretch> stretches;
@@ -463,7 +445,8 @@ final class TrackedStore {
   }
 
   /**
-   * Reads the clock only if there is an observer, since reading the clock costs as much as a decision.
+   * Reads the clock only if there is an observer, since reading the clock costs as much as a
+   * decision.
    */
   long start() {
     return observer == Engine.NOBODY ? 0 : System.nanoTime();

@@ -59,8 +59,9 @@ public final class Transaction {
   }
 
   /**
-   * Returns a transaction that checks and spends one token. If nothing limits the id, the transaction
-   * is allow-only; a limiter refuses it if the default is {@linkplain Coverage#isMissing missing}.
+   * Returns a transaction that checks and spends one token. If nothing limits the id, the
+   * transaction is allow-only; a limiter refuses it if the default is {@linkplain
+   * Coverage#isMissing missing}.
    *
    * @param limits the limits with the quota
    * @param limit the limit's name
@@ -80,14 +81,14 @@ public final class Transaction {
    * as a customer's plan. Neither the default nor an override of the limits applies to this
    * transaction. A penalty on the id applies if the catalogue has the name.
    *
-   * <p>The bucket depends on the name and the id, not on the quota. The quota of an id can therefore
-   * change from one request to the next while the bucket stays the same. If two quotas are used on
-   * one bucket at the same time, the bucket grants what the larger quota allows, plus a bounded
-   * amount ({@code docs/decisions/009}).
+   * <p>The bucket depends on the name and the id, not on the quota. The quota of an id can
+   * therefore change from one request to the next while the bucket stays the same. If two quotas
+   * are used on one bucket at the same time, the bucket grants what the larger quota allows, plus a
+   * bounded amount ({@code docs/decisions/009}).
    *
-   * <p>The name need not be in a catalogue. Keep the name as a constant: it is a label of metrics, so
-   * it must not be built from request data. A limiter refuses a name or number that its catalogue
-   * combines with another number or name.
+   * <p>The name need not be in a catalogue. Keep the name as a constant: it is a label of metrics,
+   * so it must not be built from request data. A limiter refuses a name or number that its
+   * catalogue combines with another number or name.
    *
    * @param limit the limit's name
    * @param quota the rate and burst; a quota of zero tokens does not exist: deny such a request
@@ -119,9 +120,7 @@ public final class Transaction {
     return of(effective, canonicalId, 1);
   }
 
-  /**
-   * Returns a transaction of an unknown limit, to which no limit applies.
-   */
+  /** Returns a transaction of an unknown limit, to which no limit applies. */
   static Transaction unlimited(String limit, String id) {
     LimitName name = LimitName.builder(limit).id(IdFormat.string()).build();
     EffectiveQuota effective =
@@ -129,9 +128,7 @@ public final class Transaction {
     return of(effective, id, 0);
   }
 
-  /**
-   * Returns a transaction with a cost, which the caller has checked.
-   */
+  /** Returns a transaction with a cost, which the caller has checked. */
   static Transaction of(EffectiveQuota effective, String canonicalId, long cost) {
     Kind kind = effective.quota() == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
     return new Transaction(effective, canonicalId, kind, cost, false);
@@ -140,8 +137,8 @@ public final class Transaction {
   /**
    * Returns this transaction with another cost.
    *
-   * @param newCost the number of tokens, from 0, which only reads the bucket, to the limit's burst (for
-   *     several quotas the smallest burst)
+   * @param newCost the number of tokens, from 0, which only reads the bucket, to the limit's burst
+   *     (for several quotas the smallest burst)
    * @return a new transaction
    * @throws InvalidRequestException if the cost is negative or above the burst
    */
@@ -171,7 +168,8 @@ public final class Transaction {
    * Returns this transaction with an estimated cost, for a reservation. {@link Reservation#settle}
    * replaces the estimate by the true cost, which updates the estimate for later calls.
    *
-   * @param estimated the cost; it is cut to the limit's burst (for several quotas the smallest burst)
+   * @param estimated the cost; it is cut to the limit's burst (for several quotas the smallest
+   *     burst)
    * @return a new transaction
    */
   public Transaction withCost(EstimatedCost estimated) {
@@ -179,9 +177,7 @@ public final class Transaction {
     return new Transaction(effective, id, kind, possible, shadow, false, estimated);
   }
 
-  /**
-   * Updates the estimate with the true cost, if the cost was estimated.
-   */
+  /** Updates the estimate with the true cost, if the cost was estimated. */
   void learn(long trueCost) {
     if (estimate != null) {
       estimate.learn(trueCost);
@@ -227,10 +223,10 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as a trial, whose denial is only counted. A trial has its own bucket, so
-   * it takes no tokens from other transactions. Observers count trials separately. The limiter decides
-   * on a trial like on any other transaction. Spend trials in a separate batch, since a denied trial
-   * denies its batch.
+   * Returns this transaction as a trial, whose denial is only counted. A trial has its own bucket,
+   * so it takes no tokens from other transactions. Observers count trials separately. The limiter
+   * decides on a trial like on any other transaction. Spend trials in a separate batch, since a
+   * denied trial denies its batch.
    *
    * @return a new transaction
    */
@@ -269,9 +265,7 @@ public final class Transaction {
     return upTo;
   }
 
-  /**
-   * Returns this transaction as a plain spend of the tokens that it has taken.
-   */
+  /** Returns this transaction as a plain spend of the tokens that it has taken. */
   Transaction took(long tokens) {
     return new Transaction(effective, id, kind, tokens, shadow);
   }
@@ -280,9 +274,7 @@ public final class Transaction {
     return effective;
   }
 
-  /**
-   * Returns this transaction with a share of its quota, or with another one of its quotas.
-   */
+  /** Returns this transaction with a share of its quota, or with another one of its quotas. */
   Transaction heldTo(Quota share) {
     return share.equals(quota()) ? this : under(effective.heldTo(share));
   }
@@ -291,16 +283,12 @@ public final class Transaction {
     return new Transaction(other, id, kind, cost, shadow, upTo, estimate);
   }
 
-  /**
-   * Returns whether the limit has several quotas, each with a bucket of its own.
-   */
+  /** Returns whether the limit has several quotas, each with a bucket of its own. */
   boolean isSeveral() {
     return !effective.parts().isEmpty();
   }
 
-  /**
-   * Returns one transaction for each quota of a limit with several quotas.
-   */
+  /** Returns one transaction for each quota of a limit with several quotas. */
   List<Transaction> parts() {
     return effective.parts().stream().map(this::under).toList();
   }
@@ -318,32 +306,24 @@ public final class Transaction {
         .orElse(null);
   }
 
-  /**
-   * Returns the period in the bucket's key; null for the longest period and for a single quota.
-   */
+  /** Returns the period in the bucket's key; null for the longest period and for a single quota. */
   @Nullable String furtherPeriod() {
     return effective.furtherPeriod();
   }
 
-  /**
-   * Returns the transaction on the whole limit; for a limit with one quota this transaction.
-   */
+  /** Returns the transaction on the whole limit; for a limit with one quota this transaction. */
   Transaction whole() {
     EffectiveQuota whole = effective.whole();
     return whole == effective ? this : under(whole);
   }
 
-  /**
-   * Returns the transaction on the whole limit, with the quota of this transaction.
-   */
+  /** Returns the transaction on the whole limit, with the quota of this transaction. */
   Transaction described() {
     Quota own = quota();
     return own == null ? this : whole().heldTo(own);
   }
 
-  /**
-   * Returns the quota of the id under the given limits, null if nothing limits the id.
-   */
+  /** Returns the quota of the id under the given limits, null if nothing limits the id. */
   @Nullable Quota quotaIn(Limits now) {
     return effective.quotaIn(now, id);
   }
@@ -446,7 +426,9 @@ public final class Transaction {
    */
   public String bucketKey() {
     String key = effective.bucketKey(id);
-    return shadow ? "shadow-" + key : key; // a hyphen, since a Redis hash tag begins after the first colon
+    return shadow
+        ? "shadow-" + key
+        : key; // a hyphen, since a Redis hash tag begins after the first colon
   }
 
   @Override
@@ -458,29 +440,20 @@ public final class Transaction {
     return "%s %s, cost %s, %s".formatted(kind, SafeText.printable(bucketKey()), cost, quotas);
   }
 
-  /**
-   * The kinds of operations on a bucket.
-   */
+  /** The kinds of operations on a bucket. */
   public enum Kind {
-    /**
-     * The transaction is checked and spent, and counts in the decision of its batch.
-     */
+    /** The transaction is checked and spent, and counts in the decision of its batch. */
     CHECK_AND_SPEND,
     /**
-     * The transaction is checked and counts in the decision of its batch, but is never spent or refunded.
+     * The transaction is checked and counts in the decision of its batch, but is never spent or
+     * refunded.
      */
     CHECK_ONLY,
-    /**
-     * The transaction is spent if it fits, and does not count in the decision of its batch.
-     */
+    /** The transaction is spent if it fits, and does not count in the decision of its batch. */
     SPEND_ONLY,
-    /**
-     * The transaction is valid only for resets.
-     */
+    /** The transaction is valid only for resets. */
     RESET_ONLY,
-    /**
-     * The transaction is neither checked nor spent, since nothing limits the id.
-     */
+    /** The transaction is neither checked nor spent, since nothing limits the id. */
     ALLOW_ONLY
   }
 }

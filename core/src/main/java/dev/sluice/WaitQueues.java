@@ -60,9 +60,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class WaitQueues {
 
-  /**
-   * The approximate bound on places; at the bound no further caller can wait.
-   */
+  /** The approximate bound on places; at the bound no further caller can wait. */
   static final int MOST = 1_000_000;
 
   private static final Comparator<Place> BY_END =
@@ -86,7 +84,8 @@ final class WaitQueues {
    * @param time the clock that measures the waits
    * @param storeTime the store's current time, empty if this process does not know it
    * @param withdraw sends charges that take spends back if no later spend has followed
-   * @param isLowering returns whether this process has a charge in flight that lowers the bucket's TAT
+   * @param isLowering returns whether this process has a charge in flight that lowers the bucket's
+   *     TAT
    */
   WaitQueues(
       TimeSource time,
@@ -99,9 +98,7 @@ final class WaitQueues {
     this.isLowering = isLowering;
   }
 
-  /**
-   * The tokens that one caller took from one bucket.
-   */
+  /** The tokens that one caller took from one bucket. */
   static final class Place {
     final String key;
     final LimitName limit;
@@ -149,9 +146,7 @@ final class WaitQueues {
     }
   }
 
-  /**
-   * The turn of one caller, which comes when all tokens that the caller took have refilled.
-   */
+  /** The turn of one caller, which comes when all tokens that the caller took have refilled. */
   static final class Turn {
     private final List<Place> places;
     private final long askedNanos;
@@ -171,9 +166,7 @@ final class WaitQueues {
     }
   }
 
-  /**
-   * The waiting places of one bucket.
-   */
+  /** The waiting places of one bucket. */
   private static final class Line {
     private final String key;
     private final TreeSet<Place> places = new TreeSet<>(BY_END);
@@ -184,9 +177,7 @@ final class WaitQueues {
       this.key = key;
     }
 
-    /**
-     * Adds a place, and ensures that no turn comes later than the turns behind it.
-     */
+    /** Adds a place, and ensures that no turn comes later than the turns behind it. */
     void add(Place place) {
       Place behind = places.higher(place);
       if (behind != null) {
@@ -202,9 +193,7 @@ final class WaitQueues {
     }
   }
 
-  /**
-   * Called before a caller that can wait calls the store; returns the time for {@link #enter}.
-   */
+  /** Called before a caller that can wait calls the store; returns the time for {@link #enter}. */
   long asks() {
     if (!isUsed) {
       isUsed = true; // set before the time is read, so that lowered() records every later change
@@ -215,7 +204,8 @@ final class WaitQueues {
   /**
    * Called after a charge that lowers a TAT was answered or has failed.
    *
-   * @param laterNanos how much later the store can still apply the charge; 0 if the charge was answered
+   * @param laterNanos how much later the store can still apply the charge; 0 if the charge was
+   *     answered
    */
   void lowered(String key, long laterNanos) {
     if (isUsed || laterNanos > 0) {
@@ -227,9 +217,7 @@ final class WaitQueues {
     return size >= MOST;
   }
 
-  /**
-   * Returns the number of waiting places.
-   */
+  /** Returns the number of waiting places. */
   int size() {
     return size;
   }
@@ -239,8 +227,8 @@ final class WaitQueues {
    *
    * @param places the caller's places, each of a different bucket
    * @param askedNanos the time that {@link #asks} returned
-   * @param onCome called when the turn comes, but not if it has come before this method returns; must
-   *     not block
+   * @param onCome called when the turn comes, but not if it has come before this method returns;
+   *     must not block
    */
   Turn enter(List<Place> places, long askedNanos, Runnable onCome) {
     Turn turn = new Turn(places, askedNanos, onCome);
@@ -273,24 +261,18 @@ final class WaitQueues {
     return turn;
   }
 
-  /**
-   * Returns the sum of two times; a sum that overflows becomes the latest possible time.
-   */
+  /** Returns the sum of two times; a sum that overflows becomes the latest possible time. */
   private static long after(long nanos, long waitNanos) {
     long turnAtNanos = nanos + waitNanos;
     return turnAtNanos < nanos ? Long.MAX_VALUE : turnAtNanos;
   }
 
-  /**
-   * Returns the current time of the clock that measures the waits.
-   */
+  /** Returns the current time of the clock that measures the waits. */
   long nowNanos() {
     return time.nanos();
   }
 
-  /**
-   * Returns the time until the turn comes.
-   */
+  /** Returns the time until the turn comes. */
   long leftNanos(Turn turn) {
     lock.lock();
     try {
@@ -305,9 +287,7 @@ final class WaitQueues {
     }
   }
 
-  /**
-   * Checks the clock for a waiting caller, which then need not rely on an alarm.
-   */
+  /** Checks the clock for a waiting caller, which then need not rely on an alarm. */
   void look(Turn turn) {
     turn.places.forEach(place -> look(place.key, false));
   }
@@ -329,9 +309,7 @@ final class WaitQueues {
     tell(come, isAlarm);
   }
 
-  /**
-   * Withdraws a caller's tokens unless its turn has come; returns whether they were withdrawn.
-   */
+  /** Withdraws a caller's tokens unless its turn has come; returns whether they were withdrawn. */
   boolean giveUp(Turn turn) {
     return leave(turn, false);
   }
@@ -380,9 +358,7 @@ final class WaitQueues {
     }
   }
 
-  /**
-   * Collects the callers whose turn has come, and sets the alarm for the next turn.
-   */
+  /** Collects the callers whose turn has come, and sets the alarm for the next turn. */
   private void ring(String key, List<Turn> come) {
     Line line = lines.get(key);
     if (line == null) {
@@ -450,8 +426,8 @@ final class WaitQueues {
   }
 
   /**
-   * Releases the callers whose turn has come, outside the lock. This runs a caller's own code, which
-   * can block its thread, so each caller gets another thread.
+   * Releases the callers whose turn has come, outside the lock. This runs a caller's own code,
+   * which can block its thread, so each caller gets another thread.
    *
    * @param isAlarm whether this thread is an alarm's thread, on which one caller can run
    */

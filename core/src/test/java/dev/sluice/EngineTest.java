@@ -207,7 +207,7 @@ final class EngineTest {
     Duration wait = Duration.ofMinutes(1);
     assertThatThrownBy(() -> limiter.acquire(clash, wait).orThrow())
         .isInstanceOf(InvalidRequestException.class)
-        .hasMessageContaining("number 1, which the catalogue gives to Calls");
+        .hasMessageContaining("number 1, which is the number of Calls in the catalogue");
     assertThatThrownBy(() -> joined(limiter.async().acquire(clash, wait)))
         .hasRootCauseInstanceOf(InvalidRequestException.class);
   }

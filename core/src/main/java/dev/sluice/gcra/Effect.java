@@ -146,9 +146,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     };
   }
 
-  /**
-   * Returns the TAT after a spend. A denied spend, and a spend of 0, do not change the TAT.
-   */
+  /** Returns the TAT after a spend. A denied spend, and a spend of 0, do not change the TAT. */
   private long spentNanos(long nowNanos, long tatNanos, boolean batchPasses) {
     if (!batchPasses || incrementNanos == 0 || !fits(nowNanos, tatNanos)) {
       return tatNanos;
@@ -184,34 +182,26 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
 
   /** The operations on a bucket. */
   public enum Op {
-    /**
-     * Checks whether the increment fits, and denies its batch if not; never changes the bucket.
-     */
+    /** Checks whether the increment fits, and denies its batch if not; never changes the bucket. */
     CHECK(true, false),
-    /**
-     * Spends if the whole batch passes; denies its batch if the increment does not fit.
-     */
+    /** Spends if the whole batch passes; denies its batch if the increment does not fit. */
     SPEND(true, true),
     /** Spends if the whole batch passes and the increment fits; never denies. */
     SPEND_ONLY(false, true),
     /**
-     * Lowers a TAT beyond now + τ to now + τ, so that the bucket is empty, and then spends like {@link
-     * #SPEND}. The TAT is lowered even if the spend is denied. Valid only for a batch with one charge; the
-     * caller bounds how often a debt is forgiven.
+     * Lowers a TAT beyond now + τ to now + τ, so that the bucket is empty, and then spends like
+     * {@link #SPEND}. The TAT is lowered even if the spend is denied. Valid only for a batch with
+     * one charge; the caller bounds how often a debt is forgiven.
      */
     FORGIVE(true, true),
-    /**
-     * Gives tokens back, but never overfills a bucket and never creates one.
-     */
+    /** Gives tokens back, but never overfills a bucket and never creates one. */
     REFUND(false, true),
-    /**
-     * Resets the bucket to full.
-     */
+    /** Resets the bucket to full. */
     RESET(false, true),
     /**
-     * Takes a spend back that no other spend has followed. If the TAT is still the TAT after the spend
-     * ({@link Effect#untilNanos()}), gives the increment back, but never overfills the bucket.
-     * Otherwise does nothing.
+     * Takes a spend back that no other spend has followed. If the TAT is still the TAT after the
+     * spend ({@link Effect#untilNanos()}), gives the increment back, but never overfills the
+     * bucket. Otherwise does nothing.
      */
     WITHDRAW(false, true),
     /**

@@ -39,9 +39,7 @@ package dev.sluice.gcra;
  */
 public final class Gcra {
 
-  /**
-   * The TAT of a bucket that does not exist, and is therefore full.
-   */
+  /** The TAT of a bucket that does not exist, and is therefore full. */
   public static final long NO_TAT = 0;
 
   private Gcra() {}
@@ -51,8 +49,8 @@ public final class Gcra {
    *
    * @param nowNanos the current time, not negative
    * @param tatNanos the stored TAT, unsigned; {@link #NO_TAT} if there is no bucket
-   * @return 0 for a full bucket; more than the burst offset τ if the bucket is empty and in debt; at
-   *     most {@link Long#MAX_VALUE}
+   * @return 0 for a full bucket; more than the burst offset τ if the bucket is empty and in debt;
+   *     at most {@link Long#MAX_VALUE}
    */
   public static long aheadNanos(long nowNanos, long tatNanos) {
     if (Long.compareUnsigned(tatNanos, nowNanos) <= 0) {
@@ -68,8 +66,8 @@ public final class Gcra {
    * @param aheadNanos how far the TAT lies ahead of now
    * @param incrementNanos the cost increment T·c, 0 to τ
    * @param offsetNanos the burst offset τ
-   * @return if the spend must be denied, minus the wait for it; otherwise at least 0, as always for an
-   *     increment of 0, which only reads the bucket
+   * @return if the spend must be denied, minus the wait for it; otherwise at least 0, as always for
+   *     an increment of 0, which only reads the bucket
    */
   public static long roomNanos(long aheadNanos, long incrementNanos, long offsetNanos) {
     long roomNanos = offsetNanos - incrementNanos - aheadNanos;
@@ -105,8 +103,8 @@ public final class Gcra {
    *
    * @param roomNanos the result of {@link #roomNanos} for the last attempt
    * @param incrementNanos the cost increment T·c
-   * @return after a denial the time until the cost is allowed, after an allowance the time until it is
-   *     allowed once more; 0 if it is allowed at once
+   * @return after a denial the time until the cost is allowed, after an allowance the time until it
+   *     is allowed once more; 0 if it is allowed at once
    */
   public static long retryInNanos(long roomNanos, long incrementNanos) {
     if (roomNanos < 0) {

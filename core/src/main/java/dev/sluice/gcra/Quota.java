@@ -12,14 +12,12 @@ import org.jspecify.annotations.Nullable;
  * The size of a bucket and its refill: {@code burst} tokens, to which {@code count} tokens are
  * added every {@code period}.
  *
- * <p>Immutable and thread-safe. All derived times are whole nanoseconds and fit into a signed 64-bit
- * number; a quota for which they would not fit is refused when it is made.
+ * <p>Immutable and thread-safe. All derived times are whole nanoseconds and fit into a signed
+ * 64-bit number; a quota for which they would not fit is refused when it is made.
  */
 public final class Quota {
 
-  /**
-   * The most quotas that one limit can have.
-   */
+  /** The most quotas that one limit can have. */
   public static final int MOST_OF_A_LIMIT = 4;
 
   private final long burst;
@@ -37,8 +35,8 @@ public final class Quota {
   }
 
   /**
-   * Returns a quota whose burst equals its count: a client can empty the bucket at once, and the bucket
-   * refills within the period.
+   * Returns a quota whose burst equals its count: a client can empty the bucket at once, and the
+   * bucket refills within the period.
    *
    * @param count the capacity of the bucket in tokens, at least 1
    * @param period the time in which an empty bucket fills, 1 ns to about 292 years
@@ -74,8 +72,8 @@ public final class Quota {
      * @param count the number of tokens added every period, at least 1
      * @param period the time in which {@code count} tokens are added, 1 ns to about 292 years
      * @return the quota
-     * @throws IllegalArgumentException if burst, count or period is out of range; the message contains
-     *     each wrong value with its rule
+     * @throws IllegalArgumentException if burst, count or period is out of range; the message
+     *     contains each wrong value with its rule
      */
     public Quota refill(long count, Duration period) {
       return of(burst, count, period);
@@ -205,8 +203,8 @@ public final class Quota {
   }
 
   /**
-   * Returns whether this quota allows less than another quota: it has a lower rate, or a smaller burst
-   * at the same rate.
+   * Returns whether this quota allows less than another quota: it has a lower rate, or a smaller
+   * burst at the same rate.
    *
    * @param other the quota to compare with
    * @return true if this quota is lower
@@ -227,8 +225,8 @@ public final class Quota {
    *
    * @param quotas 1 to {@link #MOST_OF_A_LIMIT} quotas, each with a different period
    * @return a sorted copy
-   * @throws IllegalArgumentException if the number of quotas is out of range, or two quotas have the
-   *     same period
+   * @throws IllegalArgumentException if the number of quotas is out of range, or two quotas have
+   *     the same period
    */
   public static List<Quota> ofOneLimit(List<Quota> quotas) {
     List<Quota> sorted = new ArrayList<>(List.copyOf(quotas));

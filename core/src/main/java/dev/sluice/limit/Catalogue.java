@@ -154,7 +154,8 @@ public final class Catalogue {
    *
    * @param name the text of the name
    * @return the name
-   * @throws UnknownLimitException if the catalogue does not have it; the message suggests a similar name
+   * @throws UnknownLimitException if the catalogue does not have it; the message suggests a similar
+   *     name
    */
   public LimitName get(String name) {
     LimitName found = find(Objects.requireNonNull(name, "limit"));
@@ -171,8 +172,8 @@ public final class Catalogue {
   }
 
   /**
-   * Throws if a name from outside this catalogue has the same number or the same text as a different
-   * name of the catalogue, since the two would share buckets or metrics.
+   * Throws if a name from outside this catalogue has the same number or the same text as a
+   * different name of the catalogue, since the two would share buckets or metrics.
    *
    * @param name a name, in this catalogue or not
    * @throws InvalidRequestException if the catalogue has the same number with another name, or the
@@ -202,7 +203,8 @@ public final class Catalogue {
   }
 
   /**
-   * Returns whether both catalogues have the same names, with the same id formats, texts and settings.
+   * Returns whether both catalogues have the same names, with the same id formats, texts and
+   * settings.
    */
   @Override
   public boolean equals(@Nullable Object other) {

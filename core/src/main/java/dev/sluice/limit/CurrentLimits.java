@@ -40,8 +40,8 @@ public final class CurrentLimits {
 
   /**
    * Returns another reference that shares the {@linkplain #require requirements} of this one,
-   * including requirements that are added later. It is meant for derived limits, for example with the
-   * overrides of a table.
+   * including requirements that are added later. It is meant for derived limits, for example with
+   * the overrides of a table.
    *
    * @return a reference to the current limits
    */
@@ -49,9 +49,7 @@ public final class CurrentLimits {
     return new CurrentLimits(limits, requirements);
   }
 
-  /**
-   * Returns a description of the current limits.
-   */
+  /** Returns a description of the current limits. */
   @Override
   public String toString() {
     return limits.toString();
@@ -83,8 +81,8 @@ public final class CurrentLimits {
    * current ones, nothing is replaced, so that values cached for the current limits stay valid.
    *
    * @param replacement the new limits
-   * @throws MissingDefaultException if the new limits lack a required limit; the current limits then
-   *     stay in force
+   * @throws MissingDefaultException if the new limits lack a required limit; the current limits
+   *     then stay in force
    */
   public void replace(Limits replacement) {
     Limits before = limits;
@@ -99,12 +97,12 @@ public final class CurrentLimits {
   }
 
   /**
-   * Adds requirements, so that a line missing in a file cannot remove a limit. The current limits, and
-   * all limits that replace them, are checked against the requirements.
+   * Adds requirements, so that a line missing in a file cannot remove a limit. The current limits,
+   * and all limits that replace them, are checked against the requirements.
    *
    * @param more the limits that must have a default, and what requires it
-   * @throws MissingDefaultException if the current limits lack a default that must not be missing; no
-   *     requirement is added then
+   * @throws MissingDefaultException if the current limits lack a default that must not be missing;
+   *     no requirement is added then
    */
   public void require(Collection<Requirement> more) {
     synchronized (requirements) {
@@ -132,9 +130,7 @@ public final class CurrentLimits {
     return requirements.unmet(candidate);
   }
 
-  /**
-   * The requirements, each with the number of times that it was added. Thread-safe.
-   */
+  /** The requirements, each with the number of times that it was added. Thread-safe. */
   private static final class Requirements {
 
     private static final Logger LOG = System.getLogger(CurrentLimits.class.getName());
@@ -171,9 +167,7 @@ public final class CurrentLimits {
       }
     }
 
-    /**
-     * Logs each unmet requirement once, and again if it was met in between.
-     */
+    /** Logs each unmet requirement once, and again if it was met in between. */
     private void warn(Limits limits) {
       for (Requirement one : all.keySet()) {
         if (one.onMissing() == MissingDefault.WARN) {

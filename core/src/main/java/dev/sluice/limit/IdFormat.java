@@ -57,8 +57,8 @@ public interface IdFormat {
    *
    * @param ascii the id as a user wrote it, in ASCII only
    * @param length the number of bytes of the id, counted from the start of the array
-   * @return true only if {@link #canonical} would return the same characters; false otherwise, and if
-   *     the check would be slow
+   * @return true only if {@link #canonical} would return the same characters; false otherwise, and
+   *     if the check would be slow
    */
   default boolean isCanonical(byte[] ascii, int length) {
     return false;
@@ -119,8 +119,8 @@ public interface IdFormat {
   }
 
   /**
-   * Returns why an override for a valid id would never apply. A check of limit files reports this as
-   * a warning.
+   * Returns why an override for a valid id would never apply. A check of limit files reports this
+   * as a warning.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return the reason, null if the override can apply
@@ -130,9 +130,9 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the id whose bucket counts the requests of a valid id, such as the registered domain for a
-   * name below it. Code calls this method for ids that people enter; requests already use the wider
-   * id.
+   * Returns the id whose bucket counts the requests of a valid id, such as the registered domain
+   * for a name below it. Code calls this method for ids that people enter; requests already use the
+   * wider id.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return a canonical id; the same id unless it shares a bucket with other ids
@@ -142,9 +142,10 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the format of an IPv4 or IPv6 address. The canonical form follows RFC 5952; the format does
-   * no DNS look-up. A range such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as its lowest
-   * address if all bits after the prefix are zero. The format itself does not group addresses.
+   * Returns the format of an IPv4 or IPv6 address. The canonical form follows RFC 5952; the format
+   * does no DNS look-up. A range such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as
+   * its lowest address if all bits after the prefix are zero. The format itself does not group
+   * addresses.
    *
    * @return the format {@code ipAddress}
    */
@@ -223,8 +224,8 @@ public interface IdFormat {
   }
 
   /**
-   * Returns several formats joined with ":". Only the last part can contain a ":". An IPv6 address in
-   * an earlier part is written in brackets: {@code [2001:db8::1]:alice}.
+   * Returns several formats joined with ":". Only the last part can contain a ":". An IPv6 address
+   * in an earlier part is written in brackets: {@code [2001:db8::1]:alice}.
    *
    * @param parts at least two formats, none of which is a joined format
    * @return the joined format
@@ -233,17 +234,11 @@ public interface IdFormat {
     return new JoinedFormat(List.of(parts));
   }
 
-  /**
-   * The treatment of a valid id that is not in canonical form.
-   */
+  /** The treatment of a valid id that is not in canonical form. */
   enum Strictness {
-    /**
-     * The id is converted to its canonical form; private and reserved addresses are accepted.
-     */
+    /** The id is converted to its canonical form; private and reserved addresses are accepted. */
     LENIENT,
-    /**
-     * The id is refused, and so is an address that IANA has reserved for a special purpose.
-     */
+    /** The id is refused, and so is an address that IANA has reserved for a special purpose. */
     STRICT;
 
     /**
@@ -268,9 +263,7 @@ public interface IdFormat {
     }
   }
 
-  /**
-   * The id formats that limit files can use, by name. Immutable.
-   */
+  /** The id formats that limit files can use, by name. Immutable. */
   final class Registry {
 
     private static final String RANGE = "ipv6RangeCIDR";
@@ -313,12 +306,13 @@ public interface IdFormat {
     }
 
     /**
-     * Reads a format in the form of limit files: a name, {@code ipv6RangeCIDR/56} for a prefix length
-     * other than 48, or several formats joined with ":".
+     * Reads a format in the form of limit files: a name, {@code ipv6RangeCIDR/56} for a prefix
+     * length other than 48, or several formats joined with ":".
      *
      * @param text the text of the file
      * @return the format
-     * @throws IllegalArgumentException if no such format exists; the message contains the known formats
+     * @throws IllegalArgumentException if no such format exists; the message contains the known
+     *     formats
      */
     public IdFormat parse(String text) {
       List<IdFormat> parts = new ArrayList<>();

@@ -28,9 +28,7 @@ final class IdFormats {
 
   private IdFormats() {}
 
-  /**
-   * Any text, unchanged. Text that can be encoded as bytes in two ways is rejected.
-   */
+  /** Any text, unchanged. Text that can be encoded as bytes in two ways is rejected. */
   static final class StringFormat implements IdFormat {
 
     static final StringFormat INSTANCE = new StringFormat();
@@ -76,7 +74,8 @@ final class IdFormats {
     }
 
     /**
-     * Checks eight bytes at a time. The last eight bytes can overlap bytes that were checked before.
+     * Checks eight bytes at a time. The last eight bytes can overlap bytes that were checked
+     * before.
      */
     @Override
     public boolean isCanonical(byte[] ascii, int length) {
@@ -100,18 +99,16 @@ final class IdFormats {
     }
 
     /**
-     * Returns a word whose high bits are set for each byte that is not a control character. Each byte is
-     * below 0x80, so no sum overflows into the next byte: adding 0x60 sets the high bit of bytes from
-     * 0x20 on, and adding 1 sets the high bit only of 0x7f.
+     * Returns a word whose high bits are set for each byte that is not a control character. Each
+     * byte is below 0x80, so no sum overflows into the next byte: adding 0x60 sets the high bit of
+     * bytes from 0x20 on, and adding 1 sets the high bit only of 0x7f.
      */
     private static long printable(long word) {
       return (word + 0x60 * EACH) & ~(word + EACH) & HIGH_BITS;
     }
   }
 
-  /**
-   * Whole numbers in decimal digits; the canonical form has no plus sign and no leading zeros.
-   */
+  /** Whole numbers in decimal digits; the canonical form has no plus sign and no leading zeros. */
   static final class NumberFormat implements IdFormat {
 
     static final NumberFormat REG_ID =
@@ -158,9 +155,7 @@ final class IdFormats {
       return strictness.canonical(text, canonical, name);
     }
 
-    /**
-     * Rejects a plus sign and the digits of other scripts, which the JDK's parsers accept.
-     */
+    /** Rejects a plus sign and the digits of other scripts, which the JDK's parsers accept. */
     private boolean isAsciiNumber(String text) {
       int first = this == INTEGER && text.charAt(0) == '-' ? 1 : 0;
       return text.length() > first && text.chars().skip(first).allMatch(c -> c >= '0' && c <= '9');
@@ -183,9 +178,7 @@ final class IdFormats {
     }
   }
 
-  /**
-   * A UUID in the form of RFC 9562: 8-4-4-4-12 hexadecimal digits.
-   */
+  /** A UUID in the form of RFC 9562: 8-4-4-4-12 hexadecimal digits. */
   static final class UuidFormat implements IdFormat {
 
     static final UuidFormat INSTANCE = new UuidFormat();
@@ -314,8 +307,8 @@ final class IdFormats {
   }
 
   /**
-   * An IPv4 or IPv6 address. A range in CIDR notation with zero bits after its prefix is read as its
-   * lowest address, which identifies a group of addresses.
+   * An IPv4 or IPv6 address. A range in CIDR notation with zero bits after its prefix is read as
+   * its lowest address, which identifies a group of addresses.
    */
   static final class IpAddressFormat implements IdFormat {
 
@@ -347,9 +340,7 @@ final class IdFormats {
       return canonical;
     }
 
-    /**
-     * Returns the lowest address of a range; null if the text is not a range.
-     */
+    /** Returns the lowest address of a range; null if the text is not a range. */
     private static @Nullable IpAddress lowest(String text, int slash) {
       IpAddress address = IpAddress.parse(text.substring(0, slash));
       String mask = text.substring(slash + 1);
@@ -374,9 +365,7 @@ final class IdFormats {
       return address;
     }
 
-    /**
-     * Recognizes only IPv4 addresses: four numbers up to 255 without leading zeros.
-     */
+    /** Recognizes only IPv4 addresses: four numbers up to 255 without leading zeros. */
     @Override
     public boolean isCanonical(byte[] ascii, int length) {
       int dots = 0;
@@ -399,13 +388,12 @@ final class IdFormats {
     }
   }
 
-  /**
-   * A range of IPv6 addresses in CIDR notation, with exactly the mask of the limit's name.
-   */
+  /** A range of IPv6 addresses in CIDR notation, with exactly the mask of the limit's name. */
   static final class Ipv6RangeFormat implements IdFormat {
 
     /**
-     * The prefix length that is usually assigned to one subscriber, and the only one that Boulder uses.
+     * The prefix length that is usually assigned to one subscriber, and the only one that Boulder
+     * uses.
      */
     static final int DEFAULT_PREFIX_LENGTH = 48;
 
@@ -573,9 +561,7 @@ final class IdFormats {
       return texts;
     }
 
-    /**
-     * Returns the first {@code count} parts of a canonical id, joined as they are in the id.
-     */
+    /** Returns the first {@code count} parts of a canonical id, joined as they are in the id. */
     String prefix(String canonical, int count) {
       int end = -1;
       for (int i = 0; i < count; i++) {
@@ -605,9 +591,9 @@ final class IdFormats {
 
   /**
    * The address ranges that IANA has reserved for special purposes, from which no client on the
-   * Internet can come. Multicast addresses are not included, as in Boulder. The data, with its date and
-   * source, is in the resource file beside this class. IPv4-mapped IPv6 addresses need no range here,
-   * since they are converted to IPv4 before the lookup.
+   * Internet can come. Multicast addresses are not included, as in Boulder. The data, with its date
+   * and source, is in the resource file beside this class. IPv4-mapped IPv6 addresses need no range
+   * here, since they are converted to IPv4 before the lookup.
    */
   static final class SpecialPurpose {
 
@@ -615,9 +601,7 @@ final class IdFormats {
 
     private SpecialPurpose() {}
 
-    /**
-     * Throws if an address range overlaps a reserved range.
-     */
+    /** Throws if an address range overlaps a reserved range. */
     static void refuse(IpAddress lowest, int prefixLength) {
       for (Range range : RANGES) {
         if (range.overlaps(lowest, prefixLength)) {

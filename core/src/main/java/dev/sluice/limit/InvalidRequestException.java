@@ -41,29 +41,19 @@ public class InvalidRequestException extends IllegalArgumentException {
   public enum Field {
     /** The limit's name. */
     LIMIT,
-    /**
-     * The id.
-     */
+    /** The id. */
     ID,
     /** The cost. */
     COST,
-    /**
-     * The kind of operation.
-     */
+    /** The kind of operation. */
     KIND,
-    /**
-     * The list of transactions in a batch.
-     */
+    /** The list of transactions in a batch. */
     TRANSACTIONS,
-    /**
-     * The longest wait for tokens.
-     */
+    /** The longest wait for tokens. */
     MAX_WAIT
   }
 
-  /**
-   * Thrown for an id that does not match the id format of its limit.
-   */
+  /** Thrown for an id that does not match the id format of its limit. */
   public static final class InvalidIdException extends InvalidRequestException {
 
     private static final long serialVersionUID = 1;
@@ -97,9 +87,9 @@ public class InvalidRequestException extends IllegalArgumentException {
   }
 
   /**
-   * Thrown for a limit without a default, since nothing would limit the id. The message contains each
-   * such limit, and the line to add to the limits. Only the operator can correct this; a retry fails
-   * again. Nothing was charged.
+   * Thrown for a limit without a default, since nothing would limit the id. The message contains
+   * each such limit, and the line to add to the limits. Only the operator can correct this; a retry
+   * fails again. Nothing was charged.
    */
   public static final class MissingDefaultException extends UnknownLimitException {
 
@@ -127,18 +117,14 @@ public class InvalidRequestException extends IllegalArgumentException {
               .collect(Collectors.joining("\n")));
     }
 
-    /**
-     * Makes an exception for limits that {@linkplain CurrentLimits#require are required}.
-     */
+    /** Makes an exception for limits that {@linkplain CurrentLimits#require are required}. */
     static MissingDefaultException ofRequired(List<Requirement> missing) {
       return new MissingDefaultException(
           missing.stream().map(Requirement::limit).distinct().toList(),
           missing.stream().map(Requirement::message).collect(Collectors.joining("\n")));
     }
 
-    /**
-     * Returns what to write in a limit file.
-     */
+    /** Returns what to write in a limit file. */
     static String line(String limit) {
       return "write burst, count and period, or \"%s: {unlimited: true}\"".formatted(limit);
     }

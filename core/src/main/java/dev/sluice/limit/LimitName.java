@@ -38,9 +38,7 @@ public final class LimitName {
   private static final Pattern KNOWN =
       Pattern.compile("burst|count|period|goPeriod|rate|id|id\\.[1-9]");
 
-  /**
-   * The number, 0 if the limit has none.
-   */
+  /** The number, 0 if the limit has none. */
   private final int number;
 
   private final String name;
@@ -86,8 +84,8 @@ public final class LimitName {
   }
 
   /**
-   * Returns a builder for a limit with a number. The limit's bucket keys begin with the number instead
-   * of the name, so the keys are shorter, and the name can change later.
+   * Returns a builder for a limit with a number. The limit's bucket keys begin with the number
+   * instead of the name, so the keys are shorter, and the name can change later.
    *
    * @param number at least 1; must never change
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"
@@ -104,7 +102,8 @@ public final class LimitName {
   /**
    * Returns the number with which the bucket keys begin.
    *
-   * @return the number, at least 1; null if the limit has no number and the keys begin with its name
+   * @return the number, at least 1; null if the limit has no number and the keys begin with its
+   *     name
    */
   public @Nullable Integer number() {
     return number == 0 ? null : number;
@@ -129,9 +128,9 @@ public final class LimitName {
   }
 
   /**
-   * Returns the format of an id in an override. This format can be another spelling of a transaction's
-   * id, or the first parts of the id: then an override applies to every id that starts with these
-   * parts.
+   * Returns the format of an id in an override. This format can be another spelling of a
+   * transaction's id, or the first parts of the id: then an override applies to every id that
+   * starts with these parts.
    *
    * @return the format; by default the format of transaction ids
    */
@@ -266,9 +265,7 @@ public final class LimitName {
     return found;
   }
 
-  /**
-   * Returns the id of an override that would apply to a transaction's id.
-   */
+  /** Returns the id of an override that would apply to a transaction's id. */
   String overrideKey(String canonicalId) {
     return overridesByPrefix() && id instanceof JoinedFormat joined
         ? joined.prefix(canonicalId, overrideId.parts().size())
@@ -306,17 +303,13 @@ public final class LimitName {
     };
   }
 
-  /**
-   * Describes a quota, such as "10 per minute, 20 at once".
-   */
+  /** Describes a quota, such as "10 per minute, 20 at once". */
   private static String rate(Quota quota) {
     String rate = quota.count() + " per " + GoDuration.shortened(quota.period());
     return quota.burst() == quota.count() ? rate : rate + ", " + quota.burst() + " at once";
   }
 
-  /**
-   * Returns the n-th part of a joined id, counted from 1.
-   */
+  /** Returns the n-th part of a joined id, counted from 1. */
   private String part(String canonicalId, int n) {
     if (!(id instanceof JoinedFormat joined)) {
       return canonicalId;
@@ -327,9 +320,7 @@ public final class LimitName {
     return canonicalId.substring(start, end);
   }
 
-  /**
-   * Returns whether another name is equal and has the same formats, texts and settings.
-   */
+  /** Returns whether another name is equal and has the same formats, texts and settings. */
   boolean describesLike(@Nullable LimitName that) {
     return that != null
         && equals(that)
@@ -470,8 +461,8 @@ public final class LimitName {
     }
 
     /**
-     * Sets the largest share of a wait by which the wait shown to a client is randomly extended; the
-     * default is 0.03. Any share above 0 adds up to one second to a {@code Retry-After} header.
+     * Sets the largest share of a wait by which the wait shown to a client is randomly extended;
+     * the default is 0.03. Any share above 0 adds up to one second to a {@code Retry-After} header.
      *
      * @param share a share from 0 (no jitter) to 1
      * @return this builder
@@ -488,11 +479,12 @@ public final class LimitName {
     }
 
     /**
-     * Allows callers to wait for tokens, up to a longest wait. By default no caller is allowed to wait.
+     * Allows callers to wait for tokens, up to a longest wait. By default no caller is allowed to
+     * wait.
      *
      * <p>A waiting caller has taken tokens before they refilled, so its bucket is overdrawn. Every
-     * process that shares the buckets must know how far a bucket can be overdrawn: set the same value
-     * in all of these processes, even in processes that never wait.
+     * process that shares the buckets must know how far a bucket can be overdrawn: set the same
+     * value in all of these processes, even in processes that never wait.
      *
      * @param longest 0 to about 292 years; no longer than callers need, since a bucket can stay in
      *     debt for that time after its limit was lowered

@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
  * @param quotas the rates and bursts, the longest period first
  * @param comment a note by a person, can be empty
  * @param author the person who set the override, can be empty
- * @param until the end of the override, null if it has no end. A server ends the override by its own
- *     clock, within a second; without a server, the application must call {@link Limits#withoutEnded}
+ * @param until the end of the override, null if it has no end. A server ends the override by its
+ *     own clock, within a second; without a server, the application must call {@link
+ *     Limits#withoutEnded}
  */
 public record LimitOverride(
     LimitName name,
@@ -38,8 +39,8 @@ public record LimitOverride(
    * @param comment a note by a person, can be empty
    * @param author the person who set the override, can be empty
    * @param until the end of the override, from the epoch to the year 2262; null if it has no end
-   * @throws IllegalArgumentException if the end is out of range, or {@link Quota#ofOneLimit} refuses
-   *     the quotas
+   * @throws IllegalArgumentException if the end is out of range, or {@link Quota#ofOneLimit}
+   *     refuses the quotas
    */
   public LimitOverride {
     Objects.requireNonNull(name, "name");
@@ -116,8 +117,8 @@ public record LimitOverride(
 
   /**
    * Returns how this override would lower an existing override of the same id, which may be
-   * unintended: by a quota {@linkplain Quota#isLowerThan lower} than the quota with the same period, by
-   * a quota lower than all existing quotas, or by fewer quotas.
+   * unintended: by a quota {@linkplain Quota#isLowerThan lower} than the quota with the same
+   * period, by a quota lower than all existing quotas, or by fewer quotas.
    *
    * @param present the existing override
    * @return the change; null if no quota is lower and no quota is missing

@@ -38,9 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Limits {
 
-  /**
-   * The largest debt of a bucket, in bursts.
-   */
+  /** The largest debt of a bucket, in bursts. */
   public static final int DEEPEST_DEBT = 10;
 
   private static final int SHOWN = 10;
@@ -127,8 +125,8 @@ public final class Limits {
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
-   * @return the quota; of several quotas the one with the longest period; null if nothing limits the
-   *     id, for which {@link #coverage} is the reason
+   * @return the quota; of several quotas the one with the longest period; null if nothing limits
+   *     the id, for which {@link #coverage} is the reason
    */
   public @Nullable Quota quotaFor(LimitName name, String canonicalId) {
     return longest(quotasFor(name, canonicalId));
@@ -150,7 +148,8 @@ public final class Limits {
    * Returns whether ids without an override are limited.
    *
    * @param name a name of the catalogue
-   * @return {@link Coverage#LIMITED} if the name has a default, otherwise the reason for its absence
+   * @return {@link Coverage#LIMITED} if the name has a default, otherwise the reason for its
+   *     absence
    */
   public Coverage coverage(LimitName name) {
     if (defaults.containsKey(name.name())) {
@@ -233,8 +232,8 @@ public final class Limits {
   }
 
   /**
-   * Returns a copy of these limits with further overrides. An override replaces the existing override
-   * for the same id.
+   * Returns a copy of these limits with further overrides. An override replaces the existing
+   * override for the same id.
    *
    * @param more the overrides, of names of this catalogue
    * @return new limits
@@ -253,8 +252,8 @@ public final class Limits {
   }
 
   /**
-   * Returns a copy of these limits without the overrides that have ended. Limits never read a clock:
-   * an ended override stays in force until this method is called.
+   * Returns a copy of these limits without the overrides that have ended. Limits never read a
+   * clock: an ended override stays in force until this method is called.
    *
    * @param now the current time
    * @return new limits; these limits if no override has ended
@@ -395,17 +394,13 @@ public final class Limits {
             && penalties.equals(that.penalties));
   }
 
-  /**
-   * Ignores single overrides, since there can be very many.
-   */
+  /** Ignores single overrides, since there can be very many. */
   @Override
   public int hashCode() {
     return Objects.hash(defaults, unlimited, overrides.keySet());
   }
 
-  /**
-   * Returns the configured names with their defaults, and the number of overrides of each.
-   */
+  /** Returns the configured names with their defaults, and the number of overrides of each. */
   @Override
   public String toString() {
     List<LimitName> names = configured();
@@ -503,8 +498,8 @@ public final class Limits {
     }
 
     /**
-     * Allows the buckets of a name to owe tokens, including the buckets of ids with an override. Every
-     * process that shares the buckets must set the same value.
+     * Allows the buckets of a name to owe tokens, including the buckets of ids with an override.
+     * Every process that shares the buckets must set the same value.
      *
      * @param name a name of the catalogue
      * @param bursts how many bursts a bucket is allowed to owe beyond being empty, 0 to {@link
@@ -601,14 +596,10 @@ public final class Limits {
     }
   }
 
-  /**
-   * Whether a quota limits an id, and the reason if no quota does.
-   */
+  /** Whether a quota limits an id, and the reason if no quota does. */
   public enum Coverage {
 
-    /**
-     * The limit has a default, or the id has an override.
-     */
+    /** The limit has a default, or the id has an override. */
     LIMITED,
 
     /** The limit is declared unlimited. */
@@ -620,14 +611,10 @@ public final class Limits {
      */
     DISABLED,
 
-    /**
-     * The limit has overrides but no default, and the id has no override.
-     */
+    /** The limit has overrides but no default, and the id has no override. */
     NO_DEFAULT,
 
-    /**
-     * The limit has neither a default nor an override, and is not declared unlimited.
-     */
+    /** The limit has neither a default nor an override, and is not declared unlimited. */
     NOT_CONFIGURED;
 
     /**
@@ -642,8 +629,8 @@ public final class Limits {
   }
 
   /**
-   * The requirement that a limit has a {@linkplain Limits#hasDefault default}, made for example by a
-   * rule.
+   * The requirement that a limit has a {@linkplain Limits#hasDefault default}, made for example by
+   * a rule.
    *
    * @param limit the limit's name
    * @param by the part of the configuration that requires the default, as it appears in messages:
@@ -681,20 +668,16 @@ public final class Limits {
     public enum MissingDefault {
 
       /**
-       * Requests are refused with a {@link MissingDefaultException}. If a requirement has this policy,
-       * the process does not start without the default, and a reload that lacks the default is
-       * rejected.
+       * Requests are refused with a {@link MissingDefaultException}. If a requirement has this
+       * policy, the process does not start without the default, and a reload that lacks the default
+       * is rejected.
        */
       REFUSE,
 
-      /**
-       * A warning is logged once; the limit allows all requests.
-       */
+      /** A warning is logged once; the limit allows all requests. */
       WARN,
 
-      /**
-       * The limit allows all requests.
-       */
+      /** The limit allows all requests. */
       ALLOW
     }
   }

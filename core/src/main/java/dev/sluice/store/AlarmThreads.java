@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs alarms on an unbounded number of daemon threads: in a bounded pool, such as the common one,
- * callers that block its threads would stop all alarms. Idle threads end after a while.
+ * Runs alarms on an unbounded number of daemon threads. In a bounded pool, such as the common pool,
+ * callers that block the pool's threads would stop all alarms. Idle threads end after 10 s.
  * Thread-safe.
  */
 final class AlarmThreads {

@@ -26,16 +26,16 @@ import org.jspecify.annotations.Nullable;
  *       concurrent callers, which its documentation describes; it never grants more than the limit
  *       allows.
  *   <li><b>Own clock.</b> The store reads the time once per batch, or once per server, where the
- *       buckets are stored. Callers never supply the time.
- *       (once per server, if there are several); callers never supply it.
+ *       buckets are stored. Callers never supply the time. (once per server, if there are several);
+ *       callers never supply it.
  *   <li><b>Arithmetic.</b> Decisions follow {@link Effect#passes} and {@link Effect#tatAfterNanos}.
  *   <li><b>Order of give-backs.</b> On one bucket, a reset or a forgiven debt is not applied before
- *       a refund that was sent earlier. A refund, a reset and a forgiven debt are not applied before
- *       an earlier withdrawal. A charge that failed can still be applied later.
+ *       a refund that was sent earlier. A refund, a reset and a forgiven debt are not applied
+ *       before an earlier withdrawal. A charge that failed can still be applied later.
  *   <li><b>Bounded.</b> Every call ends within the store's time-out, with readings or with a {@link
- *       StoreException}. All calls through one {@link #forOneCall} share one time-out. A live bucket
- *       is never dropped silently.
- *  </ul>
+ *       StoreException}. All calls through one {@link #forOneCall} share one time-out. A live
+ *       bucket is never dropped silently.
+ * </ul>
  *
  * <p>Thread-safe. {@link #charge} can block for a round trip, at most for the store's time-out;
  * {@link #chargeAsync} never blocks.
@@ -70,8 +70,8 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Decides on a batch like {@link #charge(List)}. A store that can take tokens before the decision on
-   * the whole batch is known reports these tokens to {@code tentative}, which decides on their
+   * Decides on a batch like {@link #charge(List)}. A store that can take tokens before the decision
+   * on the whole batch is known reports these tokens to {@code tentative}, which decides on their
    * refunds.
    *
    * @param charges see {@link #charge(List)}
@@ -85,8 +85,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Decides on a batch like {@link #chargeAsync(List)}. A store that can take tokens before the
-   * decision on the whole batch is known reports these tokens to {@code tentative}, which decides on
-   * their refunds.
+   * decision on the whole batch is known reports these tokens to {@code tentative}, which decides
+   * on their refunds.
    *
    * @param charges see {@link #chargeAsync(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -136,8 +136,8 @@ public interface BucketStore extends AutoCloseable {
   default void ping() {}
 
   /**
-   * Returns the largest difference between the clocks that decide on the buckets. A TAT that exceeds
-   * now + τ by at most this difference only shows that another clock is ahead.
+   * Returns the largest difference between the clocks that decide on the buckets. A TAT that
+   * exceeds now + τ by at most this difference only shows that another clock is ahead.
    *
    * @return nanoseconds; 0 if one clock decides
    */
@@ -168,8 +168,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the largest number of live buckets in the store, for metrics. Never blocks.
    *
-   * @return the number, beyond which new buckets are refused; empty if there is no bound, or if it is
-   *     unknown
+   * @return the number, beyond which new buckets are refused; empty if there is no bound, or if it
+   *     is unknown
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();
@@ -181,8 +181,8 @@ public interface BucketStore extends AutoCloseable {
    *
    * @param most the largest number of keys to return
    * @param longest how long to search for keys; a step that has begun can take longer
-   * @return different keys in no particular order; they can include keys of full buckets and of other
-   *     programs; empty if the store cannot list its keys
+   * @return different keys in no particular order; they can include keys of full buckets and of
+   *     other programs; empty if the store cannot list its keys
    * @throws StoreException if the keys could not be read
    */
   default Optional<List<String>> someKeys(int most, Duration longest) {
@@ -233,9 +233,7 @@ public interface BucketStore extends AutoCloseable {
     return MemoryStore.builder().time(time).maxBuckets(maxBuckets).build();
   }
 
-  /**
-   * A list of the processes that use a store, kept in the store. Thread-safe.
-   */
+  /** A list of the processes that use a store, kept in the store. Thread-safe. */
   @FunctionalInterface
   interface Presence {
 
@@ -243,7 +241,8 @@ public interface BucketStore extends AutoCloseable {
      * Adds a process to the list, and returns the list. Blocks for a round trip.
      *
      * @param process the unique name of the process, without line breaks
-     * @param time how long the process stays on the list, at most a minute; zero removes the process
+     * @param time how long the process stays on the list, at most a minute; zero removes the
+     *     process
      * @return the names of all processes on the list, in no particular order
      * @throws StoreException if no server of the store answers
      */
@@ -254,10 +253,10 @@ public interface BucketStore extends AutoCloseable {
    * Tracks tokens that a store takes before the decision on the whole batch is known, and computes
    * their refunds.
    *
-   * <p>A store over several servers sends each server its part of the batch at the same time. If one
-   * server denies its part, the other servers have taken tokens for nothing. How many of these tokens
-   * can be given back depends on all other refunds and resets of the bucket. The caller of the store
-   * knows them, the store does not. Thread-safe; never blocks.
+   * <p>A store over several servers sends each server its part of the batch at the same time. If
+   * one server denies its part, the other servers have taken tokens for nothing. How many of these
+   * tokens can be given back depends on all other refunds and resets of the bucket. The caller of
+   * the store knows them, the store does not. Thread-safe; never blocks.
    */
   @FunctionalInterface
   interface Tentative {
@@ -271,30 +270,27 @@ public interface BucketStore extends AutoCloseable {
      */
     Part begin(Charge charge);
 
-    /**
-     * Tracks one charge. The store never calls two of its methods at the same time.
-     */
+    /** Tracks one charge. The store never calls two of its methods at the same time. */
     interface Part {
 
       /**
        * Returns the refund of a charge whose batch was denied.
        *
        * @param found the reading before the charge
-       * @return the refund to send; null if no tokens can be given back, after which no other method is
-       *     called
+       * @return the refund to send; null if no tokens can be given back, after which no other
+       *     method is called
        */
       @Nullable Charge giveBack(Reading found);
 
       /**
        * Called when the refund was answered or has failed.
        *
-       * @param found the reading before the refund, null if it is unknown whether the refund was applied
+       * @param found the reading before the refund, null if it is unknown whether the refund was
+       *     applied
        */
       void gaveBack(@Nullable Reading found);
 
-      /**
-       * Called if the charge stays spent, or if no tokens were taken.
-       */
+      /** Called if the charge stays spent, or if no tokens were taken. */
       void kept();
     }
   }
@@ -350,8 +346,8 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * Returns the instant from which a refund gives nothing back, the TAT that a withdrawal expects, or
-     * the emission interval of a spend-up-to.
+     * Returns the instant from which a refund gives nothing back, the TAT that a withdrawal
+     * expects, or the emission interval of a spend-up-to.
      *
      * @return the effect's end, unsigned
      */
@@ -384,8 +380,8 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * The state of a bucket at the moment of a store's decision on a charge; {@code Gcra} computes all
-   * other numbers from this state.
+   * The state of a bucket at the moment of a store's decision on a charge; {@code Gcra} computes
+   * all other numbers from this state.
    *
    * @param nowNanos the store's time at that moment, in nanoseconds since the Unix epoch
    * @param tatNanos the TAT <em>before</em> the charge, unsigned; 0 if there was no bucket
@@ -396,11 +392,11 @@ public interface BucketStore extends AutoCloseable {
    * Receives events of a store on servers that a {@code LimiterObserver} cannot see, for metrics.
    *
    * <p>The methods are called on threads of the store and of callers: keep them short, and never
-   * block. While a method blocks, results of other calls are delayed, up to their time-outs. Time-outs
-   * are reported on another thread, so that the observer cannot delay them. Events that follow a
-   * waiting time-out are reported on this thread too, in order. While 16,384 events wait, further
-   * events are dropped, and this is logged. The observer's first exception is logged; no exception
-   * reaches a caller. Implementations are thread-safe.
+   * block. While a method blocks, results of other calls are delayed, up to their time-outs.
+   * Time-outs are reported on another thread, so that the observer cannot delay them. Events that
+   * follow a waiting time-out are reported on this thread too, in order. While 16,384 events wait,
+   * further events are dropped, and this is logged. The observer's first exception is logged; no
+   * exception reaches a caller. Implementations are thread-safe.
    */
   interface Observer {
 
@@ -424,9 +420,7 @@ public interface BucketStore extends AutoCloseable {
      */
     default void refused(String server, Refusal why) {}
 
-    /**
-     * Called when a remembered denial decided a charge without a call of a server.
-     */
+    /** Called when a remembered denial decided a charge without a call of a server. */
     default void deniedFromMemory() {}
 
     /**
@@ -438,9 +432,7 @@ public interface BucketStore extends AutoCloseable {
      */
     default void changed(String server, State state, String reason) {}
 
-    /**
-     * The result of a call.
-     */
+    /** The result of a call. */
     enum Result {
       /** The server decided. */
       ANSWERED,
@@ -454,9 +446,7 @@ public interface BucketStore extends AutoCloseable {
     enum Refusal {
       /** The queue was full. */
       QUEUE_FULL,
-      /**
-       * The batch waited in the queue for too long.
-       */
+      /** The batch waited in the queue for too long. */
       WAITED_TOO_LONG,
       /** The server is marked down. */
       DOWN
@@ -466,9 +456,7 @@ public interface BucketStore extends AutoCloseable {
     enum State {
       /** The server is called. */
       UP,
-      /**
-       * The server is not called: charges fail at once, and probes check whether it is back.
-       */
+      /** The server is not called: charges fail at once, and probes check whether it is back. */
       DOWN
     }
   }

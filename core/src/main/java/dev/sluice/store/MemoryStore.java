@@ -27,9 +27,7 @@ import java.util.OptionalLong;
 @SuppressWarnings("exports") // DirectStore is for Sluice's own modules
 public final class MemoryStore implements BucketStore, DirectStore {
 
-  /**
-   * The most bytes of heap per live bucket, except in a small table.
-   */
+  /** The most bytes of heap per live bucket, except in a small table. */
   private static final int BYTES_A_BUCKET = 24;
 
   private static final int SHARE_OF_HEAP = 4;
@@ -97,8 +95,8 @@ public final class MemoryStore implements BucketStore, DirectStore {
 
   /**
    * Writes all live buckets to a file, and replaces the file as a whole: a reader finds a complete
-   * snapshot or none. Decisions continue during the call; each bucket is saved with its value at some
-   * moment during the call.
+   * snapshot or none. Decisions continue during the call; each bucket is saved with its value at
+   * some moment during the call.
    *
    * <p>The file contains no ids, but a secret with which guessed ids could be tested, so only the
    * owner of the file can read it.
@@ -118,9 +116,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
     table.close();
   }
 
-  /**
-   * Returns the number of slots, used or free, for tests.
-   */
+  /** Returns the number of slots, used or free, for tests. */
   long slots() {
     return table.slots();
   }
@@ -149,12 +145,13 @@ public final class MemoryStore implements BucketStore, DirectStore {
 
     /**
      * Sets how far the clock can step back behind its latest time. A full bucket is kept for this
-     * time, since after a step back its TAT is in the future again. Decisions therefore depend only on
-     * the charges and their times. A charge at an earlier time fails with a {@link StoreException}.
+     * time, since after a step back its TAT is in the future again. Decisions therefore depend only
+     * on the charges and their times. A charge at an earlier time fails with a {@link
+     * StoreException}.
      *
-     * <p>This is meant for replays of recorded traffic. By default full buckets are removed at once, a
-     * step back is never refused, and a bucket that was full before the step can still be full after
-     * it.
+     * <p>This is meant for replays of recorded traffic. By default full buckets are removed at
+     * once, a step back is never refused, and a bucket that was full before the step can still be
+     * full after it.
      *
      * @param step zero to 292 years; full buckets count towards the bound for this time
      * @return this builder
@@ -171,9 +168,9 @@ public final class MemoryStore implements BucketStore, DirectStore {
     }
 
     /**
-     * Sets the largest number of live buckets (buckets that are not full). The default is a quarter of
-     * the largest heap, at 24 bytes per bucket. A charge that needs a further bucket fails with a
-     * {@link StoreException}; a live bucket is never removed to make room.
+     * Sets the largest number of live buckets (buckets that are not full). The default is a quarter
+     * of the largest heap, at 24 bytes per bucket. A charge that needs a further bucket fails with
+     * a {@link StoreException}; a live bucket is never removed to make room.
      *
      * @param newMaxBuckets 1 to 200,000,000
      * @return this builder

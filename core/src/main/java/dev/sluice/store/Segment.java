@@ -42,9 +42,7 @@ import org.jspecify.annotations.Nullable;
  * among threads that wait for each other, the thread with the highest segment makes progress.
  */
 
-/**
- * A part of the table; its lock guards the assignment of slots to keys.
- */
+/** A part of the table; its lock guards the assignment of slots to keys. */
 final class Segment {
 
   private static final VarHandle VERSION;
@@ -92,9 +90,7 @@ final class Segment {
     return firstEntry;
   }
 
-  /**
-   * Returns the directory entry after the segment's last entry.
-   */
+  /** Returns the directory entry after the segment's last entry. */
   int endEntry() {
     return firstEntry + entries;
   }
@@ -109,7 +105,8 @@ final class Segment {
   }
 
   /**
-   * Returns whether no slot has changed its key since {@code thenVersion}, nor is about to change it.
+   * Returns whether no slot has changed its key since {@code thenVersion}, nor is about to change
+   * it.
    */
   boolean isStill(long thenVersion) {
     return (thenVersion & 1) == 0 && version() == thenVersion;
@@ -148,16 +145,12 @@ final class Segment {
     return lines.claim(tag, SlotArray.kept(place), fullNanos, bucketCount);
   }
 
-  /**
-   * Like {@link #claim}, for a batch that has already reserved its slots in the bucket count.
-   */
+  /** Like {@link #claim}, for a batch that has already reserved its slots in the bucket count. */
   int claimReserved(long tag, long place, long fullNanos) {
     return lines.claim(tag, SlotArray.kept(place), fullNanos, null);
   }
 
-  /**
-   * Empties a locked slot that {@link #claimReserved} returned.
-   */
+  /** Empties a locked slot that {@link #claimReserved} returned. */
   void releaseReserved(int at) {
     lines.clear(at, null);
   }
@@ -167,20 +160,14 @@ final class Segment {
     return lines.tagged();
   }
 
-  /**
-   * Returns whether {@link #claim} failed because of the bound on live buckets.
-   */
+  /** Returns whether {@link #claim} failed because of the bound on live buckets. */
   boolean isRefused() {
     return lines.refused();
   }
 
-  /**
-   * The result of an attempt to make room in the lines.
-   */
+  /** The result of an attempt to make room in the lines. */
   enum Growth {
-    /**
-     * The segment has more room.
-     */
+    /** The segment has more room. */
     DONE,
     /** Another thread holds a slot's lock: release the segment, wait, and try again. */
     BUSY,
@@ -189,8 +176,8 @@ final class Segment {
   }
 
   /**
-   * Makes room for more buckets. The caller must not hold a slot's lock. Since this method can split
-   * the segment, the caller must afterwards unlock it and look its key up again.
+   * Makes room for more buckets. The caller must not hold a slot's lock. Since this method can
+   * split the segment, the caller must afterwards unlock it and look its key up again.
    */
   Growth grow(int buckets, long fullNanos) {
     int live = lines.countLive(fullNanos);
@@ -217,9 +204,7 @@ final class Segment {
     }
   }
 
-  /**
-   * Empties the slots of dead buckets, and returns whether there were any dead buckets.
-   */
+  /** Empties the slots of dead buckets, and returns whether there were any dead buckets. */
   @CanIgnoreReturnValue
   boolean clearDead(long fullNanos) {
     int before = lines.tagged();
@@ -254,9 +239,7 @@ final class Segment {
         });
   }
 
-  /**
-   * Replaces this segment by two segments, each with room for more buckets.
-   */
+  /** Replaces this segment by two segments, each with room for more buckets. */
   private Growth split(int buckets, long fullNanos) {
     return withLockedSlots(
         tatsNanos -> {
@@ -329,7 +312,8 @@ final class Segment {
   }
 
   /**
-   * Returns whether a bucket of this segment, or of the segment that was split, belongs to this segment.
+   * Returns whether a bucket of this segment, or of the segment that was split, belongs to this
+   * segment.
    *
    * @param keptPlace the part of the bucket's place that {@link SlotArray} stores
    */

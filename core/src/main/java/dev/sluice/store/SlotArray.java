@@ -32,14 +32,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class SlotArray {
 
-  /**
-   * Marks a slot as locked, in the place of its TAT. A real TAT, now + τ, is at most 2^64 − 2.
-   */
+  /** Marks a slot as locked, in the place of its TAT. A real TAT, now + τ, is at most 2^64 − 2. */
   static final long LOCKED = -1L;
 
-  /**
-   * An array without lines, in which no key is found and no slot can be claimed.
-   */
+  /** An array without lines, in which no key is found and no slot can be claimed. */
   static final SlotArray NONE = new SlotArray(0);
 
   private static final int SLOTS = 4;
@@ -68,18 +64,16 @@ final class SlotArray {
     places = new byte[lines * SLOTS * PLACE_BYTES];
   }
 
-  /**
-   * Returns the number of lines for a number of live buckets at {@link #FRESH_LOAD}.
-   */
+  /** Returns the number of lines for a number of live buckets at {@link #FRESH_LOAD}. */
   static int linesFor(int buckets) {
     double lines = Math.ceil(buckets / (SLOTS * FRESH_LOAD));
     return (int) Math.min(Math.max(lines, 1), MOST_LINES);
   }
 
   /**
-   * Returns the largest number of lines to try for a number of live buckets. Keys that are hashed with
-   * a secret fit into far fewer lines. Keys of a forged snapshot, or keys chosen by an attacker who
-   * has read a snapshot, may fit into no number of lines.
+   * Returns the largest number of lines to try for a number of live buckets. Keys that are hashed
+   * with a secret fit into far fewer lines. Keys of a forged snapshot, or keys chosen by an
+   * attacker who has read a snapshot, may fit into no number of lines.
    */
   static int mostLinesFor(int buckets) {
     return Math.max(FEW_LINES, MOST_ENLARGED * linesFor(buckets));
@@ -87,9 +81,7 @@ final class SlotArray {
 
   // The bare array
 
-  /**
-   * Returns the index of a key's slot, -1 if the key has no slot.
-   */
+  /** Returns the index of a key's slot, -1 if the key has no slot. */
   static int find(long[] slots, long tag, long place) {
     int lines = slots.length / LONGS;
     if (lines == 0) {
@@ -104,11 +96,11 @@ final class SlotArray {
   }
 
   /**
-   * Reads all eight slots without branches. The lines of a small table are in the processor's caches,
-   * where a branch misprediction costs more than reading: without branches a decision with 20,000
-   * keys takes 11 % less time. With 300,000 keys it would take 15 % more. With a few keys, branches
-   * are predicted well; two threads on one key would need twice the time without branches, since each
-   * thread holds the cache line for longer before it writes.
+   * Reads all eight slots without branches. The lines of a small table are in the processor's
+   * caches, where a branch misprediction costs more than reading: without branches a decision with
+   * 20,000 keys takes 11 % less time. With 300,000 keys it would take 15 % more. With a few keys,
+   * branches are predicted well; two threads on one key would need twice the time without branches,
+   * since each thread holds the cache line for longer before it writes.
    */
   private static int findNear(long[] slots, int first, int second, long tag) {
     int inFirst = afterIndexInLine(slots, first, tag);
@@ -116,9 +108,7 @@ final class SlotArray {
     return (inFirst | (inSecond & ((inFirst - 1) >> 31))) - 1; // prefers the first line
   }
 
-  /**
-   * Returns 1 plus the index of a tag's slot in a line, 0 if the line does not have the tag.
-   */
+  /** Returns 1 plus the index of a tag's slot in a line, 0 if the line does not have the tag. */
   private static int afterIndexInLine(long[] slots, int at, long tag) {
     return ((at + 1) & ifEqual(tag(slots, at), tag))
         | ((at + 3) & ifEqual(tag(slots, at + 2), tag))
@@ -126,17 +116,15 @@ final class SlotArray {
         | ((at + 7) & ifEqual(tag(slots, at + 6), tag));
   }
 
-  /**
-   * Returns -1 (all bits set) if two numbers are equal, otherwise 0.
-   */
+  /** Returns -1 (all bits set) if two numbers are equal, otherwise 0. */
   private static int ifEqual(long one, long other) {
     long difference = one ^ other;
     return (int) ~((difference | -difference) >> 63);
   }
 
   /**
-   * Prefetches both lines of a key. An array can begin at any address, so a line can lie in two cache
-   * lines; the method reads both ends of each line.
+   * Prefetches both lines of a key. An array can begin at any address, so a line can lie in two
+   * cache lines; the method reads both ends of each line.
    *
    * @return a sum of the values, without which the JIT would remove the reads
    */
@@ -155,8 +143,8 @@ final class SlotArray {
 
   /**
    * Returns the index of a tag's slot in a line, -1 if the line does not have the tag. The loop has
-   * branches so that the processor speculates while it fetches the line. Without branches a decision
-   * waited for the line first, and took a tenth longer.
+   * branches so that the processor speculates while it fetches the line. Without branches a
+   * decision waited for the line first, and took a tenth longer.
    */
   private static int findInLine(long[] slots, int at, long tag) {
     for (int slot = at; slot < at + LONGS; slot += 2) {
@@ -171,9 +159,7 @@ final class SlotArray {
     return (int) (((place & (MOST_LINES - 1)) * lines) >>> LINE_BITS);
   }
 
-  /**
-   * Returns the stored bits of a key's place: the lower bits of its entry, and its line bits.
-   */
+  /** Returns the stored bits of a key's place: the lower bits of its entry, and its line bits. */
   static int kept(long place) {
     int entry = Directory.entryOf(place) & (ENTRIES_KEPT - 1);
     return entry << LINE_BITS | ((int) place & (MOST_LINES - 1));
@@ -183,8 +169,8 @@ final class SlotArray {
    * Returns the directory entry of a bucket.
    *
    * @param kept the stored bits of the bucket's place
-   * @param firstEntry the first entry of the bucket's segment, which has at most {@link #ENTRIES_KEPT}
-   *     entries
+   * @param firstEntry the first entry of the bucket's segment, which has at most {@link
+   *     #ENTRIES_KEPT} entries
    */
   static int entry(int kept, int firstEntry) {
     return firstEntry + (((kept >>> LINE_BITS) - firstEntry) & (ENTRIES_KEPT - 1));
@@ -229,9 +215,9 @@ final class SlotArray {
   }
 
   /**
-   * Locks a slot whose tag cannot change, unless another thread holds the slot's lock. The method does
-   * not wait, since the caller holds the segment's lock, but retries a few times, since locks are
-   * held briefly.
+   * Locks a slot whose tag cannot change, unless another thread holds the slot's lock. The method
+   * does not wait, since the caller holds the segment's lock, but retries a few times, since locks
+   * are held briefly.
    *
    * @return the TAT, {@link #LOCKED} if the slot could not be locked
    */
@@ -269,9 +255,7 @@ final class SlotArray {
     return tagged;
   }
 
-  /**
-   * Returns whether the last {@link #claim} failed only because of the bound on live buckets.
-   */
+  /** Returns whether the last {@link #claim} failed only because of the bound on live buckets. */
   boolean refused() {
     return refused;
   }
@@ -304,7 +288,8 @@ final class SlotArray {
   }
 
   /**
-   * Returns a free slot of the line, or a slot freed by moves; the slot is locked and has its old tag.
+   * Returns a free slot of the line, or a slot freed by moves; the slot is locked and has its old
+   * tag.
    */
   private int free(int line, long nowNanos, int moves, @Nullable LiveBucketCount bucketCount) {
     int start = line * LONGS;
@@ -337,9 +322,7 @@ final class SlotArray {
     return true;
   }
 
-  /**
-   * Moves a bucket and leaves its old slot locked. If the bucket is locked, clears the target.
-   */
+  /** Moves a bucket and leaves its old slot locked. If the bucket is locked, clears the target. */
   private boolean move(int at, int to, @Nullable LiveBucketCount bucketCount) {
     long tatNanos = tatNanos(slots, at);
     if (tatNanos == LOCKED || !lock(slots, at, tatNanos)) {
@@ -361,9 +344,7 @@ final class SlotArray {
     }
   }
 
-  /**
-   * Empties the slots of full buckets, and returns the earliest TAT of the remaining buckets.
-   */
+  /** Empties the slots of full buckets, and returns the earliest TAT of the remaining buckets. */
   long clearDead(long nowNanos, LiveBucketCount bucketCount) {
     long firstNanos = -1L;
     for (int at = 0; at < slots.length; at += 2) {
@@ -384,7 +365,8 @@ final class SlotArray {
   /**
    * Locks every slot for good. A thread that finds a slot locked reads the newer array.
    *
-   * @return whether all slots were locked; if another thread holds a slot's lock, nothing has changed
+   * @return whether all slots were locked; if another thread holds a slot's lock, nothing has
+   *     changed
    */
   boolean tryLockAll(long[] tatsNanos) {
     for (int at = 0; at < slots.length; at += 2) {
@@ -417,9 +399,7 @@ final class SlotArray {
     return live;
   }
 
-  /**
-   * Counts the live buckets of a segment, by the TATs from {@link #tryLockAll}.
-   */
+  /** Counts the live buckets of a segment, by the TATs from {@link #tryLockAll}. */
   int countLive(long[] tatsNanos, long nowNanos, Segment part) {
     int live = 0;
     for (int at = 0; at < slots.length; at += 2) {

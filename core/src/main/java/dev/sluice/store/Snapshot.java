@@ -45,9 +45,7 @@ import org.jspecify.annotations.Nullable;
  * the last complete snapshot, or none.
  */
 
-/**
- * Writes a table to a file, and reads a table from a file. Thread-safe.
- */
+/** Writes a table to a file, and reads a table from a file. Thread-safe. */
 final class Snapshot {
 
   private static final byte VERSION = 1;
@@ -171,16 +169,13 @@ final class Snapshot {
     }
   }
 
-  /**
-   * Checks a file before anything is created from it: a forged file could require any memory.
-   */
+  /** Checks a file before anything is created from it: a forged file could require any memory. */
   private static void requireWhole(Path file, long nowNanos, long bound) throws IOException {
     try (CheckedInputStream checked = new CheckedInputStream(open(file), new CRC32C())) {
       DataInputStream in = new DataInputStream(checked);
       long magic = in.readLong();
       if (magic != MAGIC) {
-        throw unusable(
-            file, "the file does not begin like a snapshot of version " + VERSION);
+        throw unusable(file, "the file does not begin like a snapshot of version " + VERSION);
       }
       in.skipNBytes(2 * Long.BYTES);
       long count = in.readLong();

@@ -17,31 +17,23 @@ import java.util.List;
  * <p>The batch locks the segments of its keys in ascending order, then the slots of the existing
  * buckets. Existing buckets then cannot change, and missing buckets cannot appear. The batch reads
  * the clock once, decides, finds slots for the new buckets, and only then writes. Until the first
- * write it can release everything unchanged. It does so if another thread holds a segment or a slot,
- * if crowded lines have no slot, and if the bound on buckets is reached. Then it waits, or makes
- * room, and starts again. It never waits while it holds a lock. A reader that finds a locked slot
- * waits, so it sees the whole batch or nothing of it.
+ * write it can release everything unchanged. It does so if another thread holds a segment or a
+ * slot, if crowded lines have no slot, and if the bound on buckets is reached. Then it waits, or
+ * makes room, and starts again. It never waits while it holds a lock. A reader that finds a locked
+ * slot waits, so it sees the whole batch or nothing of it.
  *
  * <p>For use by one thread, once.
  */
 final class TableBatch {
 
-  /**
-   * The result of one attempt.
-   */
+  /** The result of one attempt. */
   private enum Attempt {
     DONE,
-    /**
-     * Another thread holds a segment or a slot.
-     */
+    /** Another thread holds a segment or a slot. */
     BUSY,
-    /**
-     * The bucket of the charge {@link #failed} has no slot.
-     */
+    /** The bucket of the charge {@link #failed} has no slot. */
     CROWDED,
-    /**
-     * New buckets would exceed the bound.
-     */
+    /** New buckets would exceed the bound. */
     REFUSED
   }
 
@@ -74,9 +66,7 @@ final class TableBatch {
     return new TableBatch(table, charges, tags, places);
   }
 
-  /**
-   * Creates a batch of charges whose keys are already hashed; the tags must differ.
-   */
+  /** Creates a batch of charges whose keys are already hashed; the tags must differ. */
   TableBatch(BucketTable table, List<Charge> charges, long[] tags, long[] places) {
     this.table = table;
     this.charges = charges;
@@ -112,9 +102,7 @@ final class TableBatch {
     }
   }
 
-  /**
-   * Returns how many buckets of the batch belong to a charge's segment.
-   */
+  /** Returns how many buckets of the batch belong to a charge's segment. */
   private int withSegmentOf(int charge) {
     int count = 0;
     for (int i = 0; i < slotAt.length; i++) {
@@ -199,9 +187,7 @@ final class TableBatch {
     }
   }
 
-  /**
-   * Finds slots for all new buckets, or for none.
-   */
+  /** Finds slots for all new buckets, or for none. */
   private Attempt claimSlots() {
     missing = 0;
     for (int i = 0; i < slotAt.length; i++) {
@@ -251,9 +237,7 @@ final class TableBatch {
     return true;
   }
 
-  /**
-   * Releases the slots that were claimed before a claim failed.
-   */
+  /** Releases the slots that were claimed before a claim failed. */
   private void release(boolean[] claimed) {
     for (int i = 0; i < slotAt.length; i++) {
       if (claimed[i]) {
@@ -271,9 +255,7 @@ final class TableBatch {
     return tagged;
   }
 
-  /**
-   * Returns whether a charge needs a new bucket.
-   */
+  /** Returns whether a charge needs a new bucket. */
   private boolean isMissing(int i) {
     return slotAt[i] < 0 && afterNanos[i] != Gcra.NO_TAT;
   }
@@ -290,9 +272,7 @@ final class TableBatch {
     return SlotArray.isDead(storedNanos[i], nowNanos) ? Gcra.NO_TAT : storedNanos[i];
   }
 
-  /**
-   * Returns the segment of a charge's key, which does not change while the segment is locked.
-   */
+  /** Returns the segment of a charge's key, which does not change while the segment is locked. */
   private Segment segment(int i) {
     return table.segmentAt(Directory.entryOf(places[i]));
   }

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 final class TableCleaner {
 
   private static final long TIDY_EVERY_NANOS = 1_000_000;
-  private static final long TIDY_NANOS_PER_LONG = 50; // tidying takes about 1 ns per long, so at most 2 % of the time
+  private static final long TIDY_NANOS_PER_LONG =
+      50; // tidying takes about 1 ns per long, so at most 2 % of the time
 
   private final Directory directory;
   private final LiveBucketCount bucketCount;
@@ -40,9 +41,9 @@ final class TableCleaner {
   }
 
   /**
-   * Returns the instant at which a bucket must have been full so that it can be removed now. A clock
-   * that steps back does not move this instant back. Otherwise the hash, which determines what was
-   * tidied before the step, would also determine whether the table is full.
+   * Returns the instant at which a bucket must have been full so that it can be removed now. A
+   * clock that steps back does not move this instant back. Otherwise the hash, which determines
+   * what was tidied before the step, would also determine whether the table is full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
@@ -51,17 +52,16 @@ final class TableCleaner {
 
   /**
    * Records when a new bucket dies, or that a known bucket dies earlier than before. The caller
-   * holds the lock of the bucket's slot or segment, so that no thread sees the bucket before its death
-   * is recorded. Otherwise a caller could see a dead bucket and still get a "store full" error.
+   * holds the lock of the bucket's slot or segment, so that no thread sees the bucket before its
+   * death is recorded. Otherwise a caller could see a dead bucket and still get a "store full"
+   * error.
    */
   void diesAt(long place, long tatNanos) {
     directory.segment(Directory.entryOf(place)).earliestExpiry().tell(tatNanos);
     earliestExpiry.tell(tatNanos);
   }
 
-  /**
-   * Called after each decision that changed a TAT. The caller must not hold any slot's lock.
-   */
+  /** Called after each decision that changed a TAT. The caller must not hold any slot's lock. */
   void now(long nowNanos) {
     long sinceNanos = nowNanos - tidiedNanos.getPlain();
     if (sinceNanos >= tidyEveryNanos || sinceNanos < 0) {
@@ -69,9 +69,7 @@ final class TableCleaner {
     }
   }
 
-  /**
-   * Tidies the next segment, unless another caller has just started to tidy.
-   */
+  /** Tidies the next segment, unless another caller has just started to tidy. */
   private void tidy(long nowNanos) {
     long thenNanos = tidiedNanos.get();
     if (!tidiedNanos.compareAndSet(thenNanos, nowNanos)) {
@@ -92,8 +90,8 @@ final class TableCleaner {
   }
 
   /**
-   * Makes room by emptying slots of full buckets, unless another caller has just made room. The caller
-   * must not hold any lock.
+   * Makes room by emptying slots of full buckets, unless another caller has just made room. The
+   * caller must not hold any lock.
    *
    * <p>Only one caller at a time makes room: a second caller could read the time of the first death
    * while it is being recomputed, and find the table full although it has room.
@@ -131,9 +129,7 @@ final class TableCleaner {
             .formatted(bucketCount.bound()));
   }
 
-  /**
-   * Clears the first segment that has dead buckets; skips locked segments.
-   */
+  /** Clears the first segment that has dead buckets; skips locked segments. */
   private Room look(long fullNanos) {
     Room room = Room.NONE;
     earliestExpiry.startOver();
@@ -156,9 +152,7 @@ final class TableCleaner {
     return mayHaveDied ? Room.UNSETTLED : room;
   }
 
-  /**
-   * Removes the dead buckets of a segment, and records when its next bucket can die.
-   */
+  /** Removes the dead buckets of a segment, and records when its next bucket can die. */
   private Room clear(Segment segment, long fullNanos, Room before) {
     if (!segment.tryLock()) {
       earliestExpiry.tell(EarliestExpiry.UNKNOWN);

@@ -25,13 +25,13 @@ public interface TimeSource {
   long nanos();
 
   /**
-   * Runs a task when this clock reaches an instant; at once if the instant has passed. No thread waits
-   * until then.
+   * Runs a task when this clock reaches an instant; at once if the instant has passed. No thread
+   * waits until then.
    *
-   * <p>The default implementation measures the remaining time with the system's clock. It runs tasks
-   * that overlap on different threads. If this source runs faster or slower than the system's clock,
-   * the task can run too early, so it must read this source again. The task must be short, and must
-   * neither block nor throw.
+   * <p>The default implementation measures the remaining time with the system's clock. It runs
+   * tasks that overlap on different threads. If this source runs faster or slower than the system's
+   * clock, the task can run too early, so it must read this source again. The task must be short,
+   * and must neither block nor throw.
    *
    * @param atNanos the instant, in nanoseconds since the Unix epoch
    * @param task the task, which runs at most once
@@ -69,8 +69,8 @@ public interface TimeSource {
   /**
    * Returns the system's monotonic time, anchored to the wall clock when the source is created.
    *
-   * <p>A later step of the wall clock neither denies nor admits too many requests. In return the source
-   * drifts from the wall clock until the process restarts.
+   * <p>A later step of the wall clock neither denies nor admits too many requests. In return the
+   * source drifts from the wall clock until the process restarts.
    *
    * @return a new source, anchored now
    */
@@ -95,14 +95,14 @@ public interface TimeSource {
    * A cached system time that a daemon thread updates every tick. Reading this clock costs almost
    * nothing, while reading the system's clock costs more than the rest of a decision.
    *
-   * <p>This clock suits stores under heavy load, and costs precision. The time is up to one tick old,
-   * or older if the machine is too busy to run the thread, and never ahead. Within a real time
-   * <i>s</i> a limit therefore grants up to what it would grant in <i>s</i> plus one tick, and a wait can
-   * end up to one tick later. Use this clock with limits whose emission interval is well above the
-   * tick.
+   * <p>This clock suits stores under heavy load, and costs precision. The time is up to one tick
+   * old, or older if the machine is too busy to run the thread, and never ahead. Within a real time
+   * <i>s</i> a limit therefore grants up to what it would grant in <i>s</i> plus one tick, and a
+   * wait can end up to one tick later. Use this clock with limits whose emission interval is well
+   * above the tick.
    *
-   * <p>Thread-safe; reading the time never blocks. Close the clock when its stores are no longer used;
-   * it then stops.
+   * <p>Thread-safe; reading the time never blocks. Close the clock when its stores are no longer
+   * used; it then stops.
    */
   interface Ticking extends TimeSource, AutoCloseable {
 

@@ -18,19 +18,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Retries implements AutoCloseable {
 
-  /**
-   * The largest number of waiting calls.
-   */
+  /** The largest number of waiting calls. */
   public static final int MOST = 10_000;
 
-  /**
-   * The longest time for which a call is retried.
-   */
+  /** The longest time for which a call is retried. */
   public static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /**
-   * The largest number of calls in flight.
-   */
+  /** The largest number of calls in flight. */
   static final int AT_A_TIME = 64;
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
@@ -82,8 +76,8 @@ public final class Retries implements AutoCloseable {
   /**
    * Adds a call that has just failed.
    *
-   * @param call completes with false if it must be repeated, with true if it is done; fails if it is
-   *     lost
+   * @param call completes with false if it must be repeated, with true if it is done; fails if it
+   *     is lost
    * @param onLost called if the call is lost, because it failed or its time is over
    * @return false if the call was not added, because the queue is full or closed
    */
@@ -105,9 +99,7 @@ public final class Retries implements AutoCloseable {
     return fits;
   }
 
-  /**
-   * Drops the waiting calls; calls in flight are not repeated.
-   */
+  /** Drops the waiting calls; calls in flight are not repeated. */
   @Override
   public void close() {
     List<Waiting> all;
@@ -137,9 +129,7 @@ public final class Retries implements AutoCloseable {
     proceed();
   }
 
-  /**
-   * Makes calls of this round while their number allows it; an alarm starts the next round.
-   */
+  /** Makes calls of this round while their number allows it; an alarm starts the next round. */
   private void proceed() {
     for (Waiting next = next(); next != null; next = next()) {
       Waiting one = next;

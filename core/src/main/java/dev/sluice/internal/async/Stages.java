@@ -49,8 +49,8 @@ public final class Stages {
   }
 
   /**
-   * Same as {@link CompletionStage#handle}. If the stage already has a value, as with a memory store,
-   * the step runs at once, and only one object is created.
+   * Same as {@link CompletionStage#handle}. If the stage already has a value, as with a memory
+   * store, the step runs at once, and only one object is created.
    *
    * @param <T> the stage's value
    * @param <R> the result
@@ -85,16 +85,14 @@ public final class Stages {
         : null;
   }
 
-  /**
-   * Avoids minimal stages, whose {@code isDone} throws, by using their full copies.
-   */
+  /** Avoids minimal stages, whose {@code isDone} throws, by using their full copies. */
   private static <T> @Nullable CompletableFuture<T> future(CompletionStage<T> stage) {
     return stage instanceof CompletableFuture<T> future ? future.toCompletableFuture() : null;
   }
 
   /**
-   * Returns a stage whose cancellation or time-out also cancels the first stage of its chain, so that a
-   * store can drop calls that nobody waits for. The stages of the chain still complete.
+   * Returns a stage whose cancellation or time-out also cancels the first stage of its chain, so
+   * that a store can drop calls that nobody waits for. The stages of the chain still complete.
    *
    * @param <T> the result
    * @param first the first stage
@@ -118,8 +116,8 @@ public final class Stages {
   }
 
   /**
-   * Passes the cancellation or time-out of the last stage of a chain to the first stage, which stages do
-   * not do themselves.
+   * Passes the cancellation or time-out of the last stage of a chain to the first stage, which
+   * stages do not do themselves.
    *
    * @param <T> the result
    * @param first the first stage

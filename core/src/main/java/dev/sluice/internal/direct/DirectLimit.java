@@ -3,13 +3,13 @@ package dev.sluice.internal.direct;
 
 import org.jspecify.annotations.Nullable;
 
-/** A limit whose spends can be decided on many at a time. Only for Sluice's own modules. */
+/** A limit that can decide on many spends together. Only for Sluice's own modules. */
 public interface DirectLimit {
 
   /**
-   * Returns a way to decide on many spends at a time.
+   * Returns a pipeline that decides on many spends together.
    *
-   * @return for one thread; null where the store does not answer at once
+   * @return a pipeline for use by one thread; null if the store does not answer at once
    */
   @Nullable SpendPipeline spends();
 }

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * A reusable buffer for an id in UTF-8, which passes a text, bytes or a number to a store without
  * allocating.
  *
- * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own buffer}, which is valid until
- * the thread's next call to Sluice.
+ * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own buffer}, which is valid
+ * until the thread's next call to Sluice.
  */
 public final class IdBytes extends CacheLinePadding {
 
@@ -97,9 +97,7 @@ public final class IdBytes extends CacheLinePadding {
     return ascii;
   }
 
-  /**
-   * Accepts the copied text if the whole text is ASCII, otherwise encodes it.
-   */
+  /** Accepts the copied text if the whole text is ASCII, otherwise encodes it. */
   private boolean set(CharSequence text, int to, int seen) {
     if (seen < 0x80) {
       length = to;
@@ -110,9 +108,9 @@ public final class IdBytes extends CacheLinePadding {
   }
 
   /**
-   * Copies whole words: the hash reads words, and would have to wait until single bytes have left the
-   * store buffer. The deprecated method drops the upper halves of chars. In ASCII these are zero, and
-   * other texts are encoded again.
+   * Copies whole words: the hash reads words, and would have to wait until single bytes have left
+   * the store buffer. The deprecated method drops the upper halves of chars. In ASCII these are
+   * zero, and other texts are encoded again.
    */
   @SuppressWarnings("deprecation")
   private static int copy(String text, int to, byte[] target) {
@@ -215,9 +213,7 @@ public final class IdBytes extends CacheLinePadding {
     return hash;
   }
 
-  /**
-   * Returns whether the hash of the current id after a prefix is cached.
-   */
+  /** Returns whether the hash of the current id after a prefix is cached. */
   boolean isHashedAfter(SipHash prefixHash) {
     return hashed && hashedAfter == prefixHash;
   }
@@ -240,9 +236,7 @@ public final class IdBytes extends CacheLinePadding {
     }
   }
 
-  /**
-   * Returns an array for the next id; discards the previous id.
-   */
+  /** Returns an array for the next id; discards the previous id. */
   private byte[] room(int needed) {
     forget();
     uses++;

@@ -5,23 +5,23 @@ import dev.sluice.gcra.Effect;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Maps what a store found to an answer, so that the store need not make an object for it.
+ * Converts a store's reading to a result, so that the store need not create an object for it.
  *
- * <p>Called once for a decision, on the thread that asked. It does not block.
+ * <p>Called once per decision, on the thread of the caller. Must not block.
  *
- * @param <R> the answer
+ * @param <R> the result
  */
 @FunctionalInterface
 public interface ReadingMapper<R extends @Nullable Object> {
 
   /**
-   * The answer.
+   * Returns the result.
    *
-   * @param id the id that was asked for, as the caller gave it as text
-   * @param effect what was to be done
-   * @param nowNanos the store's present, nanoseconds since the Unix epoch
-   * @param tatNanos the TAT before the act, unsigned; 0 where there was no bucket
-   * @return the answer
+   * @param id the id, as the caller gave it as text; null if the caller gave none
+   * @param effect the operation
+   * @param nowNanos the store's time, in nanoseconds since the Unix epoch
+   * @param tatNanos the TAT before the operation, unsigned; 0 if there was no bucket
+   * @return the result
    */
   R of(@Nullable String id, Effect effect, long nowNanos, long tatNanos);
 }

@@ -113,8 +113,8 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Finishes the hash after the last message. The round is written out twice, since a method could not
-   * keep the state in registers.
+   * Finishes the hash after the last message. The round is written out twice, since a method could
+   * not keep the state in registers.
    *
    * @return this hash
    */

@@ -14,9 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public interface SpendPipeline {
 
-  /**
-   * The largest number of spends in a series.
-   */
+  /** The largest number of spends in a series. */
   int CAPACITY = BucketPipeline.GROUP;
 
   /**
@@ -32,8 +30,8 @@ public interface SpendPipeline {
    * @param bytes an array with the id in ASCII, which must not change before the decision
    * @param from the index of the id's first byte
    * @param length the number of bytes of the id
-   * @param quota a quota to use in place of the quota that the caller supplied for the limit; null for
-   *     the limit's own quota
+   * @param quota a quota to use in place of the quota that the caller supplied for the limit; null
+   *     for the limit's own quota
    * @param cost the number of tokens, 0 to the quota's burst
    * @return false if only {@link dev.sluice.Limit} can decide on the spend, because the id is not
    *     canonical, or an override or a penalty may apply to it. The spend was not added then
@@ -47,14 +45,10 @@ public interface SpendPipeline {
    */
   void decide(Outcome outcome);
 
-  /**
-   * Removes all spends from the series without spending them.
-   */
+  /** Removes all spends from the series without spending them. */
   void clear();
 
-  /**
-   * Receives the results, in the order of the spends.
-   */
+  /** Receives the results, in the order of the spends. */
   interface Outcome {
 
     /**
@@ -76,8 +70,8 @@ public interface SpendPipeline {
         long resetInNanos);
 
     /**
-     * Called when a failure rule decided on a spend in place of the store. The default implementation
-     * calls {@link #decided}.
+     * Called when a failure rule decided on a spend in place of the store. The default
+     * implementation calls {@link #decided}.
      *
      * @param index the index of the spend, from 0
      * @param rule the name of the rule: {@code local}, {@code allow} or {@code deny}

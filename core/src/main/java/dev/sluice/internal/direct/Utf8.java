@@ -4,8 +4,8 @@ package dev.sluice.internal.direct;
 import java.io.ByteArrayOutputStream;
 
 /**
- * UTF-8 that loses nothing: an unpaired surrogate becomes three bytes of its own, where the JDK's
- * encoder writes a question mark. Two different texts never give the same bytes. Stateless.
+ * UTF-8 encoding without loss: an unpaired surrogate is encoded in three bytes, where the JDK's
+ * encoder writes a question mark. Two different texts never have the same bytes.
  */
 final class Utf8 {
 

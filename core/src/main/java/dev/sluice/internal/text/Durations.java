@@ -3,7 +3,7 @@ package dev.sluice.internal.text;
 
 import java.time.Duration;
 
-/** Durations that callers set, and that are counted in nanoseconds. Pure and thread-safe. */
+/** Checks durations that callers set and that are counted in nanoseconds. */
 public final class Durations {
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
@@ -11,12 +11,12 @@ public final class Durations {
   private Durations() {}
 
   /**
-   * Refuses a duration that is not positive, or too long for a {@code long} of nanoseconds.
+   * Throws if a duration is not positive, or too long for a {@code long} of nanoseconds.
    *
-   * @param field what is set, for the message
-   * @param found its value
-   * @return the value, from 1 to 2^63 − 1 ns (about 292 years)
-   * @throws IllegalArgumentException for a duration out of its range
+   * @param field the name of the setting, for the message
+   * @param found the duration
+   * @return the duration, from 1 to 2^63 − 1 ns (about 292 years)
+   * @throws IllegalArgumentException if the duration is out of range
    */
   public static Duration positive(String field, Duration found) {
     if (found.isNegative() || found.isZero() || found.compareTo(LONGEST) > 0) {

@@ -130,7 +130,8 @@ public final class GoDuration {
   }
 
   /**
-   * Formats a number of nanoseconds in a larger unit. Fast, since every decision over HTTP needs it.
+   * Formats a number of nanoseconds in a larger unit. Fast, since every decision over HTTP needs
+   * it.
    */
   private static String decimal(long nanos, long unit) {
     long whole = nanos / unit;

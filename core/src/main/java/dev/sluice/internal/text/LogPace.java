@@ -7,8 +7,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pace of a log that a flood cannot fill: one line in ten seconds, which says how many were
- * left out. Thread-safe; never blocks.
+ * Limits a log to one line in ten seconds, which includes the number of omitted lines. Thread-safe;
+ * never blocks.
  */
 public final class LogPace {
 
@@ -19,9 +19,9 @@ public final class LogPace {
   private final AtomicLong leftOut = new AtomicLong();
 
   /**
-   * Makes a pace at which the first line may be written at once.
+   * Makes a pace that allows the first line at once.
    *
-   * @param nanoTime as {@link System#nanoTime}
+   * @param nanoTime returns the time, like {@link System#nanoTime}
    */
   public LogPace(LongSupplier nanoTime) {
     this.nanoTime = nanoTime;
@@ -29,15 +29,15 @@ public final class LogPace {
   }
 
   /**
-   * Asks whether a line may be written now.
+   * Returns whether a line can be written now.
    *
-   * @return what to append to the line, with a space before it: how many were left out, or nothing;
-   *     null if this line is to be left out
+   * @return a text to append to the line: the number of omitted lines, with a space before it, or
+   *     an empty text; null if this line must be omitted
    */
   public @Nullable String next() {
     long nowNanos = nanoTime.getAsLong();
     long next = nextNanos.get();
-    // nanoTime may wrap around: only differences mean something.
+    // // nanoTime can wrap around, so only differences are meaningful.
     if (nowNanos - next < 0 || !nextNanos.compareAndSet(next, nowNanos + PAUSE_NANOS)) {
       leftOut.incrementAndGet();
       return null;

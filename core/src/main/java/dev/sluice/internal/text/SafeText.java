@@ -4,26 +4,24 @@ package dev.sluice.internal.text;
 import java.util.Locale;
 
 /**
- * Shows a text from outside in a message, a log or a page, so that it can neither forge a line nor
- * reorder one.
- *
- * <p>Pure and thread-safe.
+ * Escapes a text from outside for a message, a log or a page, so that the text can neither forge a
+ * line nor reorder one.
  */
 public final class SafeText {
 
   private static final int SHOWN = 80;
 
-  /** Letters and marks that are drawn as nothing: joiners, fillers, a braille cell without dots. */
+  /** Letters and marks that show nothing: joiners, fillers, a braille cell without dots. */
   private static final String BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0";
 
   private SafeText() {}
 
   /**
-   * Returns a text in quotes, printable and short, so that it can't forge a line of a log.
+   * Returns a text in quotes, printable and short, so that it cannot forge a line of a log.
    *
-   * @param text anything that came from outside
-   * @return at most the first 80 characters, in quotes; quotes, backslashes and what {@link
-   *     #isInvisible} are escaped
+   * @param text any text from outside
+   * @return at most the first 80 characters, in quotes; quotes, backslashes and {@linkplain
+   *     #isInvisible invisible} characters are escaped
    */
   public static String quote(String text) {
     int end = Math.min(text.length(), SHOWN);
@@ -44,11 +42,11 @@ public final class SafeText {
   }
 
   /**
-   * Returns a text without what {@link #isInvisible}, for messages that people read: it can neither
-   * forge a line of a log nor reorder one.
+   * Returns a text in which {@linkplain #isInvisible invisible} characters are escaped, for
+   * messages that people read: the text can neither forge a line of a log nor reorder one.
    *
-   * @param text anything that came from outside
-   * @return the text, what is invisible escaped as {@code \u202e}
+   * @param text any text from outside
+   * @return the text, with invisible characters in the form {@code \u202e}
    */
   public static String printable(String text) {
     if (text.codePoints().noneMatch(SafeText::isInvisible)) {
@@ -70,12 +68,12 @@ public final class SafeText {
   }
 
   /**
-   * Returns whether a character shows nothing of its own, or changes how others are shown. Such are
-   * controls, line and paragraph separators, marks that reverse the direction of writing, spaces
-   * other than the plain one, fillers, and what Unicode has not assigned.
+   * Returns whether a character shows nothing, or changes how other characters are shown: controls,
+   * line and paragraph separators, marks that reverse the direction of writing, spaces other than
+   * the plain one, fillers, and characters that Unicode has not assigned.
    *
    * @param codePoint the character
-   * @return true if it should not stand in a log as it is
+   * @return true if a log must not contain the character unescaped
    */
   public static boolean isInvisible(int codePoint) {
     return switch (Character.getType(codePoint)) {
