@@ -170,7 +170,7 @@ final class ExplainRuleCommandTest {
         .contains("read as POST /x/y:\n", "read as PUT /x/y:\n", "read as PUT /y:\n");
     assertThat(explain("GET", "/projects/a#b").out())
         .isEqualTo(
-            "cannot be charged: the path has a \"#\" or a space, expected %23 or %20 in its place\n");
+            "cannot be charged: the path has a \"#\" or a space; send %23 or %20 instead\n");
   }
 
   @Test

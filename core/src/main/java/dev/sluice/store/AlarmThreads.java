@@ -31,7 +31,7 @@ final class AlarmThreads {
   static void run(Runnable task) {
     try {
       THREADS.execute(task);
-    } catch (OutOfMemoryError e) { // no thread available: the alarm must still run
+    } catch (OutOfMemoryError e) { // no thread is available, but the alarm must still run
       ForkJoinPool.commonPool().execute(task);
     }
   }
