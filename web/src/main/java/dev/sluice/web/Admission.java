@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The result of charging a request: the request may pass, or is refused. If rules with conditions
- * spent tokens, the response's status later decides whether these tokens stay spent: {@link #settle}
- * or {@link #leaveSpent} then ends the admission, once. If a rule {@linkplain Rule.Builder#estimate
- * estimated} the cost, {@link #cost} sets the true cost, which is charged when the admission ends,
- * or at once if it has ended.
+ * spent tokens, the response's status later decides whether these tokens stay spent: {@link
+ * #settle} or {@link #leaveSpent} then ends the admission, once. If a rule {@linkplain
+ * Rule.Builder#estimate estimated} the cost, {@link #cost} sets the true cost, which is charged
+ * when the admission ends, or at once if it has ended.
  *
  * <p>Thread-safe.
  */
@@ -62,16 +62,17 @@ public final class Admission {
   /**
    * Returns the decision of the enforced rules.
    *
-   * @return the decision; null if no enforced rule matches the request, or no decision could be made
+   * @return the decision; null if no enforced rule matches the request, or no decision could be
+   *     made
    */
   public @Nullable Decision decision() {
     return decision;
   }
 
   /**
-   * Returns whether the response's status decides about tokens to give back, or the true cost replaces
-   * an estimate. If so, call {@link #settle}, {@link #settleAsync} or {@link #leaveSpent} when the
-   * request ends.
+   * Returns whether the response's status decides about tokens to give back, or the true cost
+   * replaces an estimate. If so, call {@link #settle}, {@link #settleAsync} or {@link #leaveSpent}
+   * when the request ends.
    *
    * @return false if the request was refused
    */
@@ -90,13 +91,13 @@ public final class Admission {
   }
 
   /**
-   * Sets the true cost for the rules that estimated it. The last call before the end of the admission
-   * counts. If there is none, the first call after the end counts, and charges the cost without
-   * blocking. If this method is never called, the estimate stays spent.
+   * Sets the true cost for the rules that estimated it. The last call before the end of the
+   * admission counts. If there is none, the first call after the end counts, and charges the cost
+   * without blocking. If this method is never called, the estimate stays spent.
    *
    * @param tokens the number of tokens that the request cost
-   * @throws IllegalArgumentException if the cost is below 1, which can come from a usage report that
-   *     could not be read
+   * @throws IllegalArgumentException if the cost is below 1, which can come from a usage report
+   *     that could not be read
    */
   public void cost(long tokens) {
     if (tokens < 1) {
@@ -115,9 +116,7 @@ public final class Admission {
     open.forEach(batch -> batch.settleAsync(known, this::notSettled));
   }
 
-  /**
-   * Records how the request ended; returns null if the admission has ended before.
-   */
+  /** Records how the request ended; returns null if the admission has ended before. */
   private synchronized @Nullable Ending end(@Nullable Integer status) {
     if (ending != null) {
       return null;
@@ -126,9 +125,7 @@ public final class Admission {
     return ending;
   }
 
-  /**
-   * Returns the batches to end now; a batch with an estimate can wait for the true cost.
-   */
+  /** Returns the batches to end now; a batch with an estimate can wait for the true cost. */
   private List<Batch<Ending>> due(Ending how) {
     return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();
   }
@@ -166,9 +163,9 @@ public final class Admission {
   }
 
   /**
-   * Leaves all tokens spent, since the outcome of the application's work is unknown. Only a true cost
-   * that was set is charged in place of an estimate. Never blocks. Does nothing if the admission has
-   * ended before.
+   * Leaves all tokens spent, since the outcome of the application's work is unknown. Only a true
+   * cost that was set is charged in place of an estimate. Never blocks. Does nothing if the
+   * admission has ended before.
    */
   public void leaveSpent() {
     Ending how = end(null);

@@ -29,20 +29,20 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The transactions of one piece of work, spent all or none. Some tokens can be given back when the
- * outcome of the work is known: the status of a response, or the exception of a method. Some costs can
- * be estimates, which the true cost replaces when it is known.
+ * outcome of the work is known: the status of a response, or the exception of a method. Some costs
+ * can be estimates, which the true cost replaces when it is known.
  *
  * <p>A bucket is charged once. If two rules charge the same bucket, the higher cost is charged, and
  * the tokens are given back only if neither rule counts the outcome. If one of the costs is an
  * estimate, the true cost is at least the other cost. If the two transactions have different
- * quotas, the batch uses a quota before no quota, a quota supplied by the application before a quota
- * of the limits, and a lower quota before a higher one. If the application supplied several quotas,
- * the batch uses the lowest quota of each period; together they can have {@value
+ * quotas, the batch uses a quota before no quota, a quota supplied by the application before a
+ * quota of the limits, and a lower quota before a higher one. If the application supplied several
+ * quotas, the batch uses the lowest quota of each period; together they can have {@value
  * Quota#MOST_OF_A_LIMIT} periods.
  *
- * <p>One thread adds the transactions; other threads can call the other methods. The first call that
- * settles the batch or leaves it spent ends the batch; later calls do nothing. If the store fails to
- * give tokens back, they stay spent.
+ * <p>One thread adds the transactions; other threads can call the other methods. The first call
+ * that settles the batch or leaves it spent ends the batch; later calls do nothing. If the store
+ * fails to give tokens back, they stay spent.
  *
  * @param <O> the outcome of the work
  */
@@ -61,9 +61,10 @@ public final class Batch<O> {
    * Adds a transaction whose tokens stay spent, or are given back after some outcomes.
    *
    * @param transaction the transaction to spend
-   * @param counts returns whether tokens stay spent after an outcome; null if they always stay spent
-   * @throws InvalidRequestException if another rule charges the same bucket a cost above the burst of
-   *     the quota that the batch uses
+   * @param counts returns whether tokens stay spent after an outcome; null if they always stay
+   *     spent
+   * @throws InvalidRequestException if another rule charges the same bucket a cost above the burst
+   *     of the quota that the batch uses
    */
   public void add(Transaction transaction, @Nullable Predicate<? super O> counts) {
     put(transaction, counts);
@@ -76,8 +77,8 @@ public final class Batch<O> {
    *
    * @param transaction the transaction to reserve
    * @param counts see {@link #add}
-   * @param trueCost returns the true cost of an outcome, 0 or more; null if the cost is unknown, so that
-   *     the estimate stays spent
+   * @param trueCost returns the true cost of an outcome, 0 or more; null if the cost is unknown, so
+   *     that the estimate stays spent
    * @throws InvalidRequestException see {@link #add}
    */
   public void addEstimate(
@@ -182,8 +183,8 @@ public final class Batch<O> {
   }
 
   /**
-   * Spends the tokens without blocking. To give up, cancel the future: a charge that was not sent by
-   * then is never sent.
+   * Spends the tokens without blocking. To give up, cancel the future: a charge that was not sent
+   * by then is never sent.
    *
    * @param limiter the limiter that decides
    * @param late ends this batch if its tokens were spent after the caller had given up
@@ -292,9 +293,7 @@ public final class Batch<O> {
         });
   }
 
-  /**
-   * Returns the true costs; null if no true cost is known.
-   */
+  /** Returns the true costs; null if no true cost is known. */
   private @Nullable Costs costs(@Nullable O outcome) {
     Predicate<Transaction> free = isFree(outcome);
     Costs costs = Costs.of(Map.of()).allowZero();
@@ -312,9 +311,7 @@ public final class Batch<O> {
     return isKnown ? costs : null;
   }
 
-  /**
-   * Returns whether an outcome gives tokens back, or has a true cost.
-   */
+  /** Returns whether an outcome gives tokens back, or has a true cost. */
   boolean isDueFor(O outcome) {
     return costs(outcome) != null || byBucket.values().stream().anyMatch(isFree(outcome));
   }

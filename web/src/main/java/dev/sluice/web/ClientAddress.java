@@ -47,8 +47,8 @@ public final class ClientAddress {
    * Returns a resolver that finds the client behind a chain of trusted proxies.
    *
    * @param header the header that all of the proxies write
-   * @param trustedProxies the proxies' addresses or ranges of addresses, such as {@code 10.0.0.0/8};
-   *     at least one
+   * @param trustedProxies the proxies' addresses or ranges of addresses, such as {@code
+   *     10.0.0.0/8}; at least one
    * @return the resolver
    * @throws IllegalArgumentException if a text is neither an address nor a range
    */
@@ -72,7 +72,8 @@ public final class ClientAddress {
   /**
    * Returns this resolver with another grouping of IPv6 addresses.
    *
-   * @param bits the number of bits in the prefix of a group, 1 to 128; with 128 each address is a group
+   * @param bits the number of bits in the prefix of a group, 1 to 128; with 128 each address is a
+   *     group
    * @return a new resolver
    * @throws IllegalArgumentException if the number is out of range
    */
@@ -94,12 +95,13 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the client's address, not grouped, if trusted proxies send it. This method is for a server
-   * that decides on requests of proxies, where a proxy's own address would stand for all clients.
+   * Returns the client's address, not grouped, if trusted proxies send it. This method is for a
+   * server that decides on requests of proxies, where a proxy's own address would stand for all
+   * clients.
    *
    * @param request the request
-   * @return the address; null if the peer is not a trusted proxy, or if one of the proxies on the way to
-   *     the client sends no address
+   * @return the address; null if the peer is not a trusted proxy, or if one of the proxies on the
+   *     way to the client sends no address
    */
   public @Nullable IpAddress findNamed(WebRequest request) {
     return find(request, true);
@@ -126,15 +128,16 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the address of the client's group: the lowest address of its IPv6 range, or its IPv4 address.
+   * Returns the address of the client's group: the lowest address of its IPv6 range, or its IPv4
+   * address.
    */
   IpAddress grouped(IpAddress address) {
     return address.isIpv4() ? address : address.prefix(ipv6Prefix);
   }
 
   /**
-   * Returns whether an address that opened a connection belongs to a trusted proxy, whose headers are
-   * used.
+   * Returns whether an address that opened a connection belongs to a trusted proxy, whose headers
+   * are used.
    *
    * @param peer the address as text, null if the connection has none
    * @return false if there are no trusted proxies

@@ -11,9 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Decodes the escapes of URLs and cookies. Takes time linear in the text.
- */
+/** Decodes the escapes of URLs and cookies. Takes time linear in the text. */
 final class Escapes {
 
   private static final Pattern RUN = Pattern.compile("(?:%[0-9A-Fa-f]{2})+");
@@ -28,9 +26,7 @@ final class Escapes {
     return percent(text, false, true);
   }
 
-  /**
-   * Decodes each run of escapes in a charset, and keeps the text between the runs.
-   */
+  /** Decodes each run of escapes in a charset, and keeps the text between the runs. */
   static String inRuns(String text, Charset charset) {
     return RUN.matcher(text)
         .replaceAll(
@@ -40,9 +36,7 @@ final class Escapes {
             });
   }
 
-  /**
-   * Decodes all bytes together in a charset, including the bytes between the escapes.
-   */
+  /** Decodes all bytes together in a charset, including the bytes between the escapes. */
   static String asAWhole(String text, Charset charset) {
     return new String(
         inRuns(text, StandardCharsets.ISO_8859_1).getBytes(StandardCharsets.ISO_8859_1), charset);
@@ -55,18 +49,14 @@ final class Escapes {
     return percent(text, true, true);
   }
 
-  /**
-   * Decodes a value of a form; if its bytes are not UTF-8, only replaces plus signs by spaces.
-   */
+  /** Decodes a value of a form; if its bytes are not UTF-8, only replaces plus signs by spaces. */
   static @Nullable String ofUtf8Form(String text) {
     String decoded = ofForm(text);
     boolean replaced = decoded != null && decoded.indexOf('\uFFFD') >= 0;
     return replaced ? text.replace('+', ' ') : decoded;
   }
 
-  /**
-   * Decodes like lenient applications, which keep malformed escapes.
-   */
+  /** Decodes like lenient applications, which keep malformed escapes. */
   static String lenient(String text, boolean plusIsSpace) {
     String decoded = percent(text, plusIsSpace, false);
     return decoded == null ? text : decoded;

@@ -10,18 +10,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The family of rate limit headers in a response. Every profile adds {@code Retry-After} to a denial,
- * and {@code RateLimit-Degraded} with the value {@code local}, {@code allow} or {@code deny} if a
- * failure rule decided in place of the store. With {@code allow} and {@code deny} there is no further
- * field, since the remaining tokens are unknown.
+ * The family of rate limit headers in a response. Every profile adds {@code Retry-After} to a
+ * denial, and {@code RateLimit-Degraded} with the value {@code local}, {@code allow} or {@code
+ * deny} if a failure rule decided in place of the store. With {@code allow} and {@code deny} there
+ * is no other rate limit field, since the remaining tokens are unknown.
  *
  * <p>A profile converts a decision to header names and values, to be <em>set</em> (not added) on a
  * response. Headers never contain an id.
  */
 public enum HeaderProfile {
   /**
-   * {@code RateLimit-Policy} and {@code RateLimit} as structured fields, with one item per limit, as
-   * in the IETF's draft-ietf-httpapi-ratelimit-headers-11.
+   * {@code RateLimit-Policy} and {@code RateLimit} as structured fields, with one item per limit,
+   * as in the IETF's draft-ietf-httpapi-ratelimit-headers-11.
    */
   IETF {
     @Override
@@ -32,9 +32,7 @@ public enum HeaderProfile {
       }
     }
   },
-  /**
-   * {@code X-RateLimit-Limit, -Remaining, -Reset}, with the reset in seconds from now.
-   */
+  /** {@code X-RateLimit-Limit, -Remaining, -Reset}, with the reset in seconds from now. */
   LEGACY {
     @Override
     void put(List<State> each, @Nullable State strictest, Map<String, String> headers) {
@@ -42,8 +40,8 @@ public enum HeaderProfile {
     }
   },
   /**
-   * {@code X-RateLimit-Limit, -Remaining, -Used, -Reset, -Resource}, as sent by GitHub, with the reset
-   * in seconds since the epoch by the store's clock.
+   * {@code X-RateLimit-Limit, -Remaining, -Used, -Reset, -Resource}, as sent by GitHub, with the
+   * reset in seconds since the epoch by the store's clock.
    */
   GITHUB {
     @Override
@@ -67,25 +65,21 @@ public enum HeaderProfile {
       putTriple("RateLimit-", strictest, headers);
     }
   },
-  /**
-   * {@code Retry-After} on denials, and no other header.
-   */
+  /** {@code Retry-After} on denials, and no other header. */
   NONE {
     @Override
     void put(List<State> each, @Nullable State strictest, Map<String, String> headers) {}
   };
 
-  /**
-   * The header with the failure rule that decided in place of the store.
-   */
+  /** The header with the failure rule that decided in place of the store. */
   public static final String DEGRADED = "RateLimit-Degraded";
 
   /**
    * Returns the headers of a response.
    *
    * @param decision the decision on the request, of a batch or of one transaction
-   * @return names and values, in the order in which they should be written; empty if a disabled limit
-   *     allowed the request
+   * @return names and values, in the order in which they should be written; empty if a disabled
+   *     limit allowed the request
    */
   public Map<String, String> headers(Decision decision) {
     Map<String, String> headers = new LinkedHashMap<>();

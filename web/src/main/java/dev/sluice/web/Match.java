@@ -11,11 +11,11 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * The rules that match one request, and the charges for the request. Shadow rules are kept separate,
- * so that a trial cannot refuse a request that the other rules admit.
+ * The rules that match one request, and the charges for the request. Shadow rules are kept
+ * separate, so that a trial cannot refuse a request that the other rules admit.
  *
- * <p>Nothing has been charged yet: {@link RequestLimiter} makes the charges, or a caller that combines
- * these transactions with others. Immutable for its users.
+ * <p>Nothing has been charged yet: {@link RequestLimiter} makes the charges, or a caller that
+ * combines these transactions with others. Immutable for its users.
  */
 public final class Match {
 
@@ -47,13 +47,12 @@ public final class Match {
     return new Match(charges.denied(), enforced, trials);
   }
 
-  /**
-   * The spends of a request under an enforced rule.
-   */
+  /** The spends of a request under an enforced rule. */
   private record Enforced(Rule rule, CompletableFuture<List<Transaction>> transactions) {}
 
   /**
-   * Matches a request; completes when the application has supplied the quotas of the enforced rules.
+   * Matches a request; completes when the application has supplied the quotas of the enforced
+   * rules.
    */
   static CompletableFuture<Match> of(List<Rule> rules, RequestFacts facts, Limits limits) {
     List<Trial> trials = new ArrayList<>();
@@ -99,9 +98,7 @@ public final class Match {
     }
   }
 
-  /**
-   * Returns a rule's readings of a request; none if a shadow rule cannot read the request.
-   */
+  /** Returns a rule's readings of a request; none if a shadow rule cannot read the request. */
   private static List<Rule.Reading> readings(Rule rule, RequestFacts facts) {
     try {
       return rule.match(facts);
@@ -114,8 +111,8 @@ public final class Match {
   }
 
   /**
-   * Returns the transactions that the enforced rules charge together, all or none: one transaction per
-   * bucket, at the highest cost of the rules, with the quota that {@link Batch} chooses.
+   * Returns the transactions that the enforced rules charge together, all or none: one transaction
+   * per bucket, at the highest cost of the rules, with the quota that {@link Batch} chooses.
    *
    * @return the transactions; empty if nothing limits the request
    */
@@ -131,9 +128,7 @@ public final class Match {
     return trials;
   }
 
-  /**
-   * Returns whether a rule denies the request, independently of limits.
-   */
+  /** Returns whether a rule denies the request, independently of limits. */
   boolean isDenied() {
     return denied;
   }
@@ -153,9 +148,9 @@ public final class Match {
    * A shadow rule that matches the request.
    *
    * @param rule a description of the rule, for the log
-   * @param charges computes the charges of trial buckets when the application has supplied the rule's
-   *     quotas; throws an {@link UnusableRequestException} if the request lacks a value that the rule
-   *     needs
+   * @param charges computes the charges of trial buckets when the application has supplied the
+   *     rule's quotas; throws an {@link UnusableRequestException} if the request lacks a value that
+   *     the rule needs
    */
   record Trial(Object rule, Supplier<CompletableFuture<Batch<Ending>>> charges) {
 

@@ -11,11 +11,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A pattern for the paths of a rule: {@code /login}, {@code /users/{user}/export}, {@code *} for any
- * single segment, a final {@code **} for any number of further segments.
+ * A pattern for the paths of a rule: {@code /login}, {@code /users/{user}/export}, {@code *} for
+ * any single segment, a final {@code **} for any number of further segments.
  *
- * <p>Empty segments are ignored, so that {@code /login/} and {@code //login} do not bypass a rule on
- * {@code /login}. Immutable and thread-safe.
+ * <p>Empty segments are ignored, so that {@code /login/} and {@code //login} do not bypass a rule
+ * on {@code /login}. Immutable and thread-safe.
  */
 public final class PathPattern {
 
@@ -68,8 +68,8 @@ public final class PathPattern {
   }
 
   /**
-   * Returns this pattern for paths {@linkplain RequestFacts#as in lower case}; the texts of the pattern
-   * are converted to lower case too.
+   * Returns this pattern for paths {@linkplain RequestFacts#as in lower case}; the texts of the
+   * pattern are converted to lower case too.
    *
    * @return a pattern with the same variables
    */
@@ -103,9 +103,7 @@ public final class PathPattern {
         "path: found \"%s\", expected %s".formatted(text, expected));
   }
 
-  /**
-   * Returns the parts of a path between its slashes.
-   */
+  /** Returns the parts of a path between its slashes. */
   static List<String> segments(String path) {
     List<String> segments = new ArrayList<>();
     for (int start = 0; start < path.length(); ) {
@@ -129,10 +127,11 @@ public final class PathPattern {
   }
 
   /**
-   * Returns the first segment of all paths that match this pattern, by which patterns can be indexed.
+   * Returns the first segment of all paths that match this pattern, by which patterns can be
+   * indexed.
    *
-   * @return the segment, in lower case for a pattern that ignores case; null if the first segment can
-   *     vary or be absent
+   * @return the segment, in lower case for a pattern that ignores case; null if the first segment
+   *     can vary or be absent
    */
   public @Nullable String leadingSegment() {
     String first = segments.isEmpty() ? null : segments.get(0);
@@ -156,9 +155,7 @@ public final class PathPattern {
     return null;
   }
 
-  /**
-   * Returns the variables' values, null if the path does not match.
-   */
+  /** Returns the variables' values, null if the path does not match. */
   @Nullable Map<String, String> match(List<String> path) {
     if (open ? path.size() < segments.size() : path.size() != segments.size()) {
       return null;

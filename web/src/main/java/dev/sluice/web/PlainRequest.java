@@ -82,9 +82,7 @@ public final class PlainRequest implements WebRequest {
     return values;
   }
 
-  /**
-   * Calls the taker with the name and the value of each cookie in a header.
-   */
+  /** Calls the taker with the name and the value of each cookie in a header. */
   static void eachCookie(String header, BiConsumer<String, String> taker) {
     for (String pair : header.split(";", -1)) {
       int equals = pair.indexOf('=');
@@ -137,7 +135,8 @@ public final class PlainRequest implements WebRequest {
     }
 
     /**
-     * Removes the scheme and the host from a target in absolute form, which clients send to proxies.
+     * Removes the scheme and the host from a target in absolute form, which clients send to
+     * proxies.
      */
     private static String withoutHost(String target) {
       Matcher absolute = ABSOLUTE.matcher(target);

@@ -17,10 +17,10 @@ import org.jspecify.annotations.Nullable;
  * The header fields of the IETF draft: a policy for each limit that was checked, and its state.
  *
  * <p>For a token bucket, the quota {@code q} is the burst, and the window {@code w} is the time in
- * which an empty bucket fills (τ, rounded up). The available quota {@code r} is the number of tokens
- * left. If the limit denied, the effective window {@code t} is the time until the next request is
- * allowed. The effective window never ends after the response's {@code Retry-After}, whatever jitter
- * was added to both.
+ * which an empty bucket fills (τ, rounded up). The available quota {@code r} is the number of
+ * tokens left. If the limit denied, the effective window {@code t} is the time until the next
+ * request is allowed. The effective window never ends after the response's {@code Retry-After},
+ * whatever jitter was added to both.
  */
 final class Policies {
 
@@ -34,8 +34,8 @@ final class Policies {
   /**
    * Returns the decision on each policy by its name; if a limit was checked for several ids, the
    * strictest decision. A limit with several quotas has one policy per quota. The policy of the
-   * longest period has the limit's name. The names of the other policies continue with a slash, which
-   * no limit name contains, and the period, since a field must not contain a name twice.
+   * longest period has the limit's name. The names of the other policies continue with a slash,
+   * which no limit name contains, and the period, since a field must not contain a name twice.
    */
   static Map<String, Decision> of(Decision decision) {
     Map<String, Decision> byName = new LinkedHashMap<>();
@@ -73,9 +73,7 @@ final class Policies {
         .toList();
   }
 
-  /**
-   * Returns the state of the limit of a decision; null if no limit applied.
-   */
+  /** Returns the state of the limit of a decision; null if no limit applied. */
   static @Nullable State state(Decision whole) {
     Transaction transaction = whole.transaction();
     return transaction == null ? null : state(transaction.name().name(), whole, whole);
@@ -124,8 +122,8 @@ final class Policies {
   }
 
   /**
-   * Returns the value of {@code Retry-After} for the limit that determines it. Each decision has its
-   * own jitter, so for another limit the value is cut to {@code Retry-After}.
+   * Returns the value of {@code Retry-After} for the limit that determines it. Each decision has
+   * its own jitter, so for another limit the value is cut to {@code Retry-After}.
    */
   private static long retryAfterSeconds(Decision policy, Decision whole) {
     return policy.retryIn().equals(whole.retryIn())

@@ -66,8 +66,8 @@ public final class ProblemDetails {
   }
 
   /**
-   * Returns the body of a 503 for a response with another status, behind a proxy that uses one status
-   * for all denials.
+   * Returns the body of a 503 for a response with another status, behind a proxy that uses one
+   * status for all denials.
    *
    * @param status the HTTP status of the response, which the body must repeat (RFC 9457)
    * @return JSON
@@ -82,7 +82,8 @@ public final class ProblemDetails {
   }
 
   /**
-   * Returns the body of a 400, for a request without the data from which the id of a limit is computed.
+   * Returns the body of a 400, for a request without the data from which the id of a limit is
+   * computed.
    *
    * @param detail what is missing or unusable, for the client
    * @return JSON

@@ -13,9 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RateLimitField {
 
-  /**
-   * The most digits of an Integer in a structured field (RFC 9651, section 3.3.1).
-   */
+  /** The most digits of an Integer in a structured field (RFC 9651, section 3.3.1). */
   private static final int MOST_DIGITS = 15;
 
   private static final String TOKEN = "!#$%&'*+-.^_`|~:/";
@@ -27,9 +25,7 @@ final class RateLimitField {
     this.text = text;
   }
 
-  /**
-   * Thrown if the field violates a rule.
-   */
+  /** Thrown if the field violates a rule. */
   private static final class UnreadableException extends Exception {
     private static final long serialVersionUID = 1;
   }
@@ -71,9 +67,7 @@ final class RateLimitField {
     return value == null ? -1 : wholeNumber(value);
   }
 
-  /**
-   * Returns the whole number in a text, -1 if the text is not a whole number or is negative.
-   */
+  /** Returns the whole number in a text, -1 if the text is not a whole number or is negative. */
   static long wholeNumber(String text) {
     if (text.isEmpty() || text.length() > MOST_DIGITS) {
       return -1;
@@ -112,9 +106,7 @@ final class RateLimitField {
     return text.substring(start, at);
   }
 
-  /**
-   * Reads an item; returns its text if the item can be a number, otherwise an empty text.
-   */
+  /** Reads an item; returns its text if the item can be a number, otherwise an empty text. */
   @CanIgnoreReturnValue
   private String bareItem() throws UnreadableException {
     require(at < text.length());

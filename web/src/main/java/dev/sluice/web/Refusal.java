@@ -25,9 +25,7 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   static final Pattern HEADER_NAME = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+");
   private static final Pattern CONTROL = Pattern.compile("[\\p{Cntrl}&&[^\t]]");
 
-  /**
-   * The characters that are allowed in a {@code Link} between its angle brackets.
-   */
+  /** The characters that are allowed in a {@code Link} between its angle brackets. */
   private static final Pattern URI_REFERENCE = Pattern.compile("[!-~&&[^<>\"]]+");
 
   /**
@@ -36,8 +34,8 @@ public record Refusal(int status, Map<String, String> headers, String body) {
    * @param status from 200 to 599
    * @param headers the headers; copied in their order
    * @param body the body
-   * @throws IllegalArgumentException if the status is out of range, or HTTP does not allow a header's
-   *     name or value
+   * @throws IllegalArgumentException if the status is out of range, or HTTP does not allow a
+   *     header's name or value
    */
   public Refusal {
     if (status < 200 || status > 599) {
@@ -64,7 +62,8 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   /**
    * Returns this response with another status.
    *
-   * @param newStatus from 200 to 599; the prepared body contains the status, so replace the body too
+   * @param newStatus from 200 to 599; the prepared body contains the status, so replace the body
+   *     too
    * @return a new response
    * @throws IllegalArgumentException if the status is out of range
    */
@@ -144,8 +143,8 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   }
 
   /**
-   * Returns the response to a request that a rule always denies: a 429 without a time to wait, since
-   * the next request is denied too.
+   * Returns the response to a request that a rule always denies: a 429 without a time to wait,
+   * since the next request is denied too.
    *
    * @return the response
    */

@@ -49,14 +49,10 @@ public final class RequestFacts {
 
   private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
 
-  /**
-   * Express reads JSON after "j:"; a JSON text or number has an unlimited number of spellings.
-   */
+  /** Express reads JSON after "j:"; a JSON text or number has an unlimited number of spellings. */
   private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
 
-  /**
-   * The ways in which applications decode cookies, queries and names.
-   */
+  /** The ways in which applications decode cookies, queries and names. */
   private enum Spelling {
     AS_SENT,
     PERCENT,
@@ -66,7 +62,8 @@ public final class RequestFacts {
     SEMICOLON;
 
     /**
-     * Decodes a cookie's value. Tomcat 11 keeps the quotes of a cookie; most other servers remove them.
+     * Decodes a cookie's value. Tomcat 11 keeps the quotes of a cookie; most other servers remove
+     * them.
      */
     String ofCookie(String value) {
       return switch (this) {
@@ -151,12 +148,13 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns each reading of the request: each combination of a path with the request's own method or
-   * a method override. Only the application knows which reading it uses, so a request is charged for
-   * all readings.
+   * Returns each reading of the request: each combination of a path with the request's own method
+   * or a method override. Only the application knows which reading it uses, so a request is charged
+   * for all readings.
    *
    * @return at least one reading, nearly always one; the request's own path and method first
-   * @throws UnusableRequestException if there are too many readings, or unknown readings are possible
+   * @throws UnusableRequestException if there are too many readings, or unknown readings are
+   *     possible
    */
   public List<RequestFacts> readings() {
     List<RequestFacts> each = readings;
@@ -208,9 +206,7 @@ public final class RequestFacts {
     return methods;
   }
 
-  /**
-   * Adds a method. Like Node, trims more characters around the method than ASCII spaces.
-   */
+  /** Adds a method. Like Node, trims more characters around the method than ASCII spaces. */
   private static void addMethod(String text, Set<String> methods) {
     Matcher method = METHOD.matcher(text);
     if (method.matches()) {
@@ -236,7 +232,8 @@ public final class RequestFacts {
    * Returns this reading in the form that one rule compares.
    *
    * @param ignoreCase whether the path is converted to lower case, by Unicode's simple folding
-   * @param methodOverride whether the method is the override; otherwise it is the request's own method
+   * @param methodOverride whether the method is the override; otherwise it is the request's own
+   *     method
    * @return this reading, or a copy with another path or method
    */
   public RequestFacts as(boolean ignoreCase, boolean methodOverride) {
@@ -253,8 +250,8 @@ public final class RequestFacts {
    *
    * @param value computes the value
    * @param <T> the value's type
-   * @return the different results; only one unless the first call used a value that can be decoded in
-   *     several ways
+   * @return the different results; only one unless the first call used a value that can be decoded
+   *     in several ways
    */
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
     T own = value.apply(this);
@@ -272,13 +269,13 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes a value for each reading of the request and each way of decoding it. This method is for
-   * values that do not depend on a rule's paths and methods.
+   * Computes a value for each reading of the request and each way of decoding it. This method is
+   * for values that do not depend on a rule's paths and methods.
    *
    * @param value computes the value
    * @param <T> the value's type
-   * @return the different results; only one unless the first call used parts of the request that can be
-   *     interpreted in several ways
+   * @return the different results; only one unless the first call used parts of the request that
+   *     can be interpreted in several ways
    * @throws UnusableRequestException if these parts have too many interpretations
    */
   public <T> List<T> inEachReading(Function<RequestFacts, T> value) {
@@ -289,25 +286,20 @@ public final class RequestFacts {
     return List.copyOf(results);
   }
 
-  /**
-   * Returns the values of a cookie, decoded in this object's way.
-   */
+  /** Returns the values of a cookie, decoded in this object's way. */
   List<String> cookies(String name) {
     List<String> values = named(request.cookies(name), otherCookies(name));
     for (String value : values) {
       spellingMatters |= value.chars().anyMatch(c -> "%+\\\"".indexOf(c) >= 0);
       if (JSON_SCALAR.matcher(Spelling.PERCENT.ofCookie(value)).matches()) {
         throw new UnusableRequestException(
-            "the cookie %s contains a JSON text or number; send the plain value"
-                .formatted(name));
+            "the cookie %s contains a JSON text or number; send the plain value".formatted(name));
       }
     }
     return values.stream().map(spelling::ofCookie).toList();
   }
 
-  /**
-   * Returns cookies with a similar name, and cookies after a comma, as ASP.NET reads them.
-   */
+  /** Returns cookies with a similar name, and cookies after a comma, as ASP.NET reads them. */
   private List<String> otherCookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : request.headers("Cookie")) {
@@ -324,9 +316,7 @@ public final class RequestFacts {
     return values;
   }
 
-  /**
-   * Returns the values of a query parameter, decoded in this object's way.
-   */
+  /** Returns the values of a query parameter, decoded in this object's way. */
   List<String> parameters(String name) {
     String query = request.query();
     QueryString.Decoding decoding = spelling.ofQuery();
@@ -341,32 +331,26 @@ public final class RequestFacts {
     return values;
   }
 
-  /**
-   * Returns the values of a name, or of similar names that some applications treat as equal.
-   */
+  /** Returns the values of a name, or of similar names that some applications treat as equal. */
   private List<String> named(List<String> values, List<String> ofOtherNames) {
     spellingMatters |= !ofOtherNames.isEmpty();
     return spelling == Spelling.OTHER_NAME && !ofOtherNames.isEmpty() ? ofOtherNames : values;
   }
 
-  /**
-   * Returns whether some application treats two names as equal. In PHP a bracket can equal "_".
-   */
+  /** Returns whether some application treats two names as equal. In PHP a bracket can equal "_". */
   private static boolean isLike(String name, String found) {
     return mangled(found).equals(mangled(name))
         || mangled(OPEN_BRACKET.matcher(found).replaceFirst("_")).equals(mangled(name));
   }
 
-  /**
-   * Normalizes a name like PHP, qs and ASP.NET: without case and brackets, cut at a zero byte.
-   */
+  /** Normalizes a name like PHP, qs and ASP.NET: without case and brackets, cut at a zero byte. */
   private static String mangled(String name) {
     return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);
   }
 
   /**
-   * Returns the normalized values of a header. In an {@code Authorization}, the scheme is written in
-   * the case of {@code Bearer} and followed by one space.
+   * Returns the normalized values of a header. In an {@code Authorization}, the scheme is written
+   * in the case of {@code Bearer} and followed by one space.
    *
    * @param name the name, in any case
    * @return one value per line of the header
@@ -379,9 +363,7 @@ public final class RequestFacts {
         .toList();
   }
 
-  /**
-   * Returns a header's name, and the names that are equal in CGI, which treats "-" like "_".
-   */
+  /** Returns a header's name, and the names that are equal in CGI, which treats "-" like "_". */
   private static List<String> underscored(String name) {
     List<String> names = new ArrayList<>(List.of(""));
     for (String part : name.split("-", 5)) {
@@ -395,8 +377,8 @@ public final class RequestFacts {
   }
 
   /**
-   * Normalizes a text, so that it can be compared with values of a {@linkplain #headers header} or with
-   * their prefixes.
+   * Normalizes a text, so that it can be compared with values of a {@linkplain #headers header} or
+   * with their prefixes.
    *
    * @param name the header's name, in any case
    * @param text a value or a prefix of a value
@@ -406,9 +388,7 @@ public final class RequestFacts {
     return Credentials.areIn(name) ? Credentials.scheme(text) : text;
   }
 
-  /**
-   * Returns the segments of this reading's path; of the first path if there are several.
-   */
+  /** Returns the segments of this reading's path; of the first path if there are several. */
   List<String> path() {
     requestLineMatters = true;
     return paths().get(0);
@@ -439,8 +419,8 @@ public final class RequestFacts {
 
   /**
    * Returns the first segment of each path of the request, unchanged and in lower case. A pattern
-   * whose {@linkplain PathPattern#leadingSegment() leading segment} is missing here does not match the
-   * request.
+   * whose {@linkplain PathPattern#leadingSegment() leading segment} is missing here does not match
+   * the request.
    *
    * @return the different segments; empty for the path {@code /}
    */
@@ -465,9 +445,7 @@ public final class RequestFacts {
     return address;
   }
 
-  /**
-   * Returns the address of the client's group; null if the connection has no address.
-   */
+  /** Returns the address of the client's group; null if the connection has no address. */
   @Nullable IpAddress groupedAddress() {
     IpAddress found = address();
     return found == null ? null : client.grouped(found);

@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * class.
  *
  * <p>A request spends from all limits of all rules that match it, or from none. {@linkplain
- * Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for requests that
- * were admitted. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; if it
- * denies, or there is no such rule, the request is refused with a 503.
+ * Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for requests that were
+ * admitted. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; if it denies,
+ * or there is no such rule, the request is refused with a 503.
  *
  * <p>Thread-safe. {@link #admit} blocks until the limiter's store has decided; {@link #admitAsync}
  * does not block.
@@ -71,8 +71,8 @@ public final class RequestLimiter implements AutoCloseable {
    * Charges a request.
    *
    * @param request the request
-   * @return whether the request may pass; a failed store, and a request that cannot be charged, lead to
-   *     a refusal and not to an exception
+   * @return whether the request may pass; a failed store, and a request that cannot be charged,
+   *     lead to a refusal and not to an exception
    */
   public Admission admit(WebRequest request) {
     try {
@@ -104,8 +104,8 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /**
-   * Charges a request without blocking. To give up, cancel the future of the stage: a charge that was
-   * not sent by then is never sent, and spent tokens stay spent.
+   * Charges a request without blocking. To give up, cancel the future of the stage: a charge that
+   * was not sent by then is never sent, and spent tokens stay spent.
    *
    * @param request the request
    * @return see {@link #admit}
@@ -152,9 +152,7 @@ public final class RequestLimiter implements AutoCloseable {
     Stages.onEnd(admission, (made, failure) -> spent.cancel(false));
   }
 
-  /**
-   * Refuses a request after a failure to decide; passes any other failure to the caller.
-   */
+  /** Refuses a request after a failure to decide; passes any other failure to the caller. */
   private void complete(
       CompletableFuture<Admission> admission, WebRequest request, Throwable failure) {
     Throwable cause = Stages.cause(failure);
@@ -214,9 +212,7 @@ public final class RequestLimiter implements AutoCloseable {
     }
   }
 
-  /**
-   * Logs the failure of a trial, which has no effect for the client.
-   */
+  /** Logs the failure of a trial, which has no effect for the client. */
   private void failed(Trial trial, Throwable failure) {
     if (Stages.cause(failure) instanceof RuntimeException e) {
       reportFailed("could not decide for the shadow rule on " + trial.rule(), e);
@@ -233,9 +229,7 @@ public final class RequestLimiter implements AutoCloseable {
     return refused(request, decision, Refusal.denied(decision, profile));
   }
 
-  /**
-   * Converts a failure to decide into a refusal; rethrows any other failure.
-   */
+  /** Converts a failure to decide into a refusal; rethrows any other failure. */
   private Admission refused(WebRequest request, RuntimeException failure) {
     if (failure instanceof UnusableRequestException e) {
       return refused(request, null, Refusal.unusable(e));
@@ -299,9 +293,9 @@ public final class RequestLimiter implements AutoCloseable {
      * Checks the rules against the limits, and makes the request limiter.
      *
      * @return the request limiter, which must be closed
-     * @throws IllegalArgumentException if a rule does not fit the limits; the message contains every
-     *     mistake, such as an unknown limit, a limit without a default, an id in another format or a
-     *     cost above the burst
+     * @throws IllegalArgumentException if a rule does not fit the limits; the message contains
+     *     every mistake, such as an unknown limit, a limit without a default, an id in another
+     *     format or a cost above the burst
      */
     public RequestLimiter build() {
       return requestLimiter();

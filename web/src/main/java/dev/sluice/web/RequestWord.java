@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the words for the source of an id in a request: {@code ip}, {@code ip/48}, {@code
- * header:X-Api-Key}, {@code cookie:session}, {@code query:user}, {@code path:account} (a variable of
- * the path), {@code path}, {@code method}, {@code host}. A text after "|" replaces a missing value:
- * {@code header:X-Api-Key|anonymous}. Thread-safe.
+ * header:X-Api-Key}, {@code cookie:session}, {@code query:user}, {@code path:account} (a variable
+ * of the path), {@code path}, {@code method}, {@code host}. A text after "|" replaces a missing
+ * value: {@code header:X-Api-Key|anonymous}. Thread-safe.
  */
 public final class RequestWord {
 
@@ -23,9 +23,7 @@ public final class RequestWord {
   private static final Pattern NAMED =
       Pattern.compile("(header|cookie|query|path):([!#$%&'*+.^_`~0-9A-Za-z-]+)");
 
-  /**
-   * A name or an address, with an optional dot at its end and an optional port.
-   */
+  /** A name or an address, with an optional dot at its end and an optional port. */
   private static final Pattern HOST =
       Pattern.compile("([A-Za-z0-9_-]+(?:[.][A-Za-z0-9_-]+)*+|\\[[0-9A-Fa-f:.]+])[.]?(?::[0-9]*)?");
 
@@ -88,10 +86,10 @@ public final class RequestWord {
    * Returns the host to which a request is addressed.
    *
    * @param request the request
-   * @return the host in lower case, without its port and without a dot at its end; null if the request
-   *     has no host
-   * @throws UnusableRequestException if the request has several hosts, or a host that servers read in
-   *     different ways
+   * @return the host in lower case, without its port and without a dot at its end; null if the
+   *     request has no host
+   * @throws UnusableRequestException if the request has several hosts, or a host that servers read
+   *     in different ways
    */
   public static @Nullable String host(WebRequest request) {
     List<String> hosts = request.headers("Host");

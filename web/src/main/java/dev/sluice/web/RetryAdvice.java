@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * limits of other servers.
  *
  * <p>Supported are {@code Retry-After}, the {@code RateLimit} field of the IETF's draft, the three
- * fields of older drafts, and the {@code X-RateLimit} families of GitHub, throttled, Envoy and Kong.
- * The fields come from an untrusted server: a field that cannot be read is ignored. Thread-safe.
+ * fields of older drafts, and the {@code X-RateLimit} families of GitHub, throttled, Envoy and
+ * Kong. The fields come from an untrusted server: a field that cannot be read is ignored.
+ * Thread-safe.
  */
 public final class RetryAdvice {
 
@@ -76,9 +77,7 @@ public final class RetryAdvice {
     return until == null ? null : between(sent, until);
   }
 
-  /**
-   * Reads the older families: the number of tokens left, and the reset in seconds or as a date.
-   */
+  /** Reads the older families: the number of tokens left, and the reset in seconds or as a date. */
   private static Duration untilReset(
       Function<String, List<String>> fields, String family, Instant sent) {
     if (RateLimitField.wholeNumber(one(fields, family + "remaining")) != 0) {
@@ -114,9 +113,7 @@ public final class RetryAdvice {
     return null;
   }
 
-  /**
-   * Returns the value of a field; an empty text if the field has different values.
-   */
+  /** Returns the value of a field; an empty text if the field has different values. */
   private static String one(Function<String, List<String>> fields, String name) {
     List<String> values = fields.apply(name);
     boolean same = values.stream().distinct().count() == 1;

@@ -71,9 +71,9 @@ public final class Rule {
   /**
    * Returns a builder for a rule.
    *
-   * @param paths the paths, relative to the application's context path, at least one: {@code /login},
-   *     {@code /users/{user}/export}, {@code *} for any single segment, {@code **} at the end for all
-   *     further segments
+   * @param paths the paths, relative to the application's context path, at least one: {@code
+   *     /login}, {@code /users/{user}/export}, {@code *} for any single segment, {@code **} at the
+   *     end for all further segments
    * @return a builder
    * @throws IllegalArgumentException if a pattern is invalid
    */
@@ -81,9 +81,7 @@ public final class Rule {
     return new Builder(paths);
   }
 
-  /**
-   * One interpretation of a request that matches this rule, with the path's variables.
-   */
+  /** One interpretation of a request that matches this rule, with the path's variables. */
   record Reading(RequestFacts facts, Map<String, String> variables) {}
 
   /**
@@ -115,14 +113,13 @@ public final class Rule {
     return null;
   }
 
-  /**
-   * An id for which a request spends.
-   */
+  /** An id for which a request spends. */
   private record Spent(Spend spend, String id) {}
 
   /**
    * Returns the spends of a request under this rule; a bucket can occur more than once. The stage
-   * completes when the application has supplied its quotas. Each function for a quota is called once.
+   * completes when the application has supplied its quotas. Each function for a quota is called
+   * once.
    */
   CompletableFuture<List<Transaction>> transactions(Limits limits, List<Reading> readings) {
     if (readings.isEmpty()) {
@@ -173,16 +170,12 @@ public final class Rule {
     return counted;
   }
 
-  /**
-   * Returns whether the cost is an estimate, which the true cost replaces.
-   */
+  /** Returns whether the cost is an estimate, which the true cost replaces. */
   boolean isEstimated() {
     return cost.estimate() != null;
   }
 
-  /**
-   * Returns whether this rule depends on a request's method override.
-   */
+  /** Returns whether this rule depends on a request's method override. */
   boolean readsMethodOverride() {
     return methodOverride
         && (!methods.isEmpty()
@@ -193,18 +186,14 @@ public final class Rule {
     return shadow;
   }
 
-  /**
-   * Returns whether a function that supplies a quota can block the thread of the request.
-   */
+  /** Returns whether a function that supplies a quota can block the thread of the request. */
   boolean mayBlock() {
     return spends.stream()
         .map(Spend::quota)
         .anyMatch(source -> source != null && source.mayBlock());
   }
 
-  /**
-   * Returns one message for each mistake of this rule under the given limits.
-   */
+  /** Returns one message for each mistake of this rule under the given limits. */
   List<String> faults(Limits limits) {
     List<String> faults = new ArrayList<>();
     for (Spend spend : spends) {
@@ -225,8 +214,9 @@ public final class Rule {
   }
 
   /**
-   * Returns the limits that this rule requires. A limit whose quota the application supplies needs no
-   * default; but if the limit has a default now, it must keep one, since the application can rely on it.
+   * Returns the limits that this rule requires. A limit whose quota the application supplies needs
+   * no default; but if the limit has a default now, it must keep one, since the application can
+   * rely on it.
    */
   List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return spends.stream()
@@ -235,16 +225,12 @@ public final class Rule {
         .toList();
   }
 
-  /**
-   * Returns the paths in their original form, which identify this rule in messages.
-   */
+  /** Returns the paths in their original form, which identify this rule in messages. */
   String where() {
     return where;
   }
 
-  /**
-   * Returns the methods, the paths, the limits and the cost.
-   */
+  /** Returns the methods, the paths, the limits and the cost. */
   @Override
   public String toString() {
     String from = methods.isEmpty() ? "" : String.join(" or ", new TreeSet<>(methods)) + " ";
@@ -267,9 +253,7 @@ public final class Rule {
       @Nullable ToLongFunction<WebRequest> ofRequest,
       @Nullable Function<WebRequest, EstimatedCost> estimate) {
 
-    /**
-     * Returns a function that sets the cost of a request in a transaction.
-     */
+    /** Returns a function that sets the cost of a request in a transaction. */
     UnaryOperator<Transaction> of(WebRequest request) {
       if (estimate != null) {
         EstimatedCost estimated = estimate.apply(request);
@@ -310,10 +294,10 @@ public final class Rule {
     }
 
     /**
-     * Restricts the rule to some methods; by default it applies to all methods. {@code GET} includes
-     * {@code HEAD}, since applications handle both alike. The case of a request's method is ignored, as
-     * in many applications. A request whose method override is one of the methods also matches; see
-     * {@link #methodOverride}.
+     * Restricts the rule to some methods; by default it applies to all methods. {@code GET}
+     * includes {@code HEAD}, since applications handle both alike. The case of a request's method
+     * is ignored, as in many applications. A request whose method override is one of the methods
+     * also matches; see {@link #methodOverride}.
      *
      * @param names the methods, in upper case
      * @return this builder
@@ -350,9 +334,9 @@ public final class Rule {
     }
 
     /**
-     * Ignores the case of paths, for applications that do the same: otherwise a rule on {@code /login}
-     * does not limit {@code /LOGIN}. Paths and their variables are then converted to lower case by
-     * Unicode's simple folding, also in ids.
+     * Ignores the case of paths, for applications that do the same: otherwise a rule on {@code
+     * /login} does not limit {@code /LOGIN}. Paths and their variables are then converted to lower
+     * case by Unicode's simple folding, also in ids.
      *
      * @return this builder
      */
@@ -368,8 +352,8 @@ public final class Rule {
      * @param name the limit's name
      * @param id the source of the id; for a joined id one source per part, in order
      * @return this builder
-     * @throws IllegalArgumentException if there is no source, or a source needs a path variable that a
-     *     path of this rule does not have
+     * @throws IllegalArgumentException if there is no source, or a source needs a path variable
+     *     that a path of this rule does not have
      */
     @CanIgnoreReturnValue
     public Builder limit(String name, VaryBy... id) {
@@ -379,11 +363,12 @@ public final class Rule {
     /**
      * Adds a limit whose quota the application supplies for each request, such as a customer's plan
      * from a cache. This method is like {@link #limitAsync(String, Function, VaryBy...)}, but the
-     * function returns the quota itself. It cannot be used with WebFlux, whose threads must not wait.
+     * function returns the quota itself. It cannot be used with WebFlux, whose threads must not
+     * wait.
      *
      * @param name the limit's name
-     * @param quota returns the quota, or null if the limit's own quota applies; must be thread-safe,
-     *     and must not read the body
+     * @param quota returns the quota, or null if the limit's own quota applies; must be
+     *     thread-safe, and must not read the body
      * @param id the source of the id; see {@link #limit(String, VaryBy...)}
      * @return this builder
      * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
@@ -394,9 +379,9 @@ public final class Rule {
     }
 
     /**
-     * Adds a limit that the application declares, and whose quota the application supplies; see {@link
-     * #limit(String, Function, VaryBy...)}. The limits need not contain this limit. If they do not, the
-     * function must not return null.
+     * Adds a limit that the application declares, and whose quota the application supplies; see
+     * {@link #limit(String, Function, VaryBy...)}. The limits need not contain this limit. If they
+     * do not, the function must not return null.
      *
      * @param name the limit
      * @param quota see {@link #limit(String, Function, VaryBy...)}
@@ -416,13 +401,13 @@ public final class Rule {
      * a customer's plan from a database. The function is called once per request, after the id was
      * computed. Overrides of the limit do not apply to a supplied quota.
      *
-     * <p>If the function or its stage fails, or supplies null although the limit has no default, the
-     * request is refused with a 500, and counted in {@code ratelimits_quota_failures_total}. A filter
-     * waits for the stage without a bound, so give the stage a time-out.
+     * <p>If the function or its stage fails, or supplies null although the limit has no default,
+     * the request is refused with a 500, and counted in {@code ratelimits_quota_failures_total}. A
+     * filter waits for the stage without a bound, so give the stage a time-out.
      *
      * @param name the limit's name
-     * @param quota returns a stage with the quota, or with null if the limit's own quota applies; must be
-     *     thread-safe, and must not read the body
+     * @param quota returns a stage with the quota, or with null if the limit's own quota applies;
+     *     must be thread-safe, and must not read the body
      * @param id the source of the id; see {@link #limit(String, VaryBy...)}
      * @return this builder
      * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
@@ -470,8 +455,8 @@ public final class Rule {
     }
 
     /**
-     * Adds a limit that the application declares, and for which it supplies one or several quotas; see
-     * {@link #limitQuotas(String, Function, VaryBy...)} and {@link #limit(LimitName, Function,
+     * Adds a limit that the application declares, and for which it supplies one or several quotas;
+     * see {@link #limitQuotas(String, Function, VaryBy...)} and {@link #limit(LimitName, Function,
      * VaryBy...)}.
      *
      * @param name the limit
@@ -491,12 +476,13 @@ public final class Rule {
     }
 
     /**
-     * Adds a limit for which the application supplies one or several quotas for each request without
-     * blocking; see {@link #limitAsync(String, Function, VaryBy...)}, which is for one quota.
+     * Adds a limit for which the application supplies one or several quotas for each request
+     * without blocking; see {@link #limitAsync(String, Function, VaryBy...)}, which is for one
+     * quota.
      *
      * @param name the limit's name
-     * @param quotas returns a stage with 1 to 4 quotas, each with a different period, or with null if the
-     *     limit's own quotas apply; must be thread-safe, and must not read the body
+     * @param quotas returns a stage with 1 to 4 quotas, each with a different period, or with null
+     *     if the limit's own quotas apply; must be thread-safe, and must not read the body
      * @param id the source of the id; see {@link #limit(String, VaryBy...)}
      * @return this builder
      * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
@@ -569,10 +555,11 @@ public final class Rule {
     }
 
     /**
-     * Sets a function for the cost of a request. A request whose cost is negative or above a limit's
-     * burst is refused with a 400, since a retry would not help.
+     * Sets a function for the cost of a request. A request whose cost is negative or above a
+     * limit's burst is refused with a 400, since a retry would not help.
      *
-     * @param ofRequest returns the number of tokens; must be thread-safe, and must not read the body
+     * @param ofRequest returns the number of tokens; must be thread-safe, and must not read the
+     *     body
      * @return this builder
      */
     @CanIgnoreReturnValue
@@ -582,12 +569,12 @@ public final class Rule {
     }
 
     /**
-     * Estimates the cost of a request, for costs that are known only afterwards, such as the tokens of a
-     * language model. Replaces {@link #cost(long)}. The filter reserves the estimate. A handler sets the
-     * true cost, which the filter charges in place of the estimate when the whole response is sent. If
-     * the handler sets no cost, the estimate stays charged. A true cost that exceeds the tokens in the
-     * bucket is charged as far as the bucket has tokens, and beyond them as far as the limit declares a
-     * debt.
+     * Estimates the cost of a request, for costs that are known only afterwards, such as the tokens
+     * of a language model. Replaces {@link #cost(long)}. The filter reserves the estimate. A
+     * handler sets the true cost, which the filter charges in place of the estimate when the whole
+     * response is sent. If the handler sets no cost, the estimate stays charged. A true cost that
+     * exceeds the tokens in the bucket is charged as far as the bucket has tokens, and beyond them
+     * as far as the limit declares a debt.
      *
      * <pre>{@code
      * Estimate tokens = Estimate.mean(16, 8_192);
@@ -604,10 +591,10 @@ public final class Rule {
     }
 
     /**
-     * Counts only some outcomes, such as failed logins: the cost is spent at once, and given back if the
-     * response has another status. An exception of the application counts as a 500. If the client
-     * disconnects or an asynchronous request times out before the response, the cost stays spent.
-     * Replaces {@link #countAllBut}.
+     * Counts only some outcomes, such as failed logins: the cost is spent at once, and given back
+     * if the response has another status. An exception of the application counts as a 500. If the
+     * client disconnects or an asynchronous request times out before the response, the cost stays
+     * spent. Replaces {@link #countAllBut}.
      *
      * @param statuses the statuses that count, for example 401
      * @return this builder
@@ -620,9 +607,9 @@ public final class Rule {
     }
 
     /**
-     * Counts all outcomes except some: the cost is spent at once, and given back only if the response
-     * has one of the given statuses. This method is stricter than {@link #countOnly}, which it replaces:
-     * an outcome that nobody expected is counted.
+     * Counts all outcomes except some: the cost is spent at once, and given back only if the
+     * response has one of the given statuses. This method is stricter than {@link #countOnly},
+     * which it replaces: an outcome that nobody expected is counted.
      *
      * @param statuses the statuses that do not count, for example 200 and 204
      * @return this builder
@@ -636,8 +623,8 @@ public final class Rule {
     }
 
     /**
-     * Counts all outcomes except success, like {@link #countAllBut} with every status from 200 to 299.
-     * Do not use this for an application that answers a failed attempt with status 200.
+     * Counts all outcomes except success, like {@link #countAllBut} with every status from 200 to
+     * 299. Do not use this for an application that answers a failed attempt with status 200.
      *
      * @return this builder
      */
@@ -657,8 +644,9 @@ public final class Rule {
     }
 
     /**
-     * Makes the rule a trial: it spends from its own buckets, and its decisions are counted and logged. A
-     * trial never refuses a request, takes no tokens from other rules, and sets no header.
+     * Makes the rule a trial: it spends from its own buckets, and its decisions are counted and
+     * logged. A trial never refuses a request, takes no tokens from other rules, and sets no
+     * header.
      *
      * @return this builder
      */

@@ -56,9 +56,9 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Sets the rules that are a part of the limits, such as a rule book from a file, instead of single
-   * rules added with {@link #rule}. These rules were checked against the limits when they were read, and
-   * are replaced together with them.
+   * Sets the rules that are a part of the limits, such as a rule book from a file, instead of
+   * single rules added with {@link #rule}. These rules were checked against the limits when they
+   * were read, and are replaced together with them.
    *
    * @param all the rules
    * @return this builder
@@ -107,9 +107,9 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Sets a hook for the responses to requests that are refused with another status than 429: a 400 for
-   * a request that cannot be charged, a 500 if the application supplied no quota, a 503 if the store
-   * failed. By default the prepared response is sent.
+   * Sets a hook for the responses to requests that are refused with another status than 429: a 400
+   * for a request that cannot be charged, a 500 if the application supplied no quota, a 503 if the
+   * store failed. By default the prepared response is sent.
    *
    * @param hook receives the prepared response with its headers
    * @return this builder
@@ -131,16 +131,16 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Checks the rules against the limits, and makes the request limiter. From then on, limits in which
-   * a limit of a rule lacks its default cannot become the current limits, unless the limiter
+   * Checks the rules against the limits, and makes the request limiter. From then on, limits in
+   * which a limit of a rule lacks its default cannot become the current limits, unless the limiter
    * {@linkplain Limiter.Builder#missingDefault allows} missing defaults.
    *
-   * @param mayBlock whether the filter's threads are allowed to block, so that rules can have functions
-   *     that return a quota and not a stage
+   * @param mayBlock whether the filter's threads are allowed to block, so that rules can have
+   *     functions that return a quota and not a stage
    * @return the request limiter, which must be closed
    * @throws IllegalArgumentException if a rule does not fit the limits or the filter; the message
-   *     contains every mistake, such as an unknown limit, a limit without a default, an id in another
-   *     format or a cost above the burst
+   *     contains every mistake, such as an unknown limit, a limit without a default, an id in
+   *     another format or a cost above the burst
    * @throws IllegalStateException if there is no rule, or both a rule book and single rules
    */
   protected final RequestLimiter requestLimiter(boolean mayBlock) {

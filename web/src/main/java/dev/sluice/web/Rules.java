@@ -59,9 +59,7 @@ public final class Rules {
     return Batch.join(matchAsync(request, limits));
   }
 
-  /**
-   * Does the same without waiting. Never throws: every failure completes the stage.
-   */
+  /** Does the same without waiting. Never throws: every failure completes the stage. */
   CompletableFuture<Match> matchAsync(WebRequest request, Limits limits) {
     try {
       return book == null
@@ -74,8 +72,8 @@ public final class Rules {
   }
 
   /**
-   * Returns the mistakes of these rules under the given limits: unknown limits, ids in another format, a
-   * cost above the burst.
+   * Returns the mistakes of these rules under the given limits: unknown limits, ids in another
+   * format, a cost above the burst.
    *
    * @param limits the limits
    * @return one message per mistake; empty if there is none

@@ -31,9 +31,7 @@ import org.jspecify.annotations.Nullable;
 record Spend(
     String limit, @Nullable LimitName declared, List<VaryBy> id, @Nullable QuotaSource quota) {
 
-  /**
-   * Returns the limit, and the sources of its ids and quota.
-   */
+  /** Returns the limit, and the sources of its ids and quota. */
   @Override
   public String toString() {
     return "%s by %s%s"
@@ -56,9 +54,7 @@ record Spend(
     return known != null && limits.hasDefault(known);
   }
 
-  /**
-   * Checks everything that does not depend on a request.
-   */
+  /** Checks everything that does not depend on a request. */
   LimitName check(Catalogue catalogue) {
     if (declared != null) {
       catalogue.requireNoClash(declared);
@@ -78,9 +74,7 @@ record Spend(
     return name;
   }
 
-  /**
-   * Returns the id of a request in canonical form; empty if the request skips the limit.
-   */
+  /** Returns the id of a request in canonical form; empty if the request skips the limit. */
   Optional<String> id(Limits limits, RequestFacts facts, Map<String, String> variables) {
     List<String> parts = new ArrayList<>(id.size());
     for (VaryBy part : id) {
@@ -120,7 +114,9 @@ record Spend(
         limits.catalogue().find(limit) == null ? null : Transaction.of(limits, limit, canonicalId);
     if (ofLimits == null || (supplied != null && ofLimits.coverage().isMissing())) {
       throw new QuotaFailedException(
-          name, "found null, expected a quota, since the limits have no quota for this limit", null);
+          name,
+          "found null, expected a quota, since the limits have no quota for this limit",
+          null);
     }
     return ofLimits;
   }

@@ -52,9 +52,7 @@ public final class VaryBy {
     return new VaryBy(what, source, null, false, null, null);
   }
 
-  /**
-   * Returns a copy of this source with a sample id in the format of its values.
-   */
+  /** Returns a copy of this source with a sample id in the format of its values. */
   private VaryBy like(String id) {
     return new VaryBy(what, source, pathVariable, skips, standIn, id);
   }
@@ -91,8 +89,8 @@ public final class VaryBy {
   }
 
   /**
-   * Varies by a header of the request. For an {@code Authorization}, the case of the scheme is ignored.
-   * For an address, a port after it is ignored.
+   * Varies by a header of the request. For an {@code Authorization}, the case of the scheme is
+   * ignored. For an address, a port after it is ignored.
    *
    * @param name the header's name
    * @return a source with the header's value
@@ -125,7 +123,8 @@ public final class VaryBy {
 
   /**
    * Varies by a query parameter of the URL. The request's body is not read. If the value has a plus
-   * sign, the request is charged for both meanings, a space and a plus sign, since applications differ.
+   * sign, the request is charged for both meanings, a space and a plus sign, since applications
+   * differ.
    *
    * @param name the parameter's name
    * @return a source with the parameter's value
@@ -160,9 +159,9 @@ public final class VaryBy {
   }
 
   /**
-   * Varies by the path, relative to the application's context path. Clients choose the path: a client
-   * that requests random paths creates a new bucket with each request. Use this source only if the
-   * rule has exact paths, and also limit by {@link #clientAddress}.
+   * Varies by the path, relative to the application's context path. Clients choose the path: a
+   * client that requests random paths creates a new bucket with each request. Use this source only
+   * if the rule has exact paths, and also limit by {@link #clientAddress}.
    *
    * @return a source with the path without empty segments
    */
@@ -228,16 +227,12 @@ public final class VaryBy {
     return pathVariable;
   }
 
-  /**
-   * Returns whether the value is the method, which a request can override.
-   */
+  /** Returns whether the value is the method, which a request can override. */
   boolean isMethod() {
     return source == METHOD;
   }
 
-  /**
-   * Returns the ids that are known without a request, so that their format can be checked.
-   */
+  /** Returns the ids that are known without a request, so that their format can be checked. */
   List<String> known() {
     return Stream.of(standIn, sample)
         .filter(Objects::nonNull)

@@ -33,27 +33,28 @@ public final class WebPath {
    * removed.
    *
    * <p>An escaped slash is {@code %2F} in a name in one reading, and separates two names in another
-   * reading; so does a backslash. Segments {@code .} and {@code ..} are resolved in one reading, and
-   * kept in another. A path that begins with two slashes or backslashes also has readings without its
-   * first segment, which URL libraries treat as a host.
+   * reading; so does a backslash. Segments {@code .} and {@code ..} are resolved in one reading,
+   * and kept in another. A path that begins with two slashes or backslashes also has readings
+   * without its first segment, which URL libraries treat as a host.
    *
    * @param path the path as the client sent it, without the query
-   * @return at least one reading, nearly always one; a reading starts with a slash, and does not end
-   *     with a slash unless it is the root
-   * @throws UnusableRequestException if other readings are possible. A path must not have both escaped
-   *     slashes and backslashes. It must not have one of them together with a segment {@code .} or
-   *     {@code ..}, or in a parameter. All segments {@code .} and {@code ..} must be written in the
-   *     same way: plainly, escaped, or with parameters. The path must start with a slash, and must
-   *     have no malformed escape, no control character, and no unescaped {@code #} or space
+   * @return at least one reading, nearly always one; a reading starts with a slash, and does not
+   *     end with a slash unless it is the root
+   * @throws UnusableRequestException if other readings are possible. A path must not have both
+   *     escaped slashes and backslashes. It must not have one of them together with a segment
+   *     {@code .} or {@code ..}, or in a parameter. All segments {@code .} and {@code ..} must be
+   *     written in the same way: plainly, escaped, or with parameters. The path must start with a
+   *     slash, and must have no malformed escape, no control character, and no unescaped {@code #}
+   *     or space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
   }
 
   /**
-   * Returns every reading of a path by any application, for servers that do not know the application
-   * behind them: the readings of {@link #readings}, and the readings by applications that keep
-   * parameters ({@code ;a=b}) in the name.
+   * Returns every reading of a path by any application, for servers that do not know the
+   * application behind them: the readings of {@link #readings}, and the readings by applications
+   * that keep parameters ({@code ;a=b}) in the name.
    *
    * @param path the path as the client sent it, without the query
    * @return at least one reading
@@ -155,9 +156,7 @@ public final class WebPath {
     return List.copyOf(readings);
   }
 
-  /**
-   * Returns whether the path begins with two slashes, after dots and parameters are removed.
-   */
+  /** Returns whether the path begins with two slashes, after dots and parameters are removed. */
   private static boolean beginsWithTwo(String path) {
     if (!path.contains("//") && path.chars().noneMatch(c -> "%;\\".indexOf(c) >= 0)) {
       return false; // nearly all paths contain none of these characters
@@ -170,9 +169,7 @@ public final class WebPath {
     return first.startsWith("/") || first.startsWith("\\") || (first.isEmpty() && names.size() > 1);
   }
 
-  /**
-   * Requires one spelling of dots: some applications resolve only the plain spelling.
-   */
+  /** Requires one spelling of dots: some applications resolve only the plain spelling. */
   private static void requireOneWayOfDots(String path) {
     Set<String> ways = new HashSet<>();
     for (String segment : PathPattern.segments(path)) {
@@ -200,16 +197,12 @@ public final class WebPath {
     return names;
   }
 
-  /**
-   * Decodes a segment to a name; returns null if an escape is malformed.
-   */
+  /** Decodes a segment to a name; returns null if an escape is malformed. */
   private interface Decoding {
     @Nullable String name(String segment);
   }
 
-  /**
-   * Returns whether a parameter has a slash, which splits the path if it is decoded first.
-   */
+  /** Returns whether a parameter has a slash, which splits the path if it is decoded first. */
   private static boolean splitsInAParameter(String path) {
     if (path.indexOf(';') < 0) {
       return false; // nearly all paths have no parameters
@@ -235,9 +228,7 @@ public final class WebPath {
     return name.equals(".") || name.equals("..");
   }
 
-  /**
-   * Joins names to a path, in which {@code .} and {@code ..} are resolved.
-   */
+  /** Joins names to a path, in which {@code .} and {@code ..} are resolved. */
   private static String joined(List<String> names) {
     List<String> kept = new ArrayList<>();
     names.stream().filter(name -> !name.isEmpty()).forEach(name -> addResolved(name, kept));
