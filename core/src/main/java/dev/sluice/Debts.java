@@ -30,10 +30,10 @@ import java.util.function.LongSupplier;
  * A TAT beyond now + depth is a debt: a limit with a larger tolerance charged the bucket, or a
  * clock stepped back. The depth is τ, and more if callers can wait or debts are declared. A debt
  * could deny an id for hours, so a denied spend lowers the TAT to now + depth (it forgives the
- * debt). But two limits can charge one bucket at the same time, for example in a rolling deployment,
- * or with an override that only one of two servers has loaded. Then each forgiven debt frees
- * τ_big − τ_small for the larger limit, which spends it and makes a new debt. Without a bound the two
- * limits would grant additional tokens for ever.
+ * debt). But two limits can charge one bucket at the same time, for example in a rolling
+ * deployment, or with an override that only one of two servers has loaded. Then each forgiven debt
+ * frees τ_big − τ_small for the larger limit, which spends it and makes a new debt. Without a bound
+ * the two limits would grant additional tokens for ever.
  *
  * So a process forgives a debt of a bucket once within each τ, by the store's clock. In that time
  * the two limits together grant at most what the larger limit allows, plus τ_big − τ_small per
@@ -51,7 +51,6 @@ final class Debts {
   /** Supplies how far ahead of now the TAT of each bucket can lie without a debt. */
   @FunctionalInterface
   interface Depths {
-    /** Returns the depth of the bucket of a charge, by the index of the charge. */
     long depthNanos(int charge);
   }
 
@@ -105,7 +104,6 @@ final class Debts {
     return sum(withDebtNanos(quota, bursts), nanos(name.longestWait()));
   }
 
-  /** Returns the burst offset of a bucket, plus the declared debt. */
   static long withDebtNanos(Quota quota, int bursts) {
     long offsetNanos = quota.offsetNanos();
     boolean fits = bursts < Long.MAX_VALUE / offsetNanos;
@@ -158,8 +156,7 @@ final class Debts {
   }
 
   /**
-   * Forgives the debts of several buckets if all of them can be forgiven; otherwise the call stays
-   * denied.
+   * Forgives the debts of several buckets, if all can be forgiven; otherwise the call stays denied.
    */
   private CompletionStage<List<Reading>> settled(
       BucketStore call, List<Charge> charges, List<Reading> found, Depths depths) {
@@ -242,10 +239,7 @@ final class Debts {
     return aheadNanos > depthNanos && aheadNanos - skewNanos.getAsLong() > depthNanos;
   }
 
-  /**
-   * Returns whether one charge can forgive and spend. It cannot if the depth includes waits or
-   * debts.
-   */
+  /** Returns whether one charge can forgive and spend: not if the depth includes waits or debts. */
   private static boolean spendsToo(Charge charge, long depthNanos) {
     return charge.op() == Op.SPEND && charge.offsetNanos() == depthNanos;
   }

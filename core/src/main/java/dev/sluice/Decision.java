@@ -14,15 +14,13 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of a transaction: whether it was allowed, how many tokens are left, and how long to
- * wait.
+ * The result of a transaction: whether it was allowed, the tokens left, and the time to wait.
  *
  * <p>The decision of a batch is the decision of its strictest transaction: a denial is stricter
  * than an allowance, then a longer {@link #retryIn}, then a smaller {@link #remaining}. {@link
  * #parts} returns the decision of each transaction.
  *
- * <p>Immutable and thread-safe. Callers must read the decision: a denial that nobody reads limits
- * nothing.
+ * <p>Immutable and thread-safe. Callers must read the decision: an unread denial limits nothing.
  */
 public final class Decision {
 
@@ -66,15 +64,11 @@ public final class Decision {
     this.quotas = quotas;
   }
 
-  /** Returns the decision on one transaction. */
   static Decision of(Act act, Transaction transaction, Answer answer) {
     return of(act, transaction, answer, null);
   }
 
-  /**
-   * Returns the transaction with the tokens that a spend-up-to has taken, or with one token if
-   * denied.
-   */
+  /** Returns the transaction with the tokens that a spend-up-to took, or with 1 if denied. */
   private static Transaction spent(Transaction transaction, Answer answer) {
     return transaction.isUpTo()
         ? transaction.took(answer.allowed() ? transaction.cost() : 1)
@@ -101,8 +95,7 @@ public final class Decision {
   }
 
   /**
-   * Returns this decision for a spend that fits, but was prevented by another transaction of its
-   * batch.
+   * Returns this decision for a spend that fits, but was prevented by another one in its batch.
    *
    * @param quota null if no store was called for the transaction
    */
@@ -174,8 +167,7 @@ public final class Decision {
 
   /**
    * Returns the stricter of two decisions: a denial is stricter than an allowance, then a longer
-   * {@link #retryIn}, then a smaller {@link #remaining}. Returns this decision if both are equally
-   * strict.
+   * {@link #retryIn}, then a smaller {@link #remaining}. Returns this decision for two equal ones.
    *
    * @param other the decision to compare with
    * @return this decision or the other one
@@ -306,8 +298,7 @@ public final class Decision {
    * Returns how many tokens a spend took: its cost, or for {@link Limiter#spendUpTo} the tokens
    * that the bucket had. For a batch this is the number of the strictest transaction.
    *
-   * @return the number of tokens; 0 for a check, a refund, a denial and every part of a denied
-   *     batch
+   * @return the number of tokens; 0 for a check, a refund, a denial and in a denied batch
    */
   public long taken() {
     return spends
@@ -355,8 +346,7 @@ public final class Decision {
   }
 
   /**
-   * Returns the theoretical arrival time (TAT) after the decision, at which the bucket is full
-   * again.
+   * Returns the theoretical arrival time (TAT), at which the bucket is full again.
    *
    * @return {@link #decidedAt} plus {@link #resetIn}
    */
@@ -365,8 +355,7 @@ public final class Decision {
   }
 
   /**
-   * Returns the transaction of this decision; for a batch the transaction with the strictest
-   * decision.
+   * Returns the transaction of this decision; for a batch the one with the strictest decision.
    *
    * @return the transaction, null for a batch in which nothing was checked
    */
@@ -396,8 +385,7 @@ public final class Decision {
   }
 
   /**
-   * Returns the message for a denied client: which limit denied, how much it allows, and when to
-   * retry.
+   * Returns the message for a denied client: the limit, its rate, and the time for a retry.
    *
    * <p>The time is rounded up to a whole second, so it is never too early. A share of the wait
    * ({@link LimitName#jitter}) is added to the time, different for each decision, so that clients

@@ -141,7 +141,6 @@ final class EffectiveQuota {
     return whole == null ? this : whole;
   }
 
-  /** Returns whether this is the part for one of several quotas. */
   boolean isPart() {
     return whole != null;
   }

@@ -143,10 +143,7 @@ final class Engine {
     return store.buckets(name.bucketKey(""));
   }
 
-  /**
-   * Returns whether an observer or a failure rule must see decisions, so that the store must not
-   * decide alone.
-   */
+  /** Returns whether an observer or a failure rule must see decisions. */
   boolean mayAnswerForTheStore() {
     return isObserved() || !onFailure.alwaysFail();
   }
@@ -164,8 +161,7 @@ final class Engine {
   }
 
   /**
-   * Decides on one transaction within a blocking call of a caller, which may have charged the store
-   * already.
+   * Decides on one transaction within a blocking call, which may have charged the store already.
    */
   Decision decideWithin(BucketStore call, Act act, Transaction transaction) {
     return TrackedStore.result(answer(call, plan(act, alone(transaction)), Plan::only));
@@ -175,7 +171,6 @@ final class Engine {
     return answer(store.oneCall(), plan(act, alone(transaction)), Plan::only);
   }
 
-  /** Returns the strictest decision of a batch. */
   Decision decideBatch(Act act, List<Transaction> transactions) {
     return TrackedStore.result(
         answer(store.blockingCall(), plan(act, transactions), Plan::strictest));
@@ -191,8 +186,7 @@ final class Engine {
    * thread is not allowed to block.
    *
    * @throws StoreException the first failure on which no failure rule decides, thrown when no spend
-   *     is in flight. An interrupt is also treated as a failure: spends without an answer are
-   *     abandoned
+   *     is in flight. An interrupt is such a failure: spends without an answer are abandoned
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = store.oneCall();
@@ -271,10 +265,7 @@ final class Engine {
         });
   }
 
-  /**
-   * Spends the tokens that fit, and retries until a spend is allowed; the last try spends one
-   * token.
-   */
+  /** Spends the tokens that fit; retries until a spend is allowed, at last with one token. */
   private CompletionStage<Decision> chargedUpTo(
       BucketStore call,
       Plan plan,
@@ -521,7 +512,6 @@ final class Engine {
     return store.waitQueues().size() + onFailure.waiting();
   }
 
-  /** Reports a decision that another class has made. */
   void observed(Decision decision, long start) {
     if (observer != NOBODY) {
       observer.decided(Act.SPEND, decision, System.nanoTime() - start);

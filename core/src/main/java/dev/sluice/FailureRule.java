@@ -87,8 +87,7 @@ public final class FailureRule {
    * Returns the rule {@link #local} for the number of processes that {@link
    * Limiter.Builder#processes} supplies.
    *
-   * @param processesIfUnknown the number to use while the number of processes is unknown, at least
-   *     1
+   * @param processesIfUnknown the number to use while that number is unknown, at least 1
    * @return the rule
    */
   public static FailureRule localAuto(int processesIfUnknown) {

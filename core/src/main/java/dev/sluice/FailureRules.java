@@ -57,12 +57,10 @@ final class FailureRules {
     return new OneCall(processes.getAsInt());
   }
 
-  /** Returns whether every limit has the rule to fail. */
   boolean alwaysFail() {
     return otherwise.kind() == Kind.FAIL && byLimit.isEmpty();
   }
 
-  /** Returns the number of waiting places in use. */
   int waiting() {
     return memory.waitQueues().size();
   }
@@ -153,10 +151,7 @@ final class FailureRules {
               }));
     }
 
-    /**
-     * Returns the share of the quota for a local decision, null if the rule does not decide
-     * locally.
-     */
+    /** Returns the share of the quota for a local decision, null if the rule is not local. */
     private @Nullable Quota localShare(Transaction transaction) {
       Quota quota = Plan.limiting(transaction);
       return quota != null && kindFor(transaction, quota) == Kind.LOCAL
@@ -170,8 +165,8 @@ final class FailureRules {
     }
 
     /**
-     * Returns the charges for this process's memory; if another rule denies the batch, they spend
-     * nothing.
+     * Returns the charges for this process's memory, which spend nothing if a rule denies the
+     * batch.
      */
     private List<Charge> charges(Plan plan, StoreException failure, long nowNanos) {
       if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {

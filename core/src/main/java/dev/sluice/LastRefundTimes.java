@@ -20,16 +20,12 @@ final class LastRefundTimes {
     }
   }
 
-  /** Returns the entry of a bucket. */
   static int entry(String key) {
     int hash = key.hashCode();
     return (hash ^ (hash >>> 16)) & (ENTRIES - 1);
   }
 
-  /**
-   * Records a charge that lowers a bucket's TAT, and that the store applies at the given time at
-   * the latest.
-   */
+  /** Records that the store lowers a bucket's TAT at the given time at the latest. */
   void decidedBy(String key, long nanos) {
     lastNanos.accumulateAndGet(entry(key), nanos, Math::max);
   }

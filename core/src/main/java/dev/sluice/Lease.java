@@ -23,13 +23,13 @@ import org.jspecify.annotations.Nullable;
  * Why a lease never grants too many tokens.
  *
  * A lease spends k tokens at once, and hands them out later. Let a token be spent at t and handed
- * out at t' > t. This is equal to a spend at t', unless the bucket would have been full in between: a
- * full bucket discards refilled tokens, but a bucket from which k tokens were taken in advance keeps
- * them.
+ * out at t' > t. This is equal to a spend at t', unless the bucket would have been full in between:
+ * a full bucket discards refilled tokens, but a bucket from which k tokens were taken in advance
+ * keeps them.
  *
  * On the time line, a spend takes a stretch of k emission intervals that ends at the TAT after the
- * spend (see the essay in OpenReservations). Each token takes one interval. The oldest token refills
- * first:
+ * spend (see the essay in OpenReservations). Each token takes one interval. The oldest token
+ * refills first:
  *
  *         now                                  TAT
  *   ───────┼──┬───┬───┬───┬───┬────────────────┼──▶ time
@@ -37,9 +37,9 @@ import org.jspecify.annotations.Nullable;
  *
  * Before now reaches a token's interval, the bucket lacks at least this token, so nothing was
  * discarded. From then on the token has refilled, and handing it out would grant it twice. So token
- * j can be handed out until its interval begins. If a bucket is used below its rate, every token but
- * the first one expires, and a lease has no benefit. If a bucket is used above its rate, its TAT is
- * far ahead, and the tokens last.
+ * j can be handed out until its interval begins. If a bucket is used below its rate, every token
+ * but the first one expires, and a lease has no benefit. If a bucket is used above its rate, its
+ * TAT is far ahead, and the tokens last.
  *
  * Refunds and resets through this limiter move the stretch like the stretch of a reservation.
  *
@@ -261,10 +261,7 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /**
-   * The tokens of one spend. Token 0 went to the caller; {@code next} is the next token to hand
-   * out.
-   */
+  /** The tokens of one spend. Token 0 went to the caller; {@code next} comes next. */
   private final class Held {
     private final String bucketKey;
     private final Quota quota;

@@ -238,8 +238,7 @@ public final class Limit implements DirectLimit {
    * Returns the limit's current name.
    *
    * @return the name
-   * @throws UnknownLimitException if the limits were replaced and their catalogue no longer has the
-   *     name
+   * @throws UnknownLimitException if the limits were replaced and no longer have the name
    */
   public LimitName name() {
     return resolved().name();
@@ -263,8 +262,7 @@ public final class Limit implements DirectLimit {
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst
    * @return true if the tokens were spent
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend(CharSequence id, long cost) {
@@ -278,8 +276,7 @@ public final class Limit implements DirectLimit {
    *
    * @param utf8Id the id to limit, as UTF-8; the limiter keeps no reference to the array
    * @return true if the tokens were spent
-   * @throws InvalidIdException if the bytes are not UTF-8, or the id does not match the name's
-   *     format
+   * @throws InvalidIdException if the bytes are not UTF-8, or the id's format is wrong
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendUtf8(byte[] utf8Id) {
@@ -320,8 +317,7 @@ public final class Limit implements DirectLimit {
    * @param id the id to limit, as a number
    * @param cost the number of tokens, from 0 to the limit's burst
    * @return true if the tokens were spent
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendId(long id, long cost) {
@@ -357,8 +353,7 @@ public final class Limit implements DirectLimit {
    * @param utf8Ids the ids to limit, each as UTF-8; an id can occur more than once; the limiter
    *     keeps no reference to the arrays
    * @return for each id, at its index, whether a token was spent
-   * @throws InvalidIdException if an id is not UTF-8, or does not match the name's format; nothing
-   *     is spent then
+   * @throws InvalidIdException if an id is not UTF-8, or its format is wrong; nothing is spent then
    * @throws StoreException if the store could not decide and no failure rule decides instead; other
    *     ids can be charged already
    */
@@ -441,8 +436,7 @@ public final class Limit implements DirectLimit {
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst
    * @return the decision, allowed if the tokens were spent; a denial changes no bucket
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision spend(CharSequence id, long cost) {
@@ -454,12 +448,9 @@ public final class Limit implements DirectLimit {
    * number of tokens spent.
    *
    * @param id the id to limit, such as an IP address
-   * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as
-   *     the burst
-   * @return the decision, allowed if at least one token was spent; after a denial, {@link
-   *     Decision#retryIn} is the wait for one token
-   * @throws InvalidRequestException if the id does not match the name's format, or {@code most} is
-   *     below 1
+   * @param most the highest number of tokens, 1 or more; cut to the limit's burst
+   * @return the decision, allowed if at least one token was spent
+   * @throws InvalidRequestException if the id's format is wrong, or {@code most} is below 1
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision spendUpTo(CharSequence id, long most) {
@@ -484,8 +475,7 @@ public final class Limit implements DirectLimit {
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst
    * @return the decision that a spend would have returned
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision check(CharSequence id, long cost) {
@@ -506,13 +496,12 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Gives a cost back, or as much of it as fits into the bucket. A refund creates no bucket.
+   * Gives a cost back, or the part that fits into the bucket; creates no bucket.
    *
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst
    * @return the decision, allowed if the bucket took any tokens back
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
    * @throws StoreException if the store failed
    */
   @CanIgnoreReturnValue
@@ -549,8 +538,7 @@ public final class Limit implements DirectLimit {
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst
    * @return the reservation, denied if the bucket had too few tokens
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Reservation reserve(CharSequence id, long cost) {
@@ -581,8 +569,8 @@ public final class Limit implements DirectLimit {
    * @param cost the number of tokens, from 0 to the limit's burst
    * @param maxWait the longest wait, zero or more
    * @return the decision, allowed once the tokens have refilled; a denial is returned at once
-   * @throws InvalidRequestException if the id does not match the name's format, the cost is out of
-   *     range, or the name declares no {@link LimitName#longestWait}
+   * @throws InvalidRequestException if the id's format is wrong, the cost is out of range, or the
+   *     name declares no {@link LimitName#longestWait}
    * @throws StoreException if the store could not decide and no failure rule decides instead
    * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
@@ -601,8 +589,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a transaction under the limit's current quota that checks and spends one token, for use
-   * in a batch.
+   * Returns a transaction under the current quota that spends one token, for use in a batch.
    *
    * @param id the id to limit, such as an IP address
    * @return the transaction

@@ -92,10 +92,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return true;
   }
 
-  /**
-   * Returns the limits at the time of the first spend of the series; they apply to the whole
-   * series.
-   */
+  /** Returns the limits at the first spend of the series; they apply to the whole series. */
   @SuppressWarnings("ReferenceEquality") // nearly always the same object as for the previous spend
   private Resolved begun() {
     Resolved now = resolved;
@@ -274,7 +271,6 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return Objects.requireNonNull(resolved).name();
   }
 
-  /** Drops all references to the callers' data. */
   private void forget() {
     for (int i = 0; i < size; i++) {
       decisions[i] = null;

@@ -255,17 +255,15 @@ public final class Limiter {
    * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the
    * number of tokens spent.
    *
-   * <p>For a limit with several quotas, the call spends the tokens that all buckets of the id have.
-   * The limiter then calls the store twice if fewer tokens are left than requested, and up to eight
-   * times while other callers spend from these buckets; the eighth call requests one token. All
-   * calls share one time-out.
+   * <p>After a denial, {@link Decision#retryIn} is the wait for one token. For a limit with several
+   * quotas, the call spends the tokens that all buckets of the id have. The limiter then calls the
+   * store twice if fewer tokens are left than requested, and up to eight times while other callers
+   * spend from these buckets; the eighth call requests one token. All calls share one time-out.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
-   * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as
-   *     the burst
-   * @return the decision, allowed if at least one token was spent; after a denial, {@link
-   *     Decision#retryIn} is the wait for one token
+   * @param most the highest number of tokens, 1 or more; cut to the limit's burst
+   * @return the decision, allowed if at least one token was spent
    */
   public Decision spendUpTo(String limit, String id, long most) {
     return spendUpTo(transaction(limit, id), most);
@@ -276,8 +274,7 @@ public final class Limiter {
    * number of tokens spent.
    *
    * @param transaction the transaction on the bucket; its cost is ignored
-   * @param most the highest number of tokens, 1 or more; a number above the limit's burst counts as
-   *     the burst
+   * @param most the highest number of tokens, 1 or more; cut to the limit's burst
    * @return the decision, allowed if at least one token was spent
    */
   public Decision spendUpTo(Transaction transaction, long most) {
@@ -297,7 +294,7 @@ public final class Limiter {
   }
 
   /**
-   * Gives a cost back, or as much of it as fits into the bucket. A refund creates no bucket.
+   * Gives a cost back, or the part that fits into the bucket; creates no bucket.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -310,8 +307,7 @@ public final class Limiter {
   }
 
   /**
-   * Gives a transaction's cost back, or as much of it as fits into the bucket. A refund creates no
-   * bucket.
+   * Gives a transaction's cost back, or the part that fits into the bucket; creates no bucket.
    *
    * @param transaction the bucket and the cost
    * @return the decision, allowed if the bucket took any tokens back
@@ -395,8 +391,7 @@ public final class Limiter {
   }
 
   /**
-   * Reserves the costs of a batch: spends all of them or none now; the reservation can give them
-   * back.
+   * Reserves a batch: spends all costs or none now; the reservation can give them back.
    *
    * @param transactions the transactions, each on a different bucket
    * @return the reservation, denied if one of its transactions was denied
@@ -527,8 +522,7 @@ public final class Limiter {
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
-   * @param tokens how many tokens the lease takes from the store at a time, at least 1; at most the
-   *     burst is taken
+   * @param tokens how many tokens the lease takes from the store at a time, at least 1
    * @return the lease, which holds no tokens yet
    * @throws InvalidRequestException if the name or id is invalid
    * @throws IllegalArgumentException if {@code tokens} is below 1
@@ -562,8 +556,7 @@ public final class Limiter {
    * @param limit the limit's name
    * @param quota the rate and burst
    * @param id the id to limit, such as an IP address
-   * @param tokens how many tokens the lease takes from the store at a time, at least 1; at most the
-   *     burst is taken
+   * @param tokens how many tokens the lease takes from the store at a time, at least 1
    * @return the lease, which holds no tokens yet
    * @throws InvalidRequestException if the name or id is invalid
    * @throws IllegalArgumentException if {@code tokens} is below 1
@@ -606,8 +599,7 @@ public final class Limiter {
    * the limiter for ids without a quota calls this, so that a missing default is not overlooked.
    *
    * @param transaction the transaction
-   * @throws MissingDefaultException if a default is missing, unless the builder allows missing
-   *     defaults
+   * @throws MissingDefaultException if a default is missing, unless the builder allows that
    */
   public void requireDefault(Transaction transaction) {
     engine.requireUsable(Engine.alone(transaction));

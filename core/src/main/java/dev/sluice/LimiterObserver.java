@@ -129,8 +129,7 @@ public interface LimiterObserver {
     boolean allowed(int index);
 
     /**
-     * Returns whether a spend took tokens from a full bucket, so that the store had to create a
-     * bucket.
+     * Returns whether a spend took tokens from a full bucket, which the store had to create.
      *
      * @param index the index of the spend, from 0
      * @return false also if this is unknown, as in the default implementation
@@ -154,10 +153,7 @@ public interface LimiterObserver {
     PASSED,
     /** The caller was interrupted or cancelled, or timed out; its tokens are withdrawn. */
     GIVEN_UP,
-    /**
-     * The wait would have been too long, so the caller was denied at once. {@link #waits} was not
-     * called.
-     */
+    /** The wait would have been too long; {@link #waits} was not called. */
     REFUSED
   }
 

@@ -35,14 +35,14 @@ import org.jspecify.annotations.Nullable;
  *
  * Invariant: no recorded end is later than the true end. Only a give-back moves true ends, by at
  * most the amount that it requests. A cancellation moves the ends of younger spends; a plain refund
- * takes the oldest tokens, so it moves all ends. The recorded ends move by the full amount. The ends
- * of open reservations move when the give-back is sent, unless they are certainly older than it. The
- * ends of spends in flight move when the store's answer arrives, if the give-back overlapped the
- * spend. A give-back whose answer was lost counts as in flight until no server can apply it any
- * more. If the store has certainly not applied a give-back, the recorded ends move back, and the
- * reservation of the give-back is open again, so that a settlement can repeat the give-back. While
- * a give-back is in flight, other give-backs move the end of its reservation too, and a reset closes
- * this reservation.
+ * takes the oldest tokens, so it moves all ends. The recorded ends move by the full amount. The
+ * ends of open reservations move when the give-back is sent, unless they are certainly older than
+ * it. The ends of spends in flight move when the store's answer arrives, if the give-back
+ * overlapped the spend. A give-back whose answer was lost counts as in flight until no server can
+ * apply it any more. If the store has certainly not applied a give-back, the recorded ends move
+ * back, and the reservation of the give-back is open again, so that a settlement can repeat the
+ * give-back. While a give-back is in flight, other give-backs move the end of its reservation too,
+ * and a reset closes this reservation.
  *
  * 1. A reservation has at most one give-back in flight, and none after a give-back that the store
  *    may have applied.
@@ -57,12 +57,12 @@ import org.jspecify.annotations.Nullable;
  *    tokens of that cancellation.
  *
  * The argument is about a single bucket, so it also holds for batches. A lease is a reservation as
- * well, and so is the charge of a batch on one server while another server can still deny the batch.
+ * well, and so is the charge of a batch on one server while another server can still deny the
+ * batch.
  */
 
 /**
- * Tracks, per bucket, the reservations that can still give tokens back and the give-backs in
- * flight.
+ * Tracks, per bucket, the reservations that can give tokens back, and give-backs in flight.
  *
  * <p>If more than {@link #MOST_OF_A_BUCKET} reservations of a bucket or {@link #MOST} in total are
  * open, the oldest reservation can no longer give tokens back. Later calls forget reservations
@@ -503,12 +503,10 @@ final class OpenReservations {
     }
   }
 
-  /** Returns how many reservations are open. */
   int size() {
     return count.get();
   }
 
-  /** Returns how many spends and give-backs are in flight. */
   int inFlight() {
     return sum(
         stripe ->
@@ -517,7 +515,6 @@ final class OpenReservations {
                 .sum());
   }
 
-  /** Returns how many buckets have open reservations or give-backs in flight. */
   int buckets() {
     return sum(stripe -> stripe.lines.size());
   }

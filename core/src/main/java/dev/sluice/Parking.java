@@ -8,7 +8,6 @@ import java.util.concurrent.locks.LockSupport;
 /** Blocks and wakes the threads of callers; a simulator has its own implementation. Thread-safe. */
 interface Parking {
 
-  /** Blocks and wakes real threads. */
   Parking OF_THREADS =
       new Parking() {
         @Override
@@ -29,7 +28,6 @@ interface Parking {
         }
       };
 
-  /** Blocks the caller until a future is done. */
   <T> T await(CompletableFuture<T> future) throws InterruptedException, ExecutionException;
 
   /** Returns a task that ends {@link #park} of this caller; every thread can run the task. */

@@ -75,17 +75,13 @@ record PendingAcquire(
     wait.passed();
   }
 
-  /** Withdraws the tokens, since nobody waits for them. */
   void giveUp() {
     CompletableFuture<Decision> nobody = new CompletableFuture<>();
     nobody.cancel(false);
     complete(nobody);
   }
 
-  /**
-   * Completes a future when the turn has come; withdraws the tokens if the future fails or is
-   * cancelled.
-   */
+  /** Completes a future when the turn has come; withdraws the tokens if the future fails. */
   void complete(CompletableFuture<Decision> answer) {
     if (places.isEmpty()) {
       answer.complete(decision);

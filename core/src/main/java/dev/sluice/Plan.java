@@ -35,8 +35,7 @@ import org.jspecify.annotations.Nullable;
  *     empty if no store call is needed
  * @param maxWaitNanos how long a spend is allowed to wait for tokens
  * @param penalties the penalties on the transactions
- * @param debt if the request has only one transaction, how many bursts each of its buckets is
- *     allowed to owe
+ * @param debt the declared debt in bursts, if the request has only one transaction
  */
 record Plan(
     Act act,
@@ -135,9 +134,8 @@ record Plan(
   }
 
   /**
-   * Returns whether the store's time must be read first to find out if a penalty is in force.
-   * Refunds do not need this: a refund changes the bucket in any case, and its reading includes the
-   * time.
+   * Returns whether the store's time must be read first to find out if a penalty is in force. A
+   * refund changes the bucket in any case, and its reading includes the time.
    */
   boolean isPenalized() {
     return !penalties.isEmpty() && act != Act.REFUND;
@@ -343,7 +341,6 @@ record Plan(
     return transaction.kind() == Kind.ALLOW_ONLY ? null : transaction.quota();
   }
 
-  /** Returns the decisions, in the order of the transactions. */
   List<Decision> decide(List<Reading> readings) {
     List<Decision> decisions = new ArrayList<>(transactions.size());
     int next = 0;
@@ -406,8 +403,7 @@ record Plan(
 
   /**
    * Returns one decision for each transaction of the request. If a batch is denied, its allowed
-   * decisions are corrected: nothing was spent, so each reports the tokens that its bucket still
-   * has.
+   * decisions are corrected: nothing was spent, so each reports the tokens still in its bucket.
    *
    * @param quotaOf returns the quota of a transaction, null if no limit applied
    */
@@ -473,7 +469,6 @@ record Plan(
     return decisions.get(0);
   }
 
-  /** Returns the decision of the batch, combined from the decisions of its transactions. */
   Decision strictest(List<Decision> decisions) {
     List<Decision> counting = new ArrayList<>(decisions.size());
     for (int i = 0; i < decisions.size(); i++) {
@@ -484,7 +479,6 @@ record Plan(
     return Decision.ofBatch(counting, unlimited(), decisions);
   }
 
-  /** Returns the names of the limits that deny the batch. */
   List<LimitName> denying(List<Decision> decisions) {
     List<LimitName> denying = new ArrayList<>();
     for (int i = 0; i < asked.size(); i++) {

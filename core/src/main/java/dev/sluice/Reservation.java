@@ -211,8 +211,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs by the true costs, given by the names of the limits; see {@link
-   * #settle(Costs)}.
+   * Replaces the reserved costs by the true costs, by limit name; see {@link #settle(Costs)}.
    *
    * @param costs the numbers of tokens by limit name, each at least 1; a limit that is missing here
    *     keeps its estimate
@@ -257,8 +256,8 @@ public final class Reservation implements AutoCloseable {
    * Replaces the reserved costs by the true costs without blocking; see {@link #settle(Costs)}.
    *
    * @param costs the true costs
-   * @return the result; the stage fails with a {@link StoreException} where {@link #settle(Costs)}
-   *     would throw
+   * @return the result; fails with a {@link StoreException} where {@link #settle(Costs)} would
+   *     throw
    * @throws IllegalArgumentException see {@link #settle(Costs)}
    */
   @CanIgnoreReturnValue
@@ -890,8 +889,7 @@ public final class Reservation implements AutoCloseable {
      * Returns an estimate by the mean ratio of costs to their hints.
      *
      * @param least the lowest estimate, at least 1
-     * @param most the highest estimate, at least {@code least}; also the estimate before any
-     *     settlement
+     * @param most the highest estimate, at least {@code least}; also the first estimate
      * @return an estimate without settlements
      * @throws IllegalArgumentException if the bounds are out of range
      */
@@ -917,8 +915,7 @@ public final class Reservation implements AutoCloseable {
     /**
      * Estimates the cost of a call in proportion to a hint.
      *
-     * @param group a name for calls with a similar ratio of cost to hint, such as the name of a
-     *     model
+     * @param group a name for calls with a similar ratio of cost to hint, such as a model's name
      * @param hint a number that is known before the call and is roughly proportional to the cost,
      *     such as the length of a prompt; 0 counts as 1
      * @return the estimated cost, for one call
@@ -966,8 +963,7 @@ public final class Reservation implements AutoCloseable {
 
     /**
      * The estimated cost of one call, for {@link Transaction#withCost(EstimatedCost)}. Several
-     * transactions of the call can share it. Its first settlement updates the estimate.
-     * Thread-safe.
+     * transactions of the call can share it. Its first settlement counts. Thread-safe.
      */
     public static final class EstimatedCost {
 

@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  * This spend never forgives a debt.
  *
  * Higher costs are charged before any tokens are given back. If the process ends in between, a call
- * is overcharged only as much as by a reservation that nobody settles. Each bucket has its own store
- * call, so that an unreachable server does not delay the buckets of other servers.
+ * is overcharged only as much as by a reservation that nobody settles. Each bucket has its own
+ * store call, so that an unreachable server does not delay the buckets of other servers.
  *
  * If the store certainly charged nothing, the settlement of the bucket is retried later, and the
  * reservation stays open until then. If the answer was lost, the store may have charged the

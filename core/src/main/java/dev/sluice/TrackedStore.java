@@ -65,10 +65,7 @@ final class TrackedStore {
     return store instanceof DirectStore direct ? direct.buckets(prefix) : null;
   }
 
-  /**
-   * Returns a view of the store for one call of a caller; all charges of the view share one
-   * time-out.
-   */
+  /** Returns a view of the store for one call of a caller; its charges share one time-out. */
   BucketStore oneCall() {
     return store.forOneCall();
   }
@@ -140,8 +137,7 @@ final class TrackedStore {
    * @param call the caller's view of the store, from {@link #oneCall} or {@link #blockingCall}
    * @param depths how far the TATs are allowed to lie ahead of now; a debt beyond this can be
    *     forgiven; {@link Debts#NEVER_FORGIVES} for a batch
-   * @param then computes the result from readings or failure; called even if nobody waits for the
-   *     result
+   * @param then computes the result from readings or failure; called even if nobody waits
    */
   <T> CompletionStage<T> charge(
       BucketStore call,
@@ -191,10 +187,7 @@ final class TrackedStore {
     }
   }
 
-  /**
-   * Rethrows a failure unchanged: while many calls fail, creating new exceptions would cost much
-   * time.
-   */
+  /** Rethrows a failure unchanged: if many calls fail, new exceptions would cost much time. */
   private static <T> T passingOn(
       BiFunction<List<Reading>, @Nullable Throwable, T> then,
       List<Reading> readings,
@@ -268,8 +261,7 @@ final class TrackedStore {
    * The result of the charges for a reservation or a lease.
    *
    * @param readings the reading for each charge
-   * @param stretches the tokens that each charge took and can give back, null if the charge took
-   *     none
+   * @param stretches the tokens that each charge took and can give back, null for none
    */
   record Holding(List<Reading> readings, List<@Nullable Stretch> stretches) {}
 
@@ -444,10 +436,7 @@ final class TrackedStore {
     }
   }
 
-  /**
-   * Reads the clock only if there is an observer, since reading the clock costs as much as a
-   * decision.
-   */
+  /** Reads the clock only for an observer, since reading it costs as much as a decision. */
   long start() {
     return observer == Engine.NOBODY ? 0 : System.nanoTime();
   }

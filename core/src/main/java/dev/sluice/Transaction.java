@@ -21,8 +21,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One item of a request to a {@link Limiter}: the limit, the bucket, the cost and the kind of
- * operation.
+ * One item of a request to a {@link Limiter}: the limit, the bucket, the cost and the kind.
  *
  * <p>Immutable and thread-safe. The quota is read when the transaction is created, so create a new
  * transaction for each request.
@@ -91,8 +90,7 @@ public final class Transaction {
    * catalogue combines with another number or name.
    *
    * @param limit the limit's name
-   * @param quota the rate and burst; a quota of zero tokens does not exist: deny such a request
-   *     yourself
+   * @param quota the rate and burst; to allow zero tokens, deny the request yourself
    * @param id the id, converted to its canonical form
    * @return the transaction
    * @throws InvalidIdException if the id does not match the name's format
@@ -168,8 +166,7 @@ public final class Transaction {
    * Returns this transaction with an estimated cost, for a reservation. {@link Reservation#settle}
    * replaces the estimate by the true cost, which updates the estimate for later calls.
    *
-   * @param estimated the cost; it is cut to the limit's burst (for several quotas the smallest
-   *     burst)
+   * @param estimated the cost, cut to the limit's burst (for several quotas the smallest burst)
    * @return a new transaction
    */
   public Transaction withCost(EstimatedCost estimated) {
@@ -213,8 +210,7 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as allow-only: it is always allowed, stores nothing, and ignores the
-   * quota.
+   * Returns this transaction as allow-only: always allowed, without a bucket or quota.
    *
    * @return a new transaction
    */
@@ -445,7 +441,7 @@ public final class Transaction {
     /** The transaction is checked and spent, and counts in the decision of its batch. */
     CHECK_AND_SPEND,
     /**
-     * The transaction is checked and counts in the decision of its batch, but is never spent or
+     * The transaction is checked and counts in its batch's decision, but is never spent or
      * refunded.
      */
     CHECK_ONLY,

@@ -24,21 +24,21 @@ import org.jspecify.annotations.Nullable;
 /*
  * Waiting.
  *
- * A caller that can wait for at most W spends with a burst offset of τ + W instead of τ. So the store
- * decides in one call whether the tokens will have refilled within W, and takes them. The TAT then
- * lies beyond now + τ, and all later callers, from any process, wait behind this caller. A caller's
- * turn comes when the end of its stretch of the time line (see the essay in OpenReservations) is at
- * most τ ahead of now:
+ * A caller that can wait for at most W spends with a burst offset of τ + W instead of τ. So the
+ * store decides in one call whether the tokens will have refilled within W, and takes them. The TAT
+ * then lies beyond now + τ, and all later callers, from any process, wait behind this caller. A
+ * caller's turn comes when the end of its stretch of the time line (see the essay in
+ * OpenReservations) is at most τ ahead of now:
  *
  *        now              now + τ      A      B      C = TAT
  *   ──────┼──────────────────┼───┬──────┬──────┬──────┬────▶ time
  *         │                  │   │◀ T·c▶│      │      │
  *         │◀── τ, the burst offset ────▶│      its turn: the end of its stretch − τ
  *
- * Callers that stop waiting. If B's tokens were refunded, a new caller D would get the stretch of C,
- * and the turns of C and D would come at the same moment. So the store takes a spend back only while
- * the TAT is still the TAT after this spend (Op.WITHDRAW): then no other stretch follows. Otherwise
- * the tokens stay spent until they refill, and later callers keep their turns.
+ * Callers that stop waiting. If B's tokens were refunded, a new caller D would get the stretch of
+ * C, and the turns of C and D would come at the same moment. So the store takes a spend back only
+ * while the TAT is still the TAT after this spend (Op.WITHDRAW): then no other stretch follows.
+ * Otherwise the tokens stay spent until they refill, and later callers keep their turns.
  *
  * A refund, a cancellation or a reset can move the TAT back to the same nanosecond while other
  * callers spend. So a caller gives nothing back if this process may have lowered the TAT of its
@@ -49,14 +49,13 @@ import org.jspecify.annotations.Nullable;
  * several buckets has a place in several lines; its turn comes when it has come in all lines.
  *
  * Clocks. A store that uses a clock of this process reports the instant of its decision. For any
- * other store the wait counts from the arrival of the store's answer, so it is never too short. When
- * the tokens of a stretch have refilled, so have the tokens of all earlier stretches. So a caller
- * whose answer arrived late waits no longer than the callers behind it.
+ * other store the wait counts from the arrival of the store's answer, so it is never too short.
+ * When the tokens of a stretch have refilled, so have the tokens of all earlier stretches. So a
+ * caller whose answer arrived late waits no longer than the callers behind it.
  */
 
 /**
- * Lets callers wait for tokens that were taken before they refilled. Thread-safe; the lock is held
- * only briefly.
+ * Lets callers wait for tokens taken before they refilled. Thread-safe; the lock is held briefly.
  */
 final class WaitQueues {
 
@@ -84,8 +83,7 @@ final class WaitQueues {
    * @param time the clock that measures the waits
    * @param storeTime the store's current time, empty if this process does not know it
    * @param withdraw sends charges that take spends back if no later spend has followed
-   * @param isLowering returns whether this process has a charge in flight that lowers the bucket's
-   *     TAT
+   * @param isLowering returns whether a charge of this process that lowers the TAT is in flight
    */
   WaitQueues(
       TimeSource time,
@@ -204,8 +202,7 @@ final class WaitQueues {
   /**
    * Called after a charge that lowers a TAT was answered or has failed.
    *
-   * @param laterNanos how much later the store can still apply the charge; 0 if the charge was
-   *     answered
+   * @param laterNanos how much later the store can still apply the charge; 0 if answered
    */
   void lowered(String key, long laterNanos) {
     if (isUsed || laterNanos > 0) {
@@ -217,7 +214,6 @@ final class WaitQueues {
     return size >= MOST;
   }
 
-  /** Returns the number of waiting places. */
   int size() {
     return size;
   }
@@ -227,8 +223,7 @@ final class WaitQueues {
    *
    * @param places the caller's places, each of a different bucket
    * @param askedNanos the time that {@link #asks} returned
-   * @param onCome called when the turn comes, but not if it has come before this method returns;
-   *     must not block
+   * @param onCome called when the turn comes after this method has returned; must not block
    */
   Turn enter(List<Place> places, long askedNanos, Runnable onCome) {
     Turn turn = new Turn(places, askedNanos, onCome);
@@ -267,12 +262,10 @@ final class WaitQueues {
     return turnAtNanos < nanos ? Long.MAX_VALUE : turnAtNanos;
   }
 
-  /** Returns the current time of the clock that measures the waits. */
   long nowNanos() {
     return time.nanos();
   }
 
-  /** Returns the time until the turn comes. */
   long leftNanos(Turn turn) {
     lock.lock();
     try {

@@ -185,10 +185,7 @@ final class AcmeFormats {
               .formatted(SafeText.quote(canonicalId), SafeText.quote(registered));
     }
 
-    /**
-     * Checks that an address is the lowest of its range; any other address would look like a single
-     * one.
-     */
+    /** Checks that an address is the lowest of its range; others would look like single ones. */
     private static String lowestOf(String range, String address) {
       String lowest = range.substring(0, range.indexOf('/'));
       if (!lowest.equals(address)) {
@@ -210,10 +207,7 @@ final class AcmeFormats {
     /** The most identifiers in one order. */
     static final int MOST = 100;
 
-    /**
-     * The most characters of a set. Twice the longest set is allowed, so that repetitions are
-     * accepted.
-     */
+    /** The most characters of a set: twice the longest set, so that repetitions are accepted. */
     private static final int LONGEST = 2 * MOST * 256;
 
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");

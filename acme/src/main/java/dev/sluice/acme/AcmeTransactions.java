@@ -147,8 +147,7 @@ public final class AcmeTransactions {
    * @param regId the account's registration id, unsigned, not 0
    * @param identifier the identifier for which the authorization failed
    * @return the transaction, which is never denied
-   * @throws InvalidIdException if the account is missing, or the identifier is under no public
-   *     suffix
+   * @throws InvalidIdException if the account is missing, or the public suffix is unknown
    */
   public Transaction failedAuthorization(long regId, Identifier identifier) {
     return forIdentifier(
@@ -166,8 +165,7 @@ public final class AcmeTransactions {
    * @param regId the account's registration id, unsigned, not 0
    * @param identifier the identifier for which the authorization failed
    * @return the transaction to spend
-   * @throws InvalidIdException if the account is missing, or the identifier is under no public
-   *     suffix
+   * @throws InvalidIdException if the account is missing, or the public suffix is unknown
    */
   public Transaction failedAuthorizationForPausing(long regId, Identifier identifier) {
     return forIdentifier(
@@ -185,8 +183,7 @@ public final class AcmeTransactions {
    * @param regId the account's registration id, unsigned, not 0
    * @param identifier the identifier for which the failures are cleared
    * @return the transaction, which is valid only for a reset
-   * @throws InvalidIdException if the account is missing, or the identifier is under no public
-   *     suffix
+   * @throws InvalidIdException if the account is missing, or the public suffix is unknown
    */
   public Transaction unpause(long regId, Identifier identifier) {
     return failedAuthorizationForPausing(regId, identifier).resetOnly();

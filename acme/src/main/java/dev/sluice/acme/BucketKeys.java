@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes bucket keys from typed parts, for programs that must find a bucket themselves, for example
- * in Redis. A key is equal to the bucket key of a transaction, or of an override, with the same
- * parts.
+ * in Redis. A key is equal to the key of a transaction or an override with the same parts.
  *
  * <p>Immutable and thread-safe. A part that is null, empty or 0 counts as missing. For a missing or
  * malformed part, the methods throw an {@link InvalidIdException} whose message names the part.
@@ -65,8 +64,7 @@ public final class BucketKeys {
   /**
    * Returns a key {@code number:regId}.
    *
-   * @param limit the limit with the number 3; or 4, 6 or 8, whose overrides apply to a whole
-   *     account
+   * @param limit the limit with the number 3, or 4, 6 or 8 for an override of a whole account
    * @param regId the account's registration id, unsigned
    * @return the key, in canonical form
    * @throws InvalidIdException if the id is 0

@@ -120,10 +120,7 @@ final class DnsNames {
     return UTS46.nameToASCII(name, new StringBuilder(), new IDNA.Info()).toString();
   }
 
-  /**
-   * Throws for a name without a known suffix; in strict mode also for a name that is itself a
-   * suffix.
-   */
+  /** Throws for a name without a known suffix; in strict mode also for a suffix itself. */
   static void requireKnownSuffix(
       String name, String what, PublicSuffixes suffixes, Strictness strictness) {
     if (!suffixes.knows(name)) {

@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An identifier in a certificate request: a DNS name, optionally with a wildcard ({@code
- * *.example.com}), or an IP address. Names sort before addresses; names, and addresses, sort by
- * text.
+ * *.example.com}), or an IP address. Names sort before addresses, and then by text.
  *
  * <p>Immutable and thread-safe. Parsing does not check public suffixes; the id formats of the
  * limits check them.
@@ -146,10 +145,7 @@ public final class Identifier implements Comparable<Identifier> {
     return value;
   }
 
-  /**
-   * The type of an identifier. The hash of a set depends on the order of these constants, so it
-   * must not change.
-   */
+  /** The type of an identifier. Their order must not change: the hash of a set depends on it. */
   public enum Type {
     /** A DNS name. */
     DNS,

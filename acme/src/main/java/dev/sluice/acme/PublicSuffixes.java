@@ -164,10 +164,7 @@ public final class PublicSuffixes {
     return all.suffixOf(name) != null;
   }
 
-  /**
-   * Returns whether a name in canonical form is itself a suffix of the ICANN part, such as {@code
-   * co.uk}.
-   */
+  /** Returns whether a canonical name is a suffix of the ICANN part, such as {@code co.uk}. */
   boolean isIcannSuffix(String name) {
     return name.equals(icann.suffixOf(name));
   }

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The algorithm is defined in <a href="https://github.com/publicsuffix/list/wiki/Format">the
  * list's format</a>. The longest matching rule is used, and {@code *} at the start of a rule stands
  * for one label. An exception ({@code !}) is used in place of its wildcard rule; the suffix is then
- * the exception without its first label. Immutable and thread-safe; a look-up takes time linear in
- * the name.
+ * the exception without its first label. Immutable and thread-safe; a look-up is linear in the
+ * name.
  */
 final class SuffixRules {
 

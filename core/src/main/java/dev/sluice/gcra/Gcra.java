@@ -13,7 +13,8 @@ package dev.sluice.gcra;
  *               │◀────────────── τ, the burst offset ────▶│
  *
  * A spend of cost c moves the TAT by its increment T·c, and is allowed if the TAT stays within τ of
- * now. All results follow from `ahead`, which is never negative: a TAT in the past is a full bucket.
+ * now. All results follow from `ahead`, which is never negative: a TAT in the past is a full
+ * bucket.
  *
  * Debt. A TAT can lie beyond now + τ: a limit with a larger τ charged the bucket (a limit was
  * lowered, or two servers have different limits), a clock stepped back, or callers wait for tokens.
@@ -23,12 +24,12 @@ package dev.sluice.gcra;
  *
  * Overflow. τ and every increment fit into a signed 64-bit number (checked by Quota), an increment
  * is at most τ, and `ahead` is cut to 2^63 − 1. So τ − increment ≥ 0, and τ − increment − ahead is
- * not below −2^63 + 1. Only the TAT itself can exceed 2^63 (now + τ, with a τ of centuries), so a TAT
- * is an UNSIGNED 64-bit number; now + τ < 2^64 always holds. A TAT of 0 means that there is no
+ * not below −2^63 + 1. Only the TAT itself can exceed 2^63 (now + τ, with a τ of centuries), so a
+ * TAT is an UNSIGNED 64-bit number; now + τ < 2^64 always holds. A TAT of 0 means that there is no
  * bucket, since the time is never before 0.
  *
- * Sources: ITU-T I.371, annex A (virtual scheduling), extended by a cost; Let's Encrypt's ratelimits
- * package for the values that are returned with a decision.
+ * Sources: ITU-T I.371, annex A (virtual scheduling), extended by a cost; Let's Encrypt's
+ * ratelimits package for the values that are returned with a decision.
  */
 
 /**

@@ -173,8 +173,7 @@ public final class Quota {
   }
 
   /**
-   * Returns the emission interval T, the time in which one token is added: period / count, rounded
-   * down.
+   * Returns the emission interval T, in which one token is added: period / count, rounded down.
    *
    * @return nanoseconds, at least 1
    */
@@ -183,8 +182,7 @@ public final class Quota {
   }
 
   /**
-   * Returns the burst offset, also called tolerance τ: the time in which an empty bucket fills, T ×
-   * burst.
+   * Returns the burst offset or tolerance τ, in which an empty bucket fills: T × burst.
    *
    * @return nanoseconds, at least 1
    */
@@ -225,8 +223,7 @@ public final class Quota {
    *
    * @param quotas 1 to {@link #MOST_OF_A_LIMIT} quotas, each with a different period
    * @return a sorted copy
-   * @throws IllegalArgumentException if the number of quotas is out of range, or two quotas have
-   *     the same period
+   * @throws IllegalArgumentException if there are too few or too many quotas, or equal periods
    */
   public static List<Quota> ofOneLimit(List<Quota> quotas) {
     List<Quota> sorted = new ArrayList<>(List.copyOf(quotas));

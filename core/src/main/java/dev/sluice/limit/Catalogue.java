@@ -154,8 +154,7 @@ public final class Catalogue {
    *
    * @param name the text of the name
    * @return the name
-   * @throws UnknownLimitException if the catalogue does not have it; the message suggests a similar
-   *     name
+   * @throws UnknownLimitException if there is no such name; the message suggests a similar one
    */
   public LimitName get(String name) {
     LimitName found = find(Objects.requireNonNull(name, "limit"));
@@ -203,8 +202,7 @@ public final class Catalogue {
   }
 
   /**
-   * Returns whether both catalogues have the same names, with the same id formats, texts and
-   * settings.
+   * Returns whether both catalogues have the same names, with equal formats, texts and settings.
    */
   @Override
   public boolean equals(@Nullable Object other) {

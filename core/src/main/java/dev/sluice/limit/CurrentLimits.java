@@ -120,8 +120,7 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns the requirements that the given limits do not satisfy, including requirements that only
-   * cause a warning.
+   * Returns the requirements that the given limits do not satisfy, including warnings.
    *
    * @param candidate the current limits, or limits that could replace them
    * @return the requirements, in the order in which they were added

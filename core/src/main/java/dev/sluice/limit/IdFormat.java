@@ -46,8 +46,7 @@ public interface IdFormat {
    * @return the canonical text; {@code text} itself if it is canonical. The canonical text of a
    *     canonical text is the same text, except in a format for overrides that spells ids
    *     differently from transactions: such a format returns the transaction's spelling
-   * @throws InvalidIdException if the text does not match this format; the message contains the
-   *     expected form
+   * @throws InvalidIdException if the text does not match this format
    */
   String canonical(String text, Strictness strictness);
 
@@ -131,8 +130,7 @@ public interface IdFormat {
 
   /**
    * Returns the id whose bucket counts the requests of a valid id, such as the registered domain
-   * for a name below it. Code calls this method for ids that people enter; requests already use the
-   * wider id.
+   * for a name below it. This is for ids that people enter; requests already use the wider id.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return a canonical id; the same id unless it shares a bucket with other ids
@@ -311,8 +309,7 @@ public interface IdFormat {
      *
      * @param text the text of the file
      * @return the format
-     * @throws IllegalArgumentException if no such format exists; the message contains the known
-     *     formats
+     * @throws IllegalArgumentException if no such format exists
      */
     public IdFormat parse(String text) {
       List<IdFormat> parts = new ArrayList<>();

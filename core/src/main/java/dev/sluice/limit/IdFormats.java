@@ -73,10 +73,7 @@ final class IdFormats {
       return text;
     }
 
-    /**
-     * Checks eight bytes at a time. The last eight bytes can overlap bytes that were checked
-     * before.
-     */
+    /** Checks eight bytes at a time; the last eight bytes can overlap bytes already checked. */
     @Override
     public boolean isCanonical(byte[] ascii, int length) {
       if (length < 8) {
@@ -391,10 +388,7 @@ final class IdFormats {
   /** A range of IPv6 addresses in CIDR notation, with exactly the mask of the limit's name. */
   static final class Ipv6RangeFormat implements IdFormat {
 
-    /**
-     * The prefix length that is usually assigned to one subscriber, and the only one that Boulder
-     * uses.
-     */
+    /** The prefix length of a typical subscriber, and the only one that Boulder uses. */
     static final int DEFAULT_PREFIX_LENGTH = 48;
 
     private final int prefixLength;

@@ -102,8 +102,7 @@ public final class LimitName {
   /**
    * Returns the number with which the bucket keys begin.
    *
-   * @return the number, at least 1; null if the limit has no number and the keys begin with its
-   *     name
+   * @return the number, at least 1; null if the keys begin with the limit's name
    */
   public @Nullable Integer number() {
     return number == 0 ? null : number;
@@ -176,9 +175,9 @@ public final class LimitName {
   }
 
   /**
-   * Returns the largest share of a wait by which {@link Decision} randomly extends the wait that it
-   * shows to a client, so that clients do not all return at once. Any share above 0 adds up to one
-   * second to a {@code Retry-After} header, which has whole seconds.
+   * Returns the largest share of a wait by which a decision randomly extends the wait that it shows
+   * to a client, so that clients do not all return at once. Any share above 0 adds up to one second
+   * to a {@code Retry-After} header, which has whole seconds.
    *
    * @return a share from 0 to 1; the default is 0.03
    */
@@ -225,8 +224,7 @@ public final class LimitName {
   }
 
   /**
-   * Returns an override's id from its bucket key in a table of overrides; the inverse of {@link
-   * #bucketKey}.
+   * Returns an override's id from its bucket key; the inverse of {@link #bucketKey}.
    *
    * @param bucketKey the key for the canonical id of an override
    * @return the id
@@ -238,8 +236,7 @@ public final class LimitName {
   }
 
   /**
-   * Returns a transaction's id from its bucket key in a table of penalties; the inverse of {@link
-   * #bucketKey}.
+   * Returns a transaction's id from its bucket key; the inverse of {@link #bucketKey}.
    *
    * @param bucketKey the key for the canonical id of a transaction
    * @return the id
@@ -479,8 +476,7 @@ public final class LimitName {
     }
 
     /**
-     * Allows callers to wait for tokens, up to a longest wait. By default no caller is allowed to
-     * wait.
+     * Allows callers to wait for tokens, up to a longest wait. The default allows no waiting.
      *
      * <p>A waiting caller has taken tokens before they refilled, so its bucket is overdrawn. Every
      * process that shares the buckets must know how far a bucket can be overdrawn: set the same

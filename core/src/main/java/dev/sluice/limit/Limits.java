@@ -22,8 +22,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All limits: the catalogue of names, the default quotas of each name, and the overrides for single
- * ids.
+ * All limits: the catalogue of names, their default quotas, and the overrides for single ids.
  *
  * <p>Immutable and thread-safe. If a name has no default and an id no override, nothing limits the
  * id. {@link #coverage} returns whether this is declared on purpose. If not, a {@link
@@ -33,8 +32,7 @@ import org.jspecify.annotations.Nullable;
  * with the limits and refer to their names. A request that reads the limits once therefore sees
  * limits and companions of the same generation.
  *
- * <p>Two sets of limits are equal if they lead to the same decisions and messages, and have equal
- * companions.
+ * <p>Two sets of limits are equal if their decisions, messages and companions are equal.
  */
 public final class Limits {
 
@@ -87,8 +85,7 @@ public final class Limits {
    * Returns the default quota, which applies to every id without an override.
    *
    * @param name a name of the catalogue
-   * @return the quota; of several quotas the one with the longest period; null if the name has no
-   *     default
+   * @return the quota; of several quotas the one with the longest period; null if there is none
    */
   public @Nullable Quota defaultFor(LimitName name) {
     return longest(defaultsFor(name));
@@ -334,8 +331,7 @@ public final class Limits {
   }
 
   /**
-   * Returns how much a bucket is allowed to owe beyond being empty. A spend does not forgive such a
-   * debt.
+   * Returns how much a bucket is allowed to owe. A spend does not forgive such a debt.
    *
    * @param name a name of any catalogue
    * @return a number of bursts, also for ids with an override; 0 if no debt is declared
@@ -502,8 +498,7 @@ public final class Limits {
      * Every process that shares the buckets must set the same value.
      *
      * @param name a name of the catalogue
-     * @param bursts how many bursts a bucket is allowed to owe beyond being empty, 0 to {@link
-     *     #DEEPEST_DEBT}
+     * @param bursts how many bursts a bucket is allowed to owe, 0 to {@link #DEEPEST_DEBT}
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException for a number out of this range
@@ -629,14 +624,13 @@ public final class Limits {
   }
 
   /**
-   * The requirement that a limit has a {@linkplain Limits#hasDefault default}, made for example by
-   * a rule.
+   * The requirement, for example of a rule, that a limit has a {@linkplain Limits#hasDefault
+   * default}.
    *
    * @param limit the limit's name
    * @param by the part of the configuration that requires the default, as it appears in messages:
    *     {@code a rule of the filter}
    * @param onMissing what happens if the limit has no default
-   * @param onMissing what happens where the limit has no default
    */
   public record Requirement(String limit, String by, MissingDefault onMissing) {
 

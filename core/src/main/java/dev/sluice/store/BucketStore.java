@@ -148,16 +148,14 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the current time of the clock that decides on the buckets. Never blocks, never throws.
    *
-   * @return nanoseconds since the Unix epoch; empty if the store is closed, or if only a server
-   *     knows the time
+   * @return nanoseconds since the Unix epoch; empty if the store is closed or its time unknown
    */
   default OptionalLong nowNanos() {
     return OptionalLong.empty();
   }
 
   /**
-   * Returns the number of live buckets (buckets that are not full) in the store, for metrics. Never
-   * blocks.
+   * Returns the number of live (not full) buckets in the store, for metrics. Never blocks.
    *
    * @return the number, which can include some buckets that are full by now; empty if it is unknown
    */
@@ -168,8 +166,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the largest number of live buckets in the store, for metrics. Never blocks.
    *
-   * @return the number, beyond which new buckets are refused; empty if there is no bound, or if it
-   *     is unknown
+   * @return the number, beyond which new buckets are refused; empty if there is none or it is
+   *     unknown
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();
@@ -241,8 +239,7 @@ public interface BucketStore extends AutoCloseable {
      * Adds a process to the list, and returns the list. Blocks for a round trip.
      *
      * @param process the unique name of the process, without line breaks
-     * @param time how long the process stays on the list, at most a minute; zero removes the
-     *     process
+     * @param time how long the process stays on the list, at most a minute; zero removes it
      * @return the names of all processes on the list, in no particular order
      * @throws StoreException if no server of the store answers
      */
@@ -277,16 +274,14 @@ public interface BucketStore extends AutoCloseable {
        * Returns the refund of a charge whose batch was denied.
        *
        * @param found the reading before the charge
-       * @return the refund to send; null if no tokens can be given back, after which no other
-       *     method is called
+       * @return the refund to send; null if there is none, after which no other method is called
        */
       @Nullable Charge giveBack(Reading found);
 
       /**
        * Called when the refund was answered or has failed.
        *
-       * @param found the reading before the refund, null if it is unknown whether the refund was
-       *     applied
+       * @param found the reading before the refund, null if its effect is unknown
        */
       void gaveBack(@Nullable Reading found);
 

@@ -20,20 +20,17 @@ import org.jspecify.annotations.Nullable;
  *
  * The TAT can therefore be newer than the clock reading, if another thread charged the bucket in
  * between. A spend that fits at the older clock reading also fits at every later moment, and leaves
- * the same TAT as right after the other charge. That moment lies within the call, so the decision is
- * correct at that moment. In four cases the clock is read again after the TAT: a spend that did not
- * fit could fit by now; a TAT beyond now + τ would be lowered; a refund with an end gives back less
- * the later it is made; and a spend-up-to takes more the later it is made. So the clock reading of a
- * denial is never older than its TAT.
+ * the same TAT as right after the other charge. That moment lies within the call, so the decision
+ * is correct at that moment. In four cases the clock is read again after the TAT: a spend that did
+ * not fit could fit by now; a TAT beyond now + τ would be lowered; a refund with an end gives back
+ * less the later it is made; and a spend-up-to takes more the later it is made. So the clock
+ * reading of a denial is never older than its TAT.
  */
 
 /** All buckets of a memory store, in segments. Decides on single buckets. Thread-safe. */
 final class BucketTable {
 
-  /**
-   * The most lines of a segment before it is split; copying this many blocks the segment for 1 to 3
-   * ms.
-   */
+  /** The most lines of a segment before it is split; copying them blocks it for 1 to 3 ms. */
   private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;
@@ -93,7 +90,6 @@ final class BucketTable {
     return keyed;
   }
 
-  /** Returns the bound on live buckets. */
   long bound() {
     return bucketCount.bound();
   }
@@ -167,7 +163,6 @@ final class BucketTable {
     closed = true;
   }
 
-  /** Returns the current time; see {@link TimeSource#read}. */
   long nanos() {
     if (closed) {
       throw new StoreException("the memory store is closed; close it only after the last request");
@@ -216,7 +211,6 @@ final class BucketTable {
     }
   }
 
-  /** Returns the current segment of an entry. */
   Segment segmentAt(int entry) {
     return directory.segment(entry);
   }

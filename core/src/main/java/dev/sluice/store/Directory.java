@@ -6,16 +6,17 @@ import java.lang.invoke.VarHandle;
 
 /*
  * With few segments, the arrays that lead to a slot stay in the processor's caches, and a small
- * table takes little memory. With many segments, only a small part of the table is blocked while one
- * segment grows. So a table starts with few segments, and large segments are split (Segment.split).
+ * table takes little memory. With many segments, only a small part of the table is blocked while
+ * one segment grows. So a table starts with few segments, and large segments are split
+ * (Segment.split).
  *
  * The upper ten bits of a key's place determine an entry. A segment has consecutive entries, whose
  * number is a power of two; a split divides them in halves. Each entry refers to its segment, and
  * also to the segment's slots, which saves one read on the way to a slot.
  *
- * Entries are replaced one after the other, under the lock of the old segment. A reader can see some
- * new and some old entries. That is safe: the old slots stay locked for good, and so does a segment
- * that was split. A thread that finds a slot or segment locked looks the entry up again.
+ * Entries are replaced one after the other, under the lock of the old segment. A reader can see
+ * some new and some old entries. That is safe: the old slots stay locked for good, and so does a
+ * segment that was split. A thread that finds a slot or segment locked looks the entry up again.
  */
 
 /** Maps keys to segments. Thread-safe. */
@@ -54,7 +55,6 @@ final class Directory {
     return (long) entry << (Long.SIZE - BITS) | lineBits;
   }
 
-  /** Returns the slots of the segment of a key. */
   long[] slots(long place) {
     return (long[]) SLOTS.getAcquire(slots, entryOf(place));
   }

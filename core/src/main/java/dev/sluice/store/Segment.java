@@ -21,25 +21,26 @@ import org.jspecify.annotations.Nullable;
  *   - a thread that holds the segment's lock and does not find a key knows that the key has no
  *     slot: slots are assigned only under the segment's lock.
  *   - a thread that holds no lock, reads version, tag, TAT and version again, and finds the version
- *     even and unchanged, has read the TAT of this key: no slot has changed its key in between. So a
- *     denial, a check and the reading of an absent bucket write nothing.
+ *     even and unchanged, has read the TAT of this key: no slot has changed its key in between. So
+ *     a denial, a check and the reading of an absent bucket write nothing.
  *
  * A full bucket need not be removed: its slot counts as free from then on. A key that returns to
  * its old slot and a key that is assigned this slot both lock it first; the loser searches again.
  *
  * Rebuilding gives a segment more lines, fewer lines, or the same lines without dead buckets. It
- * locks all slots of the old lines for good, copies them, and publishes the new lines. A thread that
- * finds a slot locked for long finds the new lines by looking the key up again, as every attempt
- * does. Splitting does the same with the segment: the old segment stays locked for good, and two new
- * segments are published in its place, locked until both are visible. So a thread that locked a
- * segment of the directory has the segment of its key. Rebuilding or splitting blocks one segment
- * while it is copied.
+ * locks all slots of the old lines for good, copies them, and publishes the new lines. A thread
+ * that finds a slot locked for long finds the new lines by looking the key up again, as every
+ * attempt does. Splitting does the same with the segment: the old segment stays locked for good,
+ * and two new segments are published in its place, locked until both are visible. So a thread that
+ * locked a segment of the directory has the segment of its key. Rebuilding or splitting blocks one
+ * segment while it is copied.
  *
  * No thread waits while it holds a lock. A thread tries to take the next lock a bounded number of
- * times; if that fails, it releases all its locks, waits, and starts again. So a thread that holds a
- * lock never depends on another thread. A scheduler that runs only waiting threads, as the scheduler
- * of virtual threads may do, therefore causes no deadlock. Segments are locked in ascending order:
- * among threads that wait for each other, the thread with the highest segment makes progress.
+ * times; if that fails, it releases all its locks, waits, and starts again. So a thread that holds
+ * a lock never depends on another thread. A scheduler that runs only waiting threads, as the
+ * scheduler of virtual threads may do, therefore causes no deadlock. Segments are locked in
+ * ascending order: among threads that wait for each other, the thread with the highest segment
+ * makes progress.
  */
 
 /** A part of the table; its lock guards the assignment of slots to keys. */
@@ -95,7 +96,6 @@ final class Segment {
     return firstEntry + entries;
   }
 
-  /** Publishes the current lines in the directory. */
   void show() {
     directory.show(this, lines.slots);
   }
@@ -104,10 +104,7 @@ final class Segment {
     return (long) VERSION.getAcquire(this);
   }
 
-  /**
-   * Returns whether no slot has changed its key since {@code thenVersion}, nor is about to change
-   * it.
-   */
+  /** Returns whether no slot has changed or is changing its key since {@code thenVersion}. */
   boolean isStill(long thenVersion) {
     return (thenVersion & 1) == 0 && version() == thenVersion;
   }
@@ -130,7 +127,6 @@ final class Segment {
 
   // Under the lock
 
-  /** Returns the slots of the current lines. */
   long[] slots() {
     return lines.slots;
   }
@@ -155,7 +151,6 @@ final class Segment {
     lines.clear(at, null);
   }
 
-  /** Returns how many slots have a tag. */
   int tagged() {
     return lines.tagged();
   }
@@ -312,8 +307,7 @@ final class Segment {
   }
 
   /**
-   * Returns whether a bucket of this segment, or of the segment that was split, belongs to this
-   * segment.
+   * Returns whether a bucket belongs to this segment, and not to the other half of a split.
    *
    * @param keptPlace the part of the bucket's place that {@link SlotArray} stores
    */

@@ -8,17 +8,17 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * Slots in lines of four; a line has the size of a cache line. A slot consists of two longs: a tag,
- * which is 64 bits of the key's hash (0 marks an empty slot), and a TAT. A slot whose TAT has passed
- * is free, even if it has a tag.
+ * which is 64 bits of the key's hash (0 marks an empty slot), and a TAT. A slot whose TAT has
+ * passed is free, even if it has a tag.
  *
- * A key has two possible lines. The first line is computed from 16 bits of the key's place, which is
- * the other half of the hash. The second line is computed from the first line and the tag, and the
- * first line from the second line and the tag in the same way. So the content of a slot is enough to
- * move a bucket to its other line. A new key goes to its first line if that has room, otherwise to
- * its second line. If both lines are full, one of their eight buckets is moved to its other line, at
- * most two moves deep. In simulations the first failure comes at a load of 0.90 to 0.95; without
- * moves it comes at 0.27 to 0.54, with one move at 0.71 to 0.85. After a failure the lines are
- * rebuilt with a load of at most 0.8.
+ * A key has two possible lines. The first line is computed from 16 bits of the key's place, which
+ * is the other half of the hash. The second line is computed from the first line and the tag, and
+ * the first line from the second line and the tag in the same way. So the content of a slot is
+ * enough to move a bucket to its other line. A new key goes to its first line if that has room,
+ * otherwise to its second line. If both lines are full, one of their eight buckets is moved to its
+ * other line, at most two moves deep. In simulations the first failure comes at a load of 0.90 to
+ * 0.95; without moves it comes at 0.27 to 0.54, with one move at 0.71 to 0.85. After a failure the
+ * lines are rebuilt with a load of at most 0.8.
  *
  * 24 bits of the key's place are stored beside each slot, so a slot takes 19 bytes in total. Keys
  * are not stored. The stored bits determine the bucket's position when the number of lines changes
@@ -236,7 +236,6 @@ final class SlotArray {
     return LOCKED;
   }
 
-  /** Unlocks a slot by writing its new TAT. */
   static void unlock(long[] slots, int at, long tatNanos) {
     AT.setRelease(slots, at + 1, tatNanos);
   }
@@ -287,10 +286,7 @@ final class SlotArray {
     return -1;
   }
 
-  /**
-   * Returns a free slot of the line, or a slot freed by moves; the slot is locked and has its old
-   * tag.
-   */
+  /** Returns a free slot of the line, or one freed by moves; locked, with its old tag. */
   private int free(int line, long nowNanos, int moves, @Nullable LiveBucketCount bucketCount) {
     int start = line * LONGS;
     for (int at = start; at < start + LONGS; at += 2) {
@@ -365,8 +361,7 @@ final class SlotArray {
   /**
    * Locks every slot for good. A thread that finds a slot locked reads the newer array.
    *
-   * @return whether all slots were locked; if another thread holds a slot's lock, nothing has
-   *     changed
+   * @return whether all slots were locked; if a slot's lock was held, nothing has changed
    */
   boolean tryLockAll(long[] tatsNanos) {
     for (int at = 0; at < slots.length; at += 2) {
@@ -380,7 +375,6 @@ final class SlotArray {
     return true;
   }
 
-  /** Undoes {@link #tryLockAll}. */
   void unlockAll(long[] tatsNanos) {
     unlockAll(tatsNanos, slots.length);
   }
@@ -436,8 +430,7 @@ final class SlotArray {
   }
 
   /**
-   * Copies the live buckets of a segment to a new array. The caller has locked all slots of this
-   * array.
+   * Copies the live buckets of a segment to a new array. The caller has locked all slots.
    *
    * @param tatsNanos the TATs from {@link #tryLockAll}
    * @param lines the number of lines of the new array

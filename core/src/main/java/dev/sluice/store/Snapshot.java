@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  *   2 longs     the key of the hash; without this key the tags mean nothing, with it tags can be
  *               forged, so only the owner can read the file
  *   1 long      the number of buckets
- *   per bucket  place (long: segment and line, see BucketTable and SlotArray), tag (long), TAT (long)
+ *   per bucket  3 longs: place (see BucketTable and SlotArray), tag and TAT
  *   1 long      the CRC-32C of all bytes before it
  *
  * The file is written under a temporary name, forced to the disk, and then renamed. A reader finds

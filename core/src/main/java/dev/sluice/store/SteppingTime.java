@@ -29,7 +29,6 @@ final class SteppingTime implements TimeSource {
     return nowNanos;
   }
 
-  /** Returns the latest time that this clock has returned. */
   long latestNanos() {
     return latestNanos.get();
   }

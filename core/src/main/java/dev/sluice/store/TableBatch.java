@@ -102,7 +102,6 @@ final class TableBatch {
     }
   }
 
-  /** Returns how many buckets of the batch belong to a charge's segment. */
   private int withSegmentOf(int charge) {
     int count = 0;
     for (int i = 0; i < slotAt.length; i++) {
@@ -255,7 +254,6 @@ final class TableBatch {
     return tagged;
   }
 
-  /** Returns whether a charge needs a new bucket. */
   private boolean isMissing(int i) {
     return slotAt[i] < 0 && afterNanos[i] != Gcra.NO_TAT;
   }

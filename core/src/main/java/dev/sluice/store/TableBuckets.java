@@ -9,10 +9,7 @@ import dev.sluice.internal.direct.ReadingMapper;
 import dev.sluice.internal.direct.SipHash;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The buckets of one limit in a table; the hash of the limit's prefix is computed once.
- * Thread-safe.
- */
+/** The buckets of one limit in a table. The limit's prefix is hashed once. Thread-safe. */
 final class TableBuckets implements Buckets {
 
   private final BucketTable table;

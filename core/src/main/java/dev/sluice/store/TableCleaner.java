@@ -53,8 +53,7 @@ final class TableCleaner {
   /**
    * Records when a new bucket dies, or that a known bucket dies earlier than before. The caller
    * holds the lock of the bucket's slot or segment, so that no thread sees the bucket before its
-   * death is recorded. Otherwise a caller could see a dead bucket and still get a "store full"
-   * error.
+   * death is recorded. Otherwise a caller could see a dead bucket and a "store full" error.
    */
   void diesAt(long place, long tatNanos) {
     directory.segment(Directory.entryOf(place)).earliestExpiry().tell(tatNanos);

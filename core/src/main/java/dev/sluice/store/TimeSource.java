@@ -36,7 +36,6 @@ public interface TimeSource {
    * @param atNanos the instant, in nanoseconds since the Unix epoch
    * @param task the task, which runs at most once
    * @return the pending task, which a caller can cancel
-   * @return the pending task; a caller that no longer needs it cancels it
    */
   @CanIgnoreReturnValue
   default Future<?> alarm(long atNanos, Runnable task) {

@@ -22,8 +22,7 @@ public final class AddressRange {
    *
    * @param text {@code 10.0.0.0/8}, {@code 2001:db8::/32}, or one address
    * @return the range
-   * @throws IllegalArgumentException if the text is not a range, or has bits after its prefix that
-   *     are not zero
+   * @throws IllegalArgumentException if the text is not a range, or sets bits after its prefix
    */
   public static AddressRange parse(String text) {
     int slash = text.indexOf('/');
@@ -48,8 +47,7 @@ public final class AddressRange {
   }
 
   /**
-   * Returns whether an address is in this range. An IPv4 address is never in a range of IPv6
-   * addresses.
+   * Returns whether an address is in this range. An IPv4 address is never in an IPv6 range.
    *
    * @param address the address
    * @return true if the address is in this range

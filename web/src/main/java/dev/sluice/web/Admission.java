@@ -62,8 +62,7 @@ public final class Admission {
   /**
    * Returns the decision of the enforced rules.
    *
-   * @return the decision; null if no enforced rule matches the request, or no decision could be
-   *     made
+   * @return the decision; null if no enforced rule matches, or no decision could be made
    */
   public @Nullable Decision decision() {
     return decision;
@@ -81,8 +80,7 @@ public final class Admission {
   }
 
   /**
-   * Returns whether a rule estimated the cost. If so, end the admission when the whole response is
-   * sent.
+   * Returns whether a rule estimated the cost. If so, end the admission after the response.
    *
    * @return false if no cost was estimated
    */

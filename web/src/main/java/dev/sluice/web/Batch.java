@@ -61,8 +61,7 @@ public final class Batch<O> {
    * Adds a transaction whose tokens stay spent, or are given back after some outcomes.
    *
    * @param transaction the transaction to spend
-   * @param counts returns whether tokens stay spent after an outcome; null if they always stay
-   *     spent
+   * @param counts returns whether tokens stay spent after an outcome; null if they always do
    * @throws InvalidRequestException if another rule charges the same bucket a cost above the burst
    *     of the quota that the batch uses
    */

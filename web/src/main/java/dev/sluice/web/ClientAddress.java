@@ -72,8 +72,7 @@ public final class ClientAddress {
   /**
    * Returns this resolver with another grouping of IPv6 addresses.
    *
-   * @param bits the number of bits in the prefix of a group, 1 to 128; with 128 each address is a
-   *     group
+   * @param bits the number of bits in a group's prefix, 1 to 128
    * @return a new resolver
    * @throws IllegalArgumentException if the number is out of range
    */
@@ -128,16 +127,14 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the address of the client's group: the lowest address of its IPv6 range, or its IPv4
-   * address.
+   * Returns the lowest address of an IPv6 client's range; an IPv4 address is returned unchanged.
    */
   IpAddress grouped(IpAddress address) {
     return address.isIpv4() ? address : address.prefix(ipv6Prefix);
   }
 
   /**
-   * Returns whether an address that opened a connection belongs to a trusted proxy, whose headers
-   * are used.
+   * Returns whether an address that opened a connection belongs to a trusted proxy.
    *
    * @param peer the address as text, null if the connection has none
    * @return false if there are no trusted proxies

@@ -9,10 +9,7 @@ final class ForwardedNode {
 
   private ForwardedNode() {}
 
-  /**
-   * Returns the address in the only {@code for} parameter of an RFC 7239 element; null if there is
-   * none.
-   */
+  /** Returns the address in the {@code for} parameter of an RFC 7239 element; null if none. */
   static @Nullable IpAddress ofForwarded(String element) {
     String node = null;
     int start = 0;

@@ -50,10 +50,7 @@ public final class Match {
   /** The spends of a request under an enforced rule. */
   private record Enforced(Rule rule, CompletableFuture<List<Transaction>> transactions) {}
 
-  /**
-   * Matches a request; completes when the application has supplied the quotas of the enforced
-   * rules.
-   */
+  /** Matches a request; completes when the application has supplied all quotas. */
   static CompletableFuture<Match> of(List<Rule> rules, RequestFacts facts, Limits limits) {
     List<Trial> trials = new ArrayList<>();
     List<Enforced> enforced = new ArrayList<>();

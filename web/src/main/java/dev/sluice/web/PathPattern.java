@@ -81,8 +81,7 @@ public final class PathPattern {
   }
 
   /**
-   * Returns a text in lower case by Unicode's simple folding, which maps each character to one
-   * character.
+   * Returns a text in lower case by Unicode's simple folding: each character stays one.
    *
    * @param text a path, or a part of a path
    * @return a text for comparisons that ignore case
@@ -127,8 +126,7 @@ public final class PathPattern {
   }
 
   /**
-   * Returns the first segment of all paths that match this pattern, by which patterns can be
-   * indexed.
+   * Returns the first segment of all paths that match this pattern, as an index for patterns.
    *
    * @return the segment, in lower case for a pattern that ignores case; null if the first segment
    *     can vary or be absent

@@ -12,10 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A request that is built from its parts instead of from a framework's request. Immutable and
- * thread-safe.
- */
+/** A request that is built from its parts. Immutable and thread-safe. */
 public final class PlainRequest implements WebRequest {
 
   private final String method;
@@ -134,10 +131,7 @@ public final class PlainRequest implements WebRequest {
       this.query = question < 0 ? null : relative.substring(question + 1);
     }
 
-    /**
-     * Removes the scheme and the host from a target in absolute form, which clients send to
-     * proxies.
-     */
+    /** Removes scheme and host from a target in absolute form, which clients send to proxies. */
     private static String withoutHost(String target) {
       Matcher absolute = ABSOLUTE.matcher(target);
       if (!absolute.lookingAt()) {

@@ -17,8 +17,7 @@ final class QueryString {
   private QueryString() {}
 
   /**
-   * Returns all values of the parameters with some names, in order. A name that cannot be decoded
-   * never matches.
+   * Returns all values of the parameters with some names, in order.
    *
    * @param separators a regular expression for a separator of parameters
    * @param decoding decodes a name or a value

@@ -31,8 +31,7 @@ final class RateLimitField {
   }
 
   /**
-   * Returns the longest of the effective windows ({@code t}) whose available quota ({@code r}) is
-   * 0.
+   * Returns the longest effective window ({@code t}) whose available quota ({@code r}) is 0.
    *
    * @return seconds; 0 if there is no such window, or the field cannot be read
    */

@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Only the application knows how it interprets a request that can be interpreted in several ways. So
- * a request is charged for each of its interpretations, called readings here:
+ * Only the application knows how it interprets a request that can be interpreted in several ways.
+ * So a request is charged for each of its interpretations, called readings here:
  *
  *  - its path (see WebPath);
  *  - its method, which a header or the query can override;
@@ -61,10 +61,7 @@ public final class RequestFacts {
     OTHER_NAME,
     SEMICOLON;
 
-    /**
-     * Decodes a cookie's value. Tomcat 11 keeps the quotes of a cookie; most other servers remove
-     * them.
-     */
+    /** Decodes a cookie's value. Tomcat 11 keeps a cookie's quotes; most servers remove them. */
     String ofCookie(String value) {
       return switch (this) {
         case AS_SENT, OTHER_NAME, SEMICOLON -> value;
@@ -153,8 +150,7 @@ public final class RequestFacts {
    * for all readings.
    *
    * @return at least one reading, nearly always one; the request's own path and method first
-   * @throws UnusableRequestException if there are too many readings, or unknown readings are
-   *     possible
+   * @throws UnusableRequestException if there are too many readings, or unknown ones
    */
   public List<RequestFacts> readings() {
     List<RequestFacts> each = readings;
@@ -232,8 +228,7 @@ public final class RequestFacts {
    * Returns this reading in the form that one rule compares.
    *
    * @param ignoreCase whether the path is converted to lower case, by Unicode's simple folding
-   * @param methodOverride whether the method is the override; otherwise it is the request's own
-   *     method
+   * @param methodOverride whether the method is the override, not the request's own method
    * @return this reading, or a copy with another path or method
    */
   public RequestFacts as(boolean ignoreCase, boolean methodOverride) {

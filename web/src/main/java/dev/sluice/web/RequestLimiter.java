@@ -18,8 +18,7 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Charges requests by rules, and prepares the response to a refused request. All filters share this
- * class.
+ * Charges requests by rules, and prepares the responses to refused requests, for all filters.
  *
  * <p>A request spends from all limits of all rules that match it, or from none. {@linkplain
  * Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for requests that were

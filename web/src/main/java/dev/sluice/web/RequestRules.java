@@ -17,12 +17,10 @@ public interface RequestRules {
    *
    * @param request the request
    * @param client finds the client's address
-   * @param limits the current limits; if they include rules, these rules decide in place of this
-   *     object
+   * @param limits the current limits; rules in these limits decide in place of this object
    * @return the charges; {@link Charges#NONE} if no rule matches the request
    * @throws UnusableRequestException if the request lacks a value that a rule needs
-   * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException if the limits lack a
-   *     limit of a rule
+   * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException for an unknown limit
    */
   Charges charges(WebRequest request, ClientAddress client, Limits limits);
 

@@ -48,8 +48,7 @@ public final class RetryAdvice {
    * @param fields returns the values of a header field for its name in lower case; empty if missing
    * @param now the current time, for dates; the response's {@code Date} is preferred, since the
    *     server's clock can differ
-   * @return zero if the response requires no pause; can be millions of years, so callers must bound
-   *     the pause
+   * @return zero for no pause; can be millions of years, so callers must bound the pause
    */
   public static Duration pause(int status, Function<String, List<String>> fields, Instant now) {
     Instant date = date(one(fields, "date"));

@@ -363,8 +363,7 @@ public final class Rule {
     /**
      * Adds a limit whose quota the application supplies for each request, such as a customer's plan
      * from a cache. This method is like {@link #limitAsync(String, Function, VaryBy...)}, but the
-     * function returns the quota itself. It cannot be used with WebFlux, whose threads must not
-     * wait.
+     * function returns the quota itself. It is not for WebFlux, whose threads must not wait.
      *
      * @param name the limit's name
      * @param quota returns the quota, or null if the limit's own quota applies; must be
@@ -558,8 +557,7 @@ public final class Rule {
      * Sets a function for the cost of a request. A request whose cost is negative or above a
      * limit's burst is refused with a 400, since a retry would not help.
      *
-     * @param ofRequest returns the number of tokens; must be thread-safe, and must not read the
-     *     body
+     * @param ofRequest returns the cost in tokens; must be thread-safe, and not read the body
      * @return this builder
      */
     @CanIgnoreReturnValue
@@ -645,8 +643,7 @@ public final class Rule {
 
     /**
      * Makes the rule a trial: it spends from its own buckets, and its decisions are counted and
-     * logged. A trial never refuses a request, takes no tokens from other rules, and sets no
-     * header.
+     * logged. It never refuses a request, takes no tokens from other rules, and sets no header.
      *
      * @return this builder
      */

@@ -51,8 +51,7 @@ public final class Rules {
    * @param limits the current limits
    * @return the matching rules with their transactions; empty if no rule matches the request
    * @throws UnusableRequestException if the request lacks a value that an enforced rule needs
-   * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException if the limits lack a
-   *     limit of a rule
+   * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException for an unknown limit
    * @throws QuotaFailedException if the application could not supply the quota of an enforced rule
    */
   public Match match(WebRequest request, Limits limits) {

@@ -98,8 +98,7 @@ record Spend(
   /**
    * Returns the transaction for an id.
    *
-   * @param supplied the application's quotas, which are known by now; null if the limits have the
-   *     quotas
+   * @param supplied the application's known quotas; null if the limits have the quotas
    */
   Transaction transaction(
       Limits limits,

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * Applications process a path in different ways, and in different orders:
  *
- *  - they decode its segments separately, so that an escaped slash is a part of a name, or decode the
- *    whole path first, so that the slash separates two names;
+ *  - they decode its segments separately, so that an escaped slash is a part of a name, or decode
+ *    the whole path first, so that the slash separates two names;
  *  - they treat a backslash as a slash;
  *  - they drop parameters, or keep them in the name;
  *  - they resolve "." and "..", or treat them as names;

@@ -38,8 +38,7 @@ public interface BucketPipeline {
   void notBefore(long nowNanos);
 
   /**
-   * Decides on a bucket. The first decision of a group looks all buckets of the group up and reads
-   * the clock.
+   * Decides on a bucket. The first decision of a group reads the clock and looks all buckets up.
    *
    * @param <R> the result
    * @param index the index of the bucket in the order of the additions, from 0

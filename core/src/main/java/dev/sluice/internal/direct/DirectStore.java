@@ -15,8 +15,7 @@ public interface DirectStore {
    * Returns the buckets of one limit.
    *
    * @param prefix the start of the keys of these buckets: the limit's number and a colon
-   * @return a view of this store, which the caller keeps; null if this store has no faster path
-   *     than a batch
+   * @return a view of this store to keep; null if this store has no faster path than a batch
    */
   @Nullable Buckets buckets(String prefix);
 

@@ -6,18 +6,17 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A hot id is often used many times in a row: by a client that floods the server, or for a limit with
- * a single bucket. Copying and hashing a text takes about a third of the time of a decision. If a
- * text equals the previous text, its bytes and its hash are therefore reused.
+ * A hot id is often used many times in a row: by a client that floods the server, or for a limit
+ * with a single bucket. Copying and hashing a text takes about a third of the time of a decision.
+ * If a text equals the previous text, its bytes and its hash are therefore reused.
  *
  * The text and the hash are cached only after two equal hashes in a row. Otherwise each call would
- * write a reference into an old object, which costs the garbage collector time. All code that writes
- * the bytes calls room(), which clears the cache.
+ * write a reference into an old object, which costs the garbage collector time. All code that
+ * writes the bytes calls room(), which clears the cache.
  */
 
 /**
- * A reusable buffer for an id in UTF-8, which passes a text, bytes or a number to a store without
- * allocating.
+ * A reusable buffer that passes a text, bytes or a number to a store as UTF-8, without allocating.
  *
  * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own buffer}, which is valid
  * until the thread's next call to Sluice.

@@ -33,7 +33,7 @@ public interface SpendPipeline {
    * @param quota a quota to use in place of the quota that the caller supplied for the limit; null
    *     for the limit's own quota
    * @param cost the number of tokens, 0 to the quota's burst
-   * @return false if only {@link dev.sluice.Limit} can decide on the spend, because the id is not
+   * @return false if only the limit itself can decide on the spend, because the id is not
    *     canonical, or an override or a penalty may apply to it. The spend was not added then
    */
   boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost);

@@ -129,10 +129,7 @@ public final class GoDuration {
     return format(duration).replaceFirst("(?<=h)0m0s$|(?<=m)0s$", "");
   }
 
-  /**
-   * Formats a number of nanoseconds in a larger unit. Fast, since every decision over HTTP needs
-   * it.
-   */
+  /** Formats nanoseconds in a larger unit. Fast, since every decision over HTTP needs this. */
   private static String decimal(long nanos, long unit) {
     long whole = nanos / unit;
     long rest = nanos % unit;
