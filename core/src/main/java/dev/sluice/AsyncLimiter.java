@@ -294,7 +294,7 @@ public final class AsyncLimiter {
    *
    * @param receipt the tokens that the reservation took; no caller may use a receipt twice
    * @param costs the true costs
-   * @return the result, with what each bucket was charged
+   * @return the result for each bucket
    */
   @CanIgnoreReturnValue
   public CompletionStage<Settlement> settle(Receipt receipt, Costs costs) {

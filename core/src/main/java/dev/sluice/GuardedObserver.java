@@ -27,7 +27,7 @@ final class GuardedObserver implements LimiterObserver {
   public void decided(Act act, Decision decision, long elapsedNanos) {
     try {
       guarded.decided(act, decision, elapsedNanos);
-    } catch (Throwable e) { // even after a missing class, the caller must get its decision
+    } catch (Throwable e) { // even if a class is missing, the caller must get its decision
       tell(e);
     }
   }

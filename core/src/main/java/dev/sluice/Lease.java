@@ -261,7 +261,7 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** The tokens of one spend. Token 0 went to the caller; {@code next} comes next. */
+  /** The tokens of one spend. Token 0 went to the caller; {@code next} is handed out next. */
   private final class Held {
     private final String bucketKey;
     private final Quota quota;

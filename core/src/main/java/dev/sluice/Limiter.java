@@ -418,7 +418,7 @@ public final class Limiter {
    *
    * @param receipt the tokens that the reservation took; no caller may use a receipt twice
    * @param costs the true costs
-   * @return the result, with what each bucket was charged
+   * @return the result for each bucket
    * @throws IllegalArgumentException see {@link Reservation#settle(Costs)}
    * @throws StoreException see {@link Reservation#settle(Costs)}
    */
@@ -588,7 +588,7 @@ public final class Limiter {
   /**
    * Returns the current limits.
    *
-   * @return the reference that a reload replaces
+   * @return the reference to the limits, whose content a reload replaces
    */
   public CurrentLimits limits() {
     return limits;
@@ -743,7 +743,7 @@ public final class Limiter {
      * WARN} and {@code ALLOW}, a line that was forgotten in a limit file allows all requests.
      *
      * @param policy the policy for all limits except limits that are {@linkplain
-     *     LimitName#disabledWithoutDefault disabled without a default} disabled without a default}
+     *     LimitName#disabledWithoutDefault disabled without a default}
      * @return this builder
      */
     @CanIgnoreReturnValue

@@ -114,8 +114,8 @@ record Plan(
   }
 
   /**
-   * Replaces each transaction on a limit with several quotas by one transaction per quota. A batch
-   * is atomic, as such a limit must be. {@link #folded} reverses this method.
+   * Replaces each transaction on a limit with several quotas by one transaction per quota. They
+   * form an atomic batch, as the quotas of one limit require. {@link #folded} reverses this method.
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
     boolean any = false;

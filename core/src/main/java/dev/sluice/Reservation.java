@@ -215,7 +215,7 @@ public final class Reservation implements AutoCloseable {
    *
    * @param costs the numbers of tokens by limit name, each at least 1; a limit that is missing here
    *     keeps its estimate
-   * @return the result, with what each bucket was charged
+   * @return the result for each bucket
    * @throws IllegalArgumentException see {@link #settle(Costs)}
    * @throws StoreException see {@link #settle(Costs)}
    */
@@ -240,7 +240,7 @@ public final class Reservation implements AutoCloseable {
    * limit applies, or which a {@link FailureRule} allowed.
    *
    * @param costs the true costs
-   * @return the result, with what each bucket was charged
+   * @return the result for each bucket
    * @throws IllegalArgumentException if a limit has a cost but is not in the reservation or is in
    *     it more than once, or if a cost is 0 without {@link Costs#allowZero}; the reservation stays
    *     open, and nothing is charged

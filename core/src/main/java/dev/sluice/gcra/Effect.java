@@ -117,7 +117,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return false only if the operation votes and does not fit
+   * @return false only if the operation can deny its batch and does not fit
    */
   public boolean passes(long nowNanos, long tatNanos) {
     return !op.votes() || fits(nowNanos, tatNanos);

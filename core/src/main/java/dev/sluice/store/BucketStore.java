@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li><b>Atomic.</b> The charges of a batch take effect together, at one moment between the call
- *       and its return; no other call sees a part of the batch. If a charge that votes does not
- *       fit, no charge is made. A store over several servers can show intermediate states to
- *       concurrent callers, which its documentation describes; it never grants more than the limit
- *       allows.
+ *       and its return; no other call sees a part of the batch. If a charge that {@linkplain
+ *       Op#votes can deny} does not fit, no charge is made. A store over several servers can show
+ *       intermediate states to concurrent callers, which its documentation describes; it never
+ *       grants more than the limit allows.
  *   <li><b>Own clock.</b> The store reads the time once per batch, or once per server, where the
  *       buckets are stored. Callers never supply the time. (once per server, if there are several);
  *       callers never supply it.
@@ -355,7 +355,7 @@ public interface BucketStore extends AutoCloseable {
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-     * @return false only if the operation votes and does not fit
+     * @return false only if the operation can deny its batch and does not fit
      */
     public boolean passes(long nowNanos, long tatNanos) {
       return effect.passes(nowNanos, tatNanos);

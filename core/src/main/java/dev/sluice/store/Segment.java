@@ -125,7 +125,7 @@ final class Segment {
     }
   }
 
-  // Under the lock
+  // Methods for callers that hold the lock
 
   long[] slots() {
     return lines.slots;

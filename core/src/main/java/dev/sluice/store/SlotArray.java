@@ -244,7 +244,7 @@ final class SlotArray {
     return Long.compareUnsigned(tatNanos, nowNanos) <= 0;
   }
 
-  // Under the segment's lock
+  // Methods for callers that hold the segment's lock
 
   int count() {
     return slots.length / LONGS;
