@@ -25,9 +25,8 @@ record Answer(
   static final Answer NOTHING_REFUNDED = new Answer(false, Long.MAX_VALUE, 0, 0, 0);
 
   /**
-   * Returns the answer to a spend, or to a check whether a spend would be allowed. The effect of a
-   * spend that is allowed to wait has a larger offset than the quota; the numbers describe the
-   * bucket by its quota.
+   * Returns the answer to a spend, or to a check whether a spend would be allowed. A spend that is
+   * allowed to wait has a larger offset than the quota; the numbers use the quota's offset.
    */
   static Answer ofSpend(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();

@@ -328,8 +328,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * Non-blocking form of {@link Limiter#acquire(Transaction, Duration)}. Waiting occupies no
-   * thread.
+   * Non-blocking form of {@link Limiter#acquire(Transaction, Duration)}. It occupies no thread.
    *
    * <p>To stop waiting, cancel the future of the stage itself, or put a time-out on it; see {@link
    * Limiter#acquire(Transaction, Duration)}. Code that is chained to a stage that had to wait runs

@@ -42,8 +42,8 @@ import java.util.function.LongSupplier;
  */
 
 /**
- * Forgives the debts of a store's buckets, at most once per bucket and depth within a time as long
- * as the depth. The memory of forgiven debts is bounded; while it is full, no debt is forgiven.
+ * Forgives the debts of a store's buckets, at most once per bucket and depth within the depth's
+ * time. The memory of forgiven debts is bounded; while it is full, no debt is forgiven.
  * Thread-safe.
  */
 final class Debts {

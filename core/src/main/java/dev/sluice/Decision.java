@@ -137,8 +137,7 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision of a batch: the strictest of the given decisions; among equals the last
-   * one, as in Boulder.
+   * Returns the decision of a batch: the strictest one; among equals the last, as in Boulder.
    *
    * @param counting the decisions of which the strictest is chosen
    * @param otherwise the answer if {@code counting} is empty
@@ -420,9 +419,8 @@ public final class Decision {
   /**
    * Returns the value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded
    * up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all at once,
-   * even clients that were denied at the same moment. The header allows only whole seconds, so up
-   * to one second is added if the limit's jitter is smaller; {@link #message} adds only the limit's
-   * jitter.
+   * even clients that were denied at the same moment. Since the header has whole seconds, up to one
+   * second is added to a smaller jitter.
    *
    * @return seconds; at least 1 for a denial after which a retry can succeed
    */

@@ -112,8 +112,7 @@ final class Engine {
 
   /**
    * Registers each limit as required, unless it is required already. Its missing default is
-   * therefore counted, and logged if the policy is WARN. No reload fails because of such a
-   * requirement.
+   * therefore counted, and logged if the policy is WARN. No reload fails because of this.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;

@@ -24,8 +24,8 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides in place of a store that failed, by the failure rule of each limit. Thread-safe; never
- * blocks for long.
+ * Decides in place of a failed store, by each limit's failure rule. Thread-safe; blocks only
+ * briefly.
  *
  * <p>A batch stays atomic: if a rule denies it, nothing is spent in this process's memory.
  */
@@ -164,10 +164,7 @@ final class FailureRules {
       return now == null ? null : new Present(share(transaction, now.quota()), now.debt());
     }
 
-    /**
-     * Returns the charges for this process's memory, which spend nothing if a rule denies the
-     * batch.
-     */
+    /** Returns the charges for this process's memory; they spend nothing if a rule denies. */
     private List<Charge> charges(Plan plan, StoreException failure, long nowNanos) {
       if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
         throw failure;

@@ -24,8 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * A lease spends k tokens at once, and hands them out later. Let a token be spent at t and handed
  * out at t' > t. This is equal to a spend at t', unless the bucket would have been full in between:
- * a full bucket discards refilled tokens, but a bucket from which k tokens were taken in advance
- * keeps them.
+ * a full bucket discards refilled tokens, but a bucket that lacks k tokens keeps them.
  *
  * On the time line, a spend takes a stretch of k emission intervals that ends at the TAT after the
  * spend (see the essay in OpenReservations). Each token takes one interval. The oldest token

@@ -49,8 +49,7 @@ import org.jspecify.annotations.Nullable;
  * <p>{@link #of} returns a standalone limit, whose buckets are in this process's memory. {@link
  * Limiter#limit(String)} returns a named limit of a limiter; this is the fastest way to use a
  * limiter. The limit looks up its name, its quota and whether it has overrides once, and again
- * after each replacement of the limits. It makes the same decisions as the limiter, on the same
- * buckets.
+ * after each replacement of the limits. It decides like the limiter, on the same buckets.
  *
  * <p>{@code trySpend} allocates nothing for a cost up to 63 if the store is in memory, there is no
  * observer, and the id is canonical: an IPv4 address, a number, a UUID or an ASCII text. {@code
@@ -171,10 +170,7 @@ public final class Limit implements DirectLimit {
       @Nullable Buckets buckets,
       SmallSpends spends) {
 
-    /**
-     * Returns whether some ids have an override or a penalty, so that {@link #effective} is not
-     * valid for all ids.
-     */
+    /** Returns whether some ids have an override or a penalty that {@link #effective} lacks. */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }

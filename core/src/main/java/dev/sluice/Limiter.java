@@ -244,8 +244,7 @@ public final class Limiter {
    * Spends all transactions of a batch, or none.
    *
    * @param transactions the transactions, each on a different bucket
-   * @return the strictest decision, which includes the decision of each transaction; a denial
-   *     changes no bucket
+   * @return the strictest decision, with the decision of each transaction
    */
   public Decision spend(List<Transaction> transactions) {
     return engine.decideBatch(Act.SPEND, transactions);
@@ -647,8 +646,7 @@ public final class Limiter {
     }
 
     /**
-     * Sets the observer. The first exception that the observer throws is logged; no exception
-     * reaches a caller.
+     * Sets the observer. Its first exception is logged; no exception reaches a caller.
      *
      * @param newObserver counts and times the operations of the limiter
      * @return this builder

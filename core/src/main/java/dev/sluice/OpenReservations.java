@@ -56,9 +56,7 @@ import org.jspecify.annotations.Nullable;
  *    than t1 − t0. If a plain refund or a reset overtakes a cancellation, the excess is at most the
  *    tokens of that cancellation.
  *
- * The argument is about a single bucket, so it also holds for batches. A lease is a reservation as
- * well, and so is the charge of a batch on one server while another server can still deny the
- * batch.
+ * The argument is about a single bucket, so it also holds for batches. Leases are reservations too, and so is a batch's charge on one server until all servers allow it.
  */
 
 /**
@@ -408,8 +406,7 @@ final class OpenReservations {
 
   /**
    * Registers a withdrawal before it is sent. A withdrawal takes back the last stretch of the
-   * bucket's time line. If the TAT has the expected value by chance, it also takes back later
-   * stretches.
+   * bucket's time line. If the TAT is equal by chance, later stretches are taken back too.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());

@@ -461,10 +461,7 @@ record Plan(
     return act == Act.REFUND ? Answer.NOTHING_REFUNDED : Answer.UNLIMITED;
   }
 
-  /**
-   * Returns the decision of a batch with one transaction, even if the transaction's kind does not
-   * count in a batch.
-   */
+  /** Returns the decision of a batch with one transaction, whatever its kind. */
   Decision only(List<Decision> decisions) {
     return decisions.get(0);
   }

@@ -186,8 +186,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives the tokens back without blocking. Calls after the first call, or after {@link #close}, do
-   * nothing.
+   * Gives the tokens back without blocking. Only the first call before {@link #close} does this.
    *
    * @return a stage that completes when the tokens are given back; it fails with a {@link
    *     StoreException} where {@link #cancel()} would throw
@@ -213,8 +212,7 @@ public final class Reservation implements AutoCloseable {
   /**
    * Replaces the reserved costs by the true costs, by limit name; see {@link #settle(Costs)}.
    *
-   * @param costs the numbers of tokens by limit name, each at least 1; a limit that is missing here
-   *     keeps its estimate
+   * @param costs the numbers of tokens by limit name, each at least 1
    * @return the result for each bucket
    * @throws IllegalArgumentException see {@link #settle(Costs)}
    * @throws StoreException see {@link #settle(Costs)}
@@ -256,8 +254,7 @@ public final class Reservation implements AutoCloseable {
    * Replaces the reserved costs by the true costs without blocking; see {@link #settle(Costs)}.
    *
    * @param costs the true costs
-   * @return the result; fails with a {@link StoreException} where {@link #settle(Costs)} would
-   *     throw
+   * @return the result; fails where {@link #settle(Costs)} would throw
    * @throws IllegalArgumentException see {@link #settle(Costs)}
    */
   @CanIgnoreReturnValue
@@ -853,8 +850,8 @@ public final class Reservation implements AutoCloseable {
    * }</pre>
    *
    * <p>The estimate is the mean of the costs, not the highest cost. Tokens that are reserved too
-   * much have often refilled before they can be given back, so a higher estimate would leave a part
-   * of the limit unused.
+   * much have often refilled before they can be given back, so a higher estimate would leave tokens
+   * unused.
    *
    * <p>A group of calls, such as all calls of a model, has an estimate of its own after 20
    * settlements. Until then, the mean of all groups together is used, and until all groups together

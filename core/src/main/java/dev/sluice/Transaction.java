@@ -440,10 +440,7 @@ public final class Transaction {
   public enum Kind {
     /** The transaction is checked and spent, and counts in the decision of its batch. */
     CHECK_AND_SPEND,
-    /**
-     * The transaction is checked and counts in its batch's decision, but is never spent or
-     * refunded.
-     */
+    /** The transaction is checked and counts in its batch's decision; it is never spent. */
     CHECK_ONLY,
     /** The transaction is spent if it fits, and does not count in the decision of its batch. */
     SPEND_ONLY,

@@ -199,8 +199,7 @@ final class AcmeFormats {
 
   /**
    * The format of a set of identifiers, separated by commas, in any order. The canonical form is
-   * the hash of the set. A hash itself is also accepted: it contains no dot, so it cannot be a
-   * name.
+   * the hash of the set. A hash is also accepted: without a dot, it cannot be a name.
    */
   record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 

@@ -2,8 +2,8 @@
 package dev.sluice.acme;
 
 /**
- * The limits of an ACME certificate authority. The numbers are parts of bucket keys in stores, so
- * they never change.
+ * The limits of an ACME certificate authority. The numbers are parts of bucket keys, so they never
+ * change.
  *
  * <p>Immutable and thread-safe.
  */

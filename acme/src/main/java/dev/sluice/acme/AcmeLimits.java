@@ -15,8 +15,7 @@ import java.util.function.Supplier;
  * formats, and their messages for denied clients. The catalogue and the helpers that this class
  * makes use one list of public suffixes.
  *
- * <p>Immutable and thread-safe. Never blocks, except that the first use of a domain reads the
- * bundled list.
+ * <p>Immutable and thread-safe. Never blocks, but the first use of a domain reads the bundled list.
  */
 public final class AcmeLimits {
 
@@ -50,8 +49,7 @@ public final class AcmeLimits {
    * Returns limits with a list of suffixes that can be replaced at run time.
    *
    * @param suffixes returns the current list, for example the {@code get} of an {@code
-   *     AtomicReference}; must be thread-safe. Called for every id, so that a newer list is used at
-   *     once
+   *     AtomicReference}; must be thread-safe. Called for every id, so that newer lists apply
    * @return limits that use this list
    */
   public static AcmeLimits with(Supplier<PublicSuffixes> suffixes) {

@@ -73,8 +73,7 @@ public final class AcmeTransactions {
    * is exempt from the limits on orders and on domains.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param requested the identifiers of the certificate, 1 to {@link #MOST_IDENTIFIERS};
-   *     repetitions are ignored
+   * @param requested the identifiers, 1 to {@link #MOST_IDENTIFIERS}; repetitions are ignored
    * @param isRenewal whether the order renews an existing certificate
    * @return the transactions to spend as one batch
    * @throws InvalidIdException if the account or the identifiers are missing, or an identifier is
@@ -113,8 +112,7 @@ public final class AcmeTransactions {
    * the bucket of the set. Spend the batch after the issuance.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param issued the identifiers of the certificate, 1 to {@link #MOST_IDENTIFIERS}; repetitions
-   *     are ignored
+   * @param issued the identifiers, 1 to {@link #MOST_IDENTIFIERS}; repetitions are ignored
    * @param isRenewal whether the certificate renews an existing one
    * @return the transactions to spend as one batch, which is never denied
    * @throws InvalidIdException if the account or the identifiers are missing, or an identifier is

@@ -82,8 +82,7 @@ public final class BucketKeys {
    *
    * @param limit the limit with the number 4, 6 or 8
    * @param regId the account's registration id, unsigned
-   * @param domainOrAddress a domain or an IP address; for limit 6 the key contains its registered
-   *     domain or its range
+   * @param domainOrAddress a domain or an IP address; limit 6 uses its registered domain or range
    * @return the key, in canonical form
    * @throws InvalidIdException if a part is missing or malformed
    * @throws IllegalArgumentException if the limit has ids of another format
@@ -99,8 +98,7 @@ public final class BucketKeys {
   /**
    * Returns a key {@code 5:domain} or {@code 5:CIDR}.
    *
-   * @param domainOrAddress a domain or an IP address; the key contains its registered domain or its
-   *     range
+   * @param domainOrAddress a domain or an IP address; the key has its registered domain or range
    * @return the key, in canonical form
    * @throws InvalidIdException if the domain or address is missing or malformed
    */

@@ -15,8 +15,7 @@ import org.jspecify.annotations.Nullable;
  * An identifier in a certificate request: a DNS name, optionally with a wildcard ({@code
  * *.example.com}), or an IP address. Names sort before addresses, and then by text.
  *
- * <p>Immutable and thread-safe. Parsing does not check public suffixes; the id formats of the
- * limits check them.
+ * <p>Immutable and thread-safe. The id formats check public suffixes; parsing does not.
  */
 public final class Identifier implements Comparable<Identifier> {
 

@@ -81,8 +81,7 @@ public final class CurrentLimits {
    * current ones, nothing is replaced, so that values cached for the current limits stay valid.
    *
    * @param replacement the new limits
-   * @throws MissingDefaultException if the new limits lack a required limit; the current limits
-   *     then stay in force
+   * @throws MissingDefaultException if the new limits lack a required limit; nothing changes then
    */
   public void replace(Limits replacement) {
     Limits before = limits;

@@ -118,8 +118,7 @@ public interface IdFormat {
   }
 
   /**
-   * Returns why an override for a valid id would never apply. A check of limit files reports this
-   * as a warning.
+   * Returns why an override for a valid id would never apply, for a warning.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return the reason, null if the override can apply
@@ -142,8 +141,7 @@ public interface IdFormat {
   /**
    * Returns the format of an IPv4 or IPv6 address. The canonical form follows RFC 5952; the format
    * does no DNS look-up. A range such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as
-   * its lowest address if all bits after the prefix are zero. The format itself does not group
-   * addresses.
+   * its lowest address if all bits after the prefix are zero. Addresses are not grouped.
    *
    * @return the format {@code ipAddress}
    */

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Immutable and thread-safe. Parsing does no look-up, and accepts no short forms of IPv4
  * addresses: four decimal numbers without leading zeros are required. A zone is refused. An
- * IPv4-mapped IPv6 address ({@code ::ffff:192.0.2.1}) is read as the IPv4 address, so that one host
- * has one bucket.
+ * IPv4-mapped IPv6 address ({@code ::ffff:192.0.2.1}) is read as IPv4, so that a host has one
+ * bucket.
  */
 public final class IpAddress {
 

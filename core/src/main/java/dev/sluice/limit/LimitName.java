@@ -17,8 +17,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The declaration of a limit: its name, an optional number, the format of its ids, and the message
- * for denied clients.
+ * The declaration of a limit: its name, an optional number, the id format, and the denial message.
  *
  * <p>The bucket keys of a limit begin with its number, or with its name if it has no number. If
  * that number or name changes, the limit has new buckets, which are all full.

@@ -39,8 +39,7 @@ public record LimitOverride(
    * @param comment a note by a person, can be empty
    * @param author the person who set the override, can be empty
    * @param until the end of the override, from the epoch to the year 2262; null if it has no end
-   * @throws IllegalArgumentException if the end is out of range, or {@link Quota#ofOneLimit}
-   *     refuses the quotas
+   * @throws IllegalArgumentException if the end or the quotas are invalid
    */
   public LimitOverride {
     Objects.requireNonNull(name, "name");

@@ -145,8 +145,7 @@ public final class Limits {
    * Returns whether ids without an override are limited.
    *
    * @param name a name of the catalogue
-   * @return {@link Coverage#LIMITED} if the name has a default, otherwise the reason for its
-   *     absence
+   * @return {@link Coverage#LIMITED} if the name has a default, otherwise the reason
    */
   public Coverage coverage(LimitName name) {
     if (defaults.containsKey(name.name())) {
@@ -624,8 +623,7 @@ public final class Limits {
   }
 
   /**
-   * The requirement, for example of a rule, that a limit has a {@linkplain Limits#hasDefault
-   * default}.
+   * The requirement of a rule, for example, for a limit's {@linkplain Limits#hasDefault default}.
    *
    * @param limit the limit's name
    * @param by the part of the configuration that requires the default, as it appears in messages:
@@ -663,8 +661,8 @@ public final class Limits {
 
       /**
        * Requests are refused with a {@link MissingDefaultException}. If a requirement has this
-       * policy, the process does not start without the default, and a reload that lacks the default
-       * is rejected.
+       * policy, the process does not start without the default, and a reload without it is
+       * rejected.
        */
       REFUSE,
 

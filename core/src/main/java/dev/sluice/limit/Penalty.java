@@ -10,8 +10,7 @@ import java.time.Instant;
  * when the debt was set. The code that sets a debt also moves the bucket's TAT, so that the bucket
  * is empty when the penalty ends.
  *
- * <p>The store's clock determines when a penalty ends, as for all times of a bucket. Immutable and
- * thread-safe.
+ * <p>The store's clock determines when a penalty ends. Immutable and thread-safe.
  *
  * @param name the limit's name
  * @param id the id of a transaction, in canonical form: a penalty applies to one bucket, even if

@@ -9,8 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Runs alarms on an unbounded number of daemon threads. In a bounded pool, such as the common pool,
- * callers that block the pool's threads would stop all alarms. Idle threads end after 10 s.
- * Thread-safe.
+ * callers that block the pool's threads would stop all alarms. Thread-safe.
  */
 final class AlarmThreads {
 

@@ -70,9 +70,8 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Decides on a batch like {@link #charge(List)}. A store that can take tokens before the decision
-   * on the whole batch is known reports these tokens to {@code tentative}, which decides on their
-   * refunds.
+   * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
+   * is decided reports them to {@code tentative}, which decides on their refunds.
    *
    * @param charges see {@link #charge(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -84,9 +83,8 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Decides on a batch like {@link #chargeAsync(List)}. A store that can take tokens before the
-   * decision on the whole batch is known reports these tokens to {@code tentative}, which decides
-   * on their refunds.
+   * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
+   * batch is decided reports them to {@code tentative}, which decides on their refunds.
    *
    * @param charges see {@link #chargeAsync(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -166,8 +164,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the largest number of live buckets in the store, for metrics. Never blocks.
    *
-   * @return the number, beyond which new buckets are refused; empty if there is none or it is
-   *     unknown
+   * @return the bound, at which new buckets are refused; empty if there is none or it is unknown
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();
@@ -247,8 +244,7 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Tracks tokens that a store takes before the decision on the whole batch is known, and computes
-   * their refunds.
+   * Tracks tokens that a store takes before the whole batch is decided, and computes their refunds.
    *
    * <p>A store over several servers sends each server its part of the batch at the same time. If
    * one server denies its part, the other servers have taken tokens for nothing. How many of these

@@ -7,8 +7,7 @@ import java.lang.invoke.VarHandle;
 /*
  * With few segments, the arrays that lead to a slot stay in the processor's caches, and a small
  * table takes little memory. With many segments, only a small part of the table is blocked while
- * one segment grows. So a table starts with few segments, and large segments are split
- * (Segment.split).
+ * one segment grows. So a table starts with few segments, and splits large ones.
  *
  * The upper ten bits of a key's place determine an entry. A segment has consecutive entries, whose
  * number is a power of two; a split divides them in halves. Each entry refers to its segment, and

@@ -146,11 +146,10 @@ public final class MemoryStore implements BucketStore, DirectStore {
     /**
      * Sets how far the clock can step back behind its latest time. A full bucket is kept for this
      * time, since after a step back its TAT is in the future again. Decisions therefore depend only
-     * on the charges and their times. A charge at an earlier time fails with a {@link
-     * StoreException}.
+     * on the charges and their times. A charge at an earlier time fails.
      *
      * <p>This is meant for replays of recorded traffic. By default full buckets are removed at
-     * once, a step back is never refused, and a bucket that was full before the step can still be
+     * once, and a step back is never refused: a bucket that was full before the step can still be
      * full after it.
      *
      * @param step zero to 292 years; full buckets count towards the bound for this time

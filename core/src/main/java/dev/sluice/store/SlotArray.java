@@ -216,8 +216,7 @@ final class SlotArray {
 
   /**
    * Locks a slot whose tag cannot change, unless another thread holds the slot's lock. The method
-   * does not wait, since the caller holds the segment's lock, but retries a few times, since locks
-   * are held briefly.
+   * only retries a few times, since the caller holds the segment's lock.
    *
    * @return the TAT, {@link #LOCKED} if the slot could not be locked
    */

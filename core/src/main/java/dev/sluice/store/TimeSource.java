@@ -25,8 +25,8 @@ public interface TimeSource {
   long nanos();
 
   /**
-   * Runs a task when this clock reaches an instant; at once if the instant has passed. No thread
-   * waits until then.
+   * Runs a task when this clock reaches an instant, or at once if it has passed, without a waiting
+   * thread.
    *
    * <p>The default implementation measures the remaining time with the system's clock. It runs
    * tasks that overlap on different threads. If this source runs faster or slower than the system's
@@ -97,11 +97,9 @@ public interface TimeSource {
    * <p>This clock suits stores under heavy load, and costs precision. The time is up to one tick
    * old, or older if the machine is too busy to run the thread, and never ahead. Within a real time
    * <i>s</i> a limit therefore grants up to what it would grant in <i>s</i> plus one tick, and a
-   * wait can end up to one tick later. Use this clock with limits whose emission interval is well
-   * above the tick.
+   * wait can end up to one tick later. Use it for emission intervals well above the tick.
    *
-   * <p>Thread-safe; reading the time never blocks. Close the clock when its stores are no longer
-   * used; it then stops.
+   * <p>Thread-safe; reading the time never blocks. Closing stops the clock.
    */
   interface Ticking extends TimeSource, AutoCloseable {
 

@@ -47,7 +47,7 @@ public suspend fun Limiter.awaitReset(limit: String, id: String) {
     async().reset(limit, id).await()
 }
 
-/** Spends and waits for the tokens, at most [maxWait], or is denied at once. See [Limiter.acquire]. */
+/** Spends, and waits at most [maxWait] for the tokens. See [Limiter.acquire]. */
 public suspend fun Limiter.awaitAcquire(
     limit: String,
     id: String,
@@ -55,11 +55,11 @@ public suspend fun Limiter.awaitAcquire(
     cost: Long = 1,
 ): Decision = async().acquire(limit, id, cost, maxWait.toJavaDuration()).await()
 
-/** Spends and waits for the tokens, at most [maxWait], or is denied at once. See [Limiter.acquire]. */
+/** Spends, and waits at most [maxWait] for the tokens. See [Limiter.acquire]. */
 public suspend fun Limiter.awaitAcquire(transaction: Transaction, maxWait: Duration): Decision =
     async().acquire(transaction, maxWait.toJavaDuration()).await()
 
-/** Spends and waits for the tokens of all limits, or is denied at once. See [Limiter.acquire]. */
+/** Spends a batch, and waits at most [maxWait] for all tokens. See [Limiter.acquire]. */
 public suspend fun Limiter.awaitAcquire(
     transactions: List<Transaction>,
     maxWait: Duration,
@@ -86,7 +86,7 @@ public suspend fun Limit.awaitReset(id: CharSequence) {
     async().reset(id).await()
 }
 
-/** Spends and waits for the tokens, at most [maxWait], or is denied at once. See [Limit.acquire]. */
+/** Spends, and waits at most [maxWait] for the tokens. See [Limit.acquire]. */
 public suspend fun Limit.awaitAcquire(id: CharSequence, maxWait: Duration, cost: Long = 1): Decision =
     async().acquire(id, cost, maxWait.toJavaDuration()).await()
 

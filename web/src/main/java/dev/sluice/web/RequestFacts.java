@@ -245,8 +245,7 @@ public final class RequestFacts {
    *
    * @param value computes the value
    * @param <T> the value's type
-   * @return the different results; only one unless the first call used a value that can be decoded
-   *     in several ways
+   * @return the different results; nearly always one
    */
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
     T own = value.apply(this);
@@ -372,8 +371,8 @@ public final class RequestFacts {
   }
 
   /**
-   * Normalizes a text, so that it can be compared with values of a {@linkplain #headers header} or
-   * with their prefixes.
+   * Normalizes a text for comparisons with values of a {@linkplain #headers header} or their
+   * prefixes.
    *
    * @param name the header's name, in any case
    * @param text a value or a prefix of a value
@@ -414,8 +413,7 @@ public final class RequestFacts {
 
   /**
    * Returns the first segment of each path of the request, unchanged and in lower case. A pattern
-   * whose {@linkplain PathPattern#leadingSegment() leading segment} is missing here does not match
-   * the request.
+   * with another {@linkplain PathPattern#leadingSegment() leading segment} does not match.
    *
    * @return the different segments; empty for the path {@code /}
    */

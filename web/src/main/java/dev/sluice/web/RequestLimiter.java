@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * admitted. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; if it denies,
  * or there is no such rule, the request is refused with a 503.
  *
- * <p>Thread-safe. {@link #admit} blocks until the limiter's store has decided; {@link #admitAsync}
- * does not block.
+ * <p>Thread-safe. {@link #admit} blocks until the store has decided; {@link #admitAsync} never
+ * blocks.
  */
 public final class RequestLimiter implements AutoCloseable {
 

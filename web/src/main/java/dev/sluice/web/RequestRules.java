@@ -7,8 +7,7 @@ import java.util.List;
 
 /**
  * Rules for requests that are a part of the limits, such as a rule book read from a file. The rules
- * are replaced together with the limits. Implementations are thread-safe, do not block, and do not
- * call a store.
+ * are replaced together with the limits. Thread-safe; does not block or call a store.
  */
 public interface RequestRules {
 

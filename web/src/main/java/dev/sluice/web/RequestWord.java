@@ -86,10 +86,8 @@ public final class RequestWord {
    * Returns the host to which a request is addressed.
    *
    * @param request the request
-   * @return the host in lower case, without its port and without a dot at its end; null if the
-   *     request has no host
-   * @throws UnusableRequestException if the request has several hosts, or a host that servers read
-   *     in different ways
+   * @return the host in lower case, without port and final dot; null if the request has none
+   * @throws UnusableRequestException if the request has several hosts, or an ambiguous one
    */
   public static @Nullable String host(WebRequest request) {
     List<String> hosts = request.headers("Host");

@@ -18,8 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Supported are {@code Retry-After}, the {@code RateLimit} field of the IETF's draft, the three
  * fields of older drafts, and the {@code X-RateLimit} families of GitHub, throttled, Envoy and
- * Kong. The fields come from an untrusted server: a field that cannot be read is ignored.
- * Thread-safe.
+ * Kong. The fields come from an untrusted server: unreadable fields are ignored. Thread-safe.
  */
 public final class RetryAdvice {
 

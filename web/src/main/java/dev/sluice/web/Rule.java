@@ -118,8 +118,7 @@ public final class Rule {
 
   /**
    * Returns the spends of a request under this rule; a bucket can occur more than once. The stage
-   * completes when the application has supplied its quotas. Each function for a quota is called
-   * once.
+   * completes when the application has supplied its quotas. Each function is called once.
    */
   CompletableFuture<List<Transaction>> transactions(Limits limits, List<Reading> readings) {
     if (readings.isEmpty()) {
@@ -215,8 +214,8 @@ public final class Rule {
 
   /**
    * Returns the limits that this rule requires. A limit whose quota the application supplies needs
-   * no default; but if the limit has a default now, it must keep one, since the application can
-   * rely on it.
+   * no default; but a default that the limit has now must stay, since the application can rely on
+   * it.
    */
   List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return spends.stream()

@@ -29,8 +29,7 @@ public final class WebPath {
 
   /**
    * Returns every reading of a path by applications that drop parameters ({@code ;a=b}), as known
-   * containers and frameworks do. In a reading, percent escapes are decoded and empty segments are
-   * removed.
+   * containers and frameworks do. A reading has no percent escapes and no empty segments.
    *
    * <p>An escaped slash is {@code %2F} in a name in one reading, and separates two names in another
    * reading; so does a backslash. Segments {@code .} and {@code ..} are resolved in one reading,
@@ -44,8 +43,7 @@ public final class WebPath {
    *     escaped slashes and backslashes. It must not have one of them together with a segment
    *     {@code .} or {@code ..}, or in a parameter. All segments {@code .} and {@code ..} must be
    *     written in the same way: plainly, escaped, or with parameters. The path must start with a
-   *     slash, and must have no malformed escape, no control character, and no unescaped {@code #}
-   *     or space
+   *     slash, and have no malformed escape, control character, or unescaped {@code #} or space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
@@ -141,8 +139,8 @@ public final class WebPath {
 
   /**
    * Returns the readings of a path by applications that decode it in another charset than UTF-8,
-   * either each run of escapes separately, or all bytes together. In both cases an escaped slash
-   * separates segments.
+   * either each run of escapes separately, or all bytes together. Then an escaped slash separates
+   * segments.
    *
    * @param charset the charset of the escapes
    * @param path the path as the client sent it, without the query

@@ -76,8 +76,7 @@ public final class Retries implements AutoCloseable {
   /**
    * Adds a call that has just failed.
    *
-   * @param call completes with false if it must be repeated, with true if it is done; fails if it
-   *     is lost
+   * @param call completes with true if done, with false if it must be repeated; fails if lost
    * @param onLost called if the call is lost, because it failed or its time is over
    * @return false if the call was not added, because the queue is full or closed
    */

@@ -20,8 +20,7 @@ public final class Stages {
   private Stages() {}
 
   /**
-   * Runs an action when a stage has ended. The action must handle its own failures: exceptions that
-   * it throws are lost.
+   * Runs an action when a stage has ended. The exceptions of the action are lost.
    *
    * @param <T> the stage's value
    * @param stage the stage

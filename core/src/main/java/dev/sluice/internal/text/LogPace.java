@@ -6,10 +6,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Limits a log to one line in ten seconds, which includes the number of omitted lines. Thread-safe;
- * never blocks.
- */
+/** Limits a log to one line in ten seconds, with the number of omitted lines. Thread-safe. */
 public final class LogPace {
 
   private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
