@@ -208,7 +208,7 @@ final class Engine {
         underWay.forEach(decided -> decided.cancel(false));
         Thread.currentThread().interrupt();
         StoreException failure =
-            new StoreException("interrupted while asking the store for many ids", e);
+            new StoreException("interrupted while the store decided on several ids", e);
         for (int i = from; i < spends.size(); i++) {
           CompletableFuture<Decision> asked = i < to ? underWay.get(i - from) : null;
           decisions.add(
@@ -431,7 +431,7 @@ final class Engine {
     } catch (InterruptedException e) {
       Stages.onSuccess(asked, PendingAcquire::giveUp);
       throw new InterruptedException(
-          "interrupted while asking the store; tokens that it takes are given back when it answers");
+          "interrupted while the store decided; tokens that the store took are given back when its answer arrives");
     } catch (ExecutionException e) {
       throw TrackedStore.thrown(e.getCause());
     }

@@ -63,7 +63,7 @@ record PendingAcquire(
         if (queues.giveUp(turn)) {
           wait.givenUp();
           throw new InterruptedException(
-              "interrupted while waiting; the tokens are given back unless another caller took tokens after it");
+              "interrupted while waiting; the tokens are given back unless another caller has taken tokens since");
         }
         // // The caller's turn has come, so it is too late to withdraw the tokens.
         Thread.currentThread().interrupt();

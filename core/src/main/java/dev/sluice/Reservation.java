@@ -740,7 +740,7 @@ public final class Reservation implements AutoCloseable {
         long cost = transaction.cost();
         if (intervalNanos < 0 || (cost > 0 && intervalNanos > Long.MAX_VALUE / cost)) {
           throw new IllegalArgumentException(
-              "intervalNanos: found %s at cost %s, expected at least 0, and that their product fits into 64 bits"
+              "intervalNanos: found %s with the cost %s, expected at least 0 and a product that fits into 64 bits"
                   .formatted(intervalNanos, cost));
         }
       }
@@ -893,7 +893,7 @@ public final class Reservation implements AutoCloseable {
     public static Estimate mean(long least, long most) {
       if (least < 1 || most < least) {
         throw new IllegalArgumentException(
-            "found estimates from %s to %s, expected a lower bound of 1 or more, and an upper bound that is not below it"
+            "found estimates from %s to %s, expected a lowest estimate of 1 or more, and a highest estimate that is not lower"
                 .formatted(least, most));
       }
       return new Estimate(least, most);

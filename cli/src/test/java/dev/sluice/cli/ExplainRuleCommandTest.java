@@ -212,7 +212,7 @@ final class ExplainRuleCommandTest {
     assertThat(run.out().replace(rules, "rules.yml"))
         .contains("rules.yml:4: not this rule: it is for the method POST, not \"GET\"\n")
         .endsWith(
-            "rules.yml:9: cannot be charged: the request lacks the header X-Api-Key, by which it is limited\n");
+            "rules.yml:9: cannot be charged: the request lacks the header X-Api-Key, which a limit needs\n");
     assertThat(run.code()).isEqualTo(Exit.NO);
     assertThat(explain("GET", "/api/x", "--header", "X-Api-Key: k").out()).contains("104:k");
     assertThat(explain("GET", "/%zz").out()).startsWith("cannot be charged: the path has");

@@ -498,7 +498,7 @@ final class ServeCommandTest {
           Cli.run("serve", "--http", ":0", "--limits", limits.toString(), option[0], option[1]);
       assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
       assertThat(run.err())
-          .contains("SignUpsPerIPAddress has no default, but " + option[0] + " asks for it");
+          .contains("SignUpsPerIPAddress has no default, but " + option[0] + " requires one");
     }
     Cli unknown = Cli.run("serve", "--http", ":0", "--for", "SignUpsPerIpAddress");
     assertThat(unknown.err()).contains("did you mean \"SignUpsPerIPAddress\"?");

@@ -248,7 +248,7 @@ public final class LimitName {
   private String idOf(String bucketKey, IdFormat form) {
     if (!bucketKey.startsWith(keyStart)) {
       throw new InvalidIdException(
-          "found the bucket key %s, expected one of %s, which starts with %s"
+          "found the bucket key %s, expected a key of %s, which starts with %s"
               .formatted(SafeText.quote(bucketKey), name, SafeText.quote(keyStart)));
     }
     String found = bucketKey.substring(keyStart.length());

@@ -650,7 +650,7 @@ public final class Limits {
      * @return one line
      */
     public String message() {
-      return "%s has no default, but %s asks for it; %s"
+      return "%s has no default, but %s requires one; %s"
           .formatted(limit, by, MissingDefaultException.line(limit));
     }
 

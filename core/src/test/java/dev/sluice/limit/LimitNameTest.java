@@ -52,7 +52,7 @@ class LimitNameTest {
     assertThat(name.keyOf("bob", Strictness.STRICT)).isEqualTo("PerUser:bob");
     assertThatThrownBy(() -> name.idOf("7:bob"))
         .isInstanceOf(InvalidIdException.class)
-        .hasMessageContaining("expected one of PerUser, which starts with \"PerUser:\"");
+        .hasMessageContaining("expected a key of PerUser, which starts with \"PerUser:\"");
     assertThat(name)
         .isEqualTo(LimitName.builder("PerUser").build())
         .isNotEqualTo(LimitName.builder(7, "PerUser").build());

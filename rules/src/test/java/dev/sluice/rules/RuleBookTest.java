@@ -456,7 +456,7 @@ class RuleBookTest {
     assertThat(lacks.unusable())
         .isEqualTo(
             new Explanation.Unusable(
-                3, "the request lacks the header X-Key, by which it is limited"));
+                3, "the request lacks the header X-Key, which a limit needs"));
   }
 
   @Test

@@ -91,7 +91,7 @@ public final class Match {
         batch.add(transaction, counted);
       }
     } catch (InvalidRequestException e) {
-      throw new UnusableRequestException("the request can never pass: " + e.getMessage());
+      throw new UnusableRequestException("the request can never be allowed: " + e.getMessage());
     }
   }
 

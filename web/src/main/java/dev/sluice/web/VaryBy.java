@@ -259,7 +259,7 @@ public final class VaryBy {
     }
     if (standIn == null && !skips) {
       throw new UnusableRequestException(
-          "the request lacks %s, by which it is limited".formatted(what));
+          "the request lacks %s, which a limit needs".formatted(what));
     }
     return standIn;
   }

@@ -109,7 +109,7 @@ class RuleTest {
     assertThatThrownBy(() -> forgotten(limiter).build())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
-            "Forgotten has no default, but the rule /sign-up asks for it; write burst, count and"
+            "Forgotten has no default, but the rule /sign-up requires one; write burst, count and"
                 + " period, or \"Forgotten: {unlimited: true}\"");
     Limiter open =
         Limiter.builder(limiter.limits(), BucketStore.inMemory())

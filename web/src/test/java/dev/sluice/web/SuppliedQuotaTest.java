@@ -380,7 +380,7 @@ class SuppliedQuotaTest {
       Limits without = Limits.builder(Limiters.limits().catalogue()).build();
 
       assertThatThrownBy(() -> limits.replace(without))
-          .hasMessageContaining("PerKey has no default, but the rule /api/** asks for it")
+          .hasMessageContaining("PerKey has no default, but the rule /api/** requires one")
           .hasMessageNotContaining("Forgotten");
       assertThat(requests.admit(call("other")).refusal()).isNull();
     }

@@ -63,7 +63,7 @@ class VaryByTest {
               .isInstanceOfSatisfying(
                   UnusableRequestException.class,
                   e -> assertThat(e.detail()).isEqualTo(e.getMessage()))
-              .hasMessage("the request lacks %s, by which it is limited", what);
+              .hasMessage("the request lacks %s, which a limit needs", what);
           assertThat(value(source.orSkip(), EMPTY)).isNull();
           assertThat(value(source.orId("nobody"), EMPTY)).isEqualTo("nobody");
         });

@@ -40,6 +40,6 @@ public final class LogPace {
       return null;
     }
     long more = leftOut.getAndSet(0);
-    return more == 0 ? "" : " (and %s more like it since)".formatted(more);
+    return more == 0 ? "" : " (similar lines omitted: %s)".formatted(more);
   }
 }
