@@ -169,8 +169,7 @@ final class ExplainRuleCommandTest {
         .startsWith("the request can be read in 4 ways: ")
         .contains("read as POST /x/y:\n", "read as PUT /x/y:\n", "read as PUT /y:\n");
     assertThat(explain("GET", "/projects/a#b").out())
-        .isEqualTo(
-            "cannot be charged: the path has a \"#\" or a space; send %23 or %20 instead\n");
+        .isEqualTo("cannot be charged: the path has a \"#\" or a space; send %23 or %20 instead\n");
   }
 
   @Test

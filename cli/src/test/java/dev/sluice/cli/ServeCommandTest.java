@@ -416,8 +416,7 @@ final class ServeCommandTest {
           .contains("\nsluice_snapshot_timestamp_seconds ");
       Path away = Files.move(state, folder.resolve("away"));
 
-      assertThat(until(err, "snapshot not written"))
-          .contains(file.toString(), "does not exist");
+      assertThat(until(err, "snapshot not written")).contains(file.toString(), "does not exist");
       await()
           .atMost(PATIENCE)
           .until(() -> !get(server + "/metrics").contains("sluice_snapshot_failures_total 0.0"));
