@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Rate limiting: limits, buckets, decisions, and buckets in memory.
+ * Rate limiting: limits, buckets, decisions, and a store in memory.
  *
- * <p>Needs nothing but the JDK; the two annotation libraries are for compilers.
+ * <p>Needs only the JDK at run time; the two annotation libraries are needed only by compilers.
  */
-@SuppressWarnings("module") // the modules that may use the internal packages are built later
+@SuppressWarnings("module") // the modules that use the internal packages are built later
 module dev.sluice {
   requires static transitive com.google.errorprone.annotations;
   requires static transitive org.jspecify;

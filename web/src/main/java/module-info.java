@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rules for HTTP requests: which limits requests spend from, and how denials are answered. */
+/**
+ * Rules for HTTP requests: which limits requests spend from, and the responses to denied requests.
+ */
 module dev.sluice.web {
   requires transitive dev.sluice;
 

@@ -8,25 +8,25 @@ import dev.sluice.gcra.Quota;
 /**
  * The numbers of a decision, computed from the quota and the store's reading.
  *
- * @param remaining whole tokens
- * @param retryInNanos until the same cost can be spent (again)
- * @param resetInNanos until the bucket is full
- * @param nowNanos the moment of the decision
+ * @param remaining the number of whole tokens left
+ * @param retryInNanos the time until the same cost can be spent next
+ * @param resetInNanos the time until the bucket is full
+ * @param nowNanos the time of the decision
  */
 record Answer(
     boolean allowed, long remaining, long retryInNanos, long resetInNanos, long nowNanos) {
 
   private static final long DEGRADED_RETRY_NANOS = 1_000_000_000;
 
-  /** The answer if nothing limits the id, or there was nothing to check. */
+  /** The answer if no limit applies to the id, or there was nothing to check. */
   static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0, 0);
 
-  /** The answer to a refund if nothing limits the id: there is no bucket to give back to. */
+  /** The answer to a refund if no limit applies to the id, so that there is no bucket. */
   static final Answer NOTHING_REFUNDED = new Answer(false, Long.MAX_VALUE, 0, 0, 0);
 
   /**
-   * Returns the answer to a spend, or to a check of one. The effect of a spend that may wait has a
-   * larger offset than the quota; the numbers describe the bucket without waiting.
+   * Returns the answer to a spend, or to a check whether a spend would be allowed. A spend that is
+   * allowed to wait has a larger offset than the quota; the numbers use the quota's offset.
    */
   static Answer ofSpend(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();
@@ -45,9 +45,8 @@ record Answer(
   }
 
   /**
-   * Returns the answer to a spend, or to a check of one, from a bucket that counts as empty: only a
-   * cost of 0 passes. The wait ends with the penalty, or when the bucket has the tokens, if that is
-   * later.
+   * Returns the answer to a spend or a check of a bucket that a penalty makes count as empty: only
+   * a cost of 0 is allowed. The wait lasts until the penalty ends and the bucket has enough tokens.
    */
   static Answer ofPenalty(
       long untilNanos, Effect effect, Quota quota, long nowNanos, long tatNanos) {
@@ -63,13 +62,13 @@ record Answer(
         nowNanos);
   }
 
-  /** Returns the answer to a spend of a penalized id if no bucket can be read. */
+  /** Returns the answer to a spend of a penalized id whose bucket cannot be read. */
   static Answer ofPenalty(long untilNanos, long cost, long nowNanos) {
     long leftNanos = Math.max(untilNanos - nowNanos, 0);
     return new Answer(cost == 0, 0, cost == 0 ? 0 : leftNanos, leftNanos, nowNanos);
   }
 
-  /** Returns the answer to a refund: allowed if something was given back. */
+  /** Returns the answer to a refund, which is allowed if the bucket took tokens back. */
   static Answer ofRefund(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
     long resetInNanos = Gcra.aheadAfterRefundNanos(aheadNanos, effect.incrementNanos());
@@ -77,21 +76,21 @@ record Answer(
         resetInNanos != aheadNanos, remaining(quota, resetInNanos), 0, resetInNanos, nowNanos);
   }
 
-  /** Returns this answer to a refund for a bucket that counts as empty until a penalty ends. */
+  /** Returns this answer to a refund, with a bucket that counts as empty until a penalty ends. */
   Answer countingAsEmpty(long untilNanos) {
     return new Answer(
         allowed, 0, retryInNanos, Math.max(untilNanos - nowNanos, resetInNanos), nowNanos);
   }
 
-  /** Returns the answer of a failure rule without a bucket; a denial's wait is one second. */
+  /** Returns the answer of a failure rule without a bucket; the wait of a denial is one second. */
   static Answer ofRule(boolean allowed, long nowNanos) {
     long waitNanos = allowed ? 0 : DEGRADED_RETRY_NANOS;
     return new Answer(allowed, 0, waitNanos, waitNanos, nowNanos);
   }
 
   /**
-   * Returns this answer for a spend that fits, but that another one in the batch prevented. If the
-   * spend would have waited, the answer includes the wait.
+   * Returns this answer for a spend that fits, but was prevented by another transaction of its
+   * batch. If the spend would have waited, the answer includes the wait.
    */
   Answer unspent(long cost, Quota quota) {
     long incrementNanos = quota.incrementNanos(cost);

@@ -16,13 +16,13 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
 /**
- * A non-blocking view of a {@link Limiter}, with the same verbs, limits and buckets.
+ * A non-blocking view of a {@link Limiter}, with the same operations, limits and buckets.
  *
  * <p>Thread-safe; no method blocks. All failures are reported by the stage: an {@link
  * InvalidRequestException} for an invalid name, id, cost or batch, a {@link StoreException} if the
- * store could not decide. Code that is chained to a stage may block: with the stores of Sluice it
- * delays no other call, but it holds a thread of its own. To give up, cancel the stage's future or
- * put a time-out on it; a charge that was not sent by then is not made.
+ * store could not decide. Code that is chained to a stage is allowed to block: with the stores of
+ * Sluice it delays no other call, but it occupies a thread of its own. To give up, cancel the
+ * stage's future or put a time-out on it. A charge that was not sent by then is never sent.
  */
 public final class AsyncLimiter {
 
@@ -38,7 +38,7 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#transaction(String, String)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @return the transaction
    */
   public Transaction transaction(String limit, String id) {
@@ -49,7 +49,7 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#check(String, String)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @return the decision that a spend would have returned
    */
   public CompletionStage<Decision> check(String limit, String id) {
@@ -60,8 +60,8 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#check(String, String, long)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param cost tokens
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens
    * @return the decision that a spend would have returned
    */
   public CompletionStage<Decision> check(String limit, String id, long cost) {
@@ -71,7 +71,7 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#check(Transaction)}.
    *
-   * @param transaction which bucket, at what cost
+   * @param transaction the bucket and the cost
    * @return the decision that a spend would have returned
    */
   public CompletionStage<Decision> check(Transaction transaction) {
@@ -81,8 +81,8 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#check(List)}.
    *
-   * @param transactions no two on one bucket
-   * @return the strictest decision, with each transaction's own
+   * @param transactions the transactions, each on a different bucket
+   * @return the strictest decision, which includes the decision of each transaction
    */
   public CompletionStage<Decision> check(List<Transaction> transactions) {
     return caught(() -> engine.decideBatchAsync(Act.CHECK, transactions));
@@ -92,8 +92,8 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#spend(String, String)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @return allowed if it was spent
+   * @param id the id to limit, such as an IP address
+   * @return the decision, allowed if the tokens were spent
    */
   public CompletionStage<Decision> spend(String limit, String id) {
     return spend(limit, id, 1);
@@ -103,9 +103,9 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#spend(String, String, long)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param cost tokens
-   * @return allowed if it was spent
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens
+   * @return the decision, allowed if the tokens were spent
    */
   public CompletionStage<Decision> spend(String limit, String id, long cost) {
     return one(Act.SPEND, limit, id, cost);
@@ -114,8 +114,8 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#spend(Transaction)}.
    *
-   * @param transaction which bucket, at what cost
-   * @return allowed if it was spent
+   * @param transaction the bucket and the cost
+   * @return the decision, allowed if the tokens were spent
    */
   public CompletionStage<Decision> spend(Transaction transaction) {
     return spend(Engine.alone(transaction));
@@ -124,8 +124,8 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#spend(List)}.
    *
-   * @param transactions no two on one bucket
-   * @return the strictest decision, with each transaction's own
+   * @param transactions the transactions, each on a different bucket
+   * @return the strictest decision, which includes the decision of each transaction
    */
   public CompletionStage<Decision> spend(List<Transaction> transactions) {
     return caught(() -> engine.decideBatchAsync(Act.SPEND, transactions));
@@ -135,9 +135,9 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#spendUpTo(String, String, long)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param most tokens, 1 or more
-   * @return allowed if at least one token was spent
+   * @param id the id to limit, such as an IP address
+   * @param most the highest number of tokens, 1 or more
+   * @return the decision, allowed if at least one token was spent
    */
   public CompletionStage<Decision> spendUpTo(String limit, String id, long most) {
     return caught(() -> engine.decideAsync(Act.SPEND, transaction(limit, id).upTo(most)));
@@ -146,9 +146,9 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#spendUpTo(Transaction, long)}.
    *
-   * @param transaction which bucket; its cost does not matter
-   * @param most tokens, 1 or more
-   * @return allowed if at least one token was spent
+   * @param transaction the transaction on the bucket; its cost is ignored
+   * @param most the highest number of tokens, 1 or more
+   * @return the decision, allowed if at least one token was spent
    */
   public CompletionStage<Decision> spendUpTo(Transaction transaction, long most) {
     return caught(() -> engine.decideAsync(Act.SPEND, transaction.upTo(most)));
@@ -158,8 +158,8 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#refund(String, String)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @return allowed if something was given back
+   * @param id the id to limit, such as an IP address
+   * @return the decision, allowed if the bucket took any tokens back
    */
   @CanIgnoreReturnValue
   public CompletionStage<Decision> refund(String limit, String id) {
@@ -170,9 +170,9 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#refund(String, String, long)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param cost tokens
-   * @return allowed if something was given back
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens
+   * @return the decision, allowed if the bucket took any tokens back
    */
   @CanIgnoreReturnValue
   public CompletionStage<Decision> refund(String limit, String id, long cost) {
@@ -182,8 +182,8 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#refund(Transaction)}.
    *
-   * @param transaction which bucket, at what cost
-   * @return allowed if something was given back
+   * @param transaction the bucket and the cost
+   * @return the decision, allowed if the bucket took any tokens back
    */
   @CanIgnoreReturnValue
   public CompletionStage<Decision> refund(Transaction transaction) {
@@ -193,8 +193,8 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#refund(List)}.
    *
-   * @param transactions no two on one bucket
-   * @return the strictest decision, with each transaction's own
+   * @param transactions the transactions, each on a different bucket
+   * @return the strictest decision, which includes the decision of each transaction
    */
   @CanIgnoreReturnValue
   public CompletionStage<Decision> refund(List<Transaction> transactions) {
@@ -205,8 +205,8 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#reset(String, String)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @return completes when the bucket is full
+   * @param id the id to limit, such as an IP address
+   * @return a stage that completes when the bucket is full
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(String limit, String id) {
@@ -216,8 +216,8 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#reset(Transaction)}.
    *
-   * @param transaction which bucket; kind and cost don't matter
-   * @return completes when the bucket is full
+   * @param transaction the transaction on the bucket; its kind and cost are ignored
+   * @return a stage that completes when the bucket is full
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(Transaction transaction) {
@@ -227,8 +227,8 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#reset(List)}.
    *
-   * @param transactions no two on one bucket
-   * @return completes when the buckets are full
+   * @param transactions the transactions, each on a different bucket
+   * @return a stage that completes when the buckets are full
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(List<Transaction> transactions) {
@@ -239,8 +239,8 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#reserve(String, String)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @return the reservation, denied if there was no token
+   * @param id the id to limit, such as an IP address
+   * @return the reservation, denied if the bucket had no token
    */
   public CompletionStage<Reservation> reserve(String limit, String id) {
     return reserve(limit, id, 1);
@@ -250,9 +250,9 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#reserve(String, String, long)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param cost tokens
-   * @return the reservation, denied if the tokens were not there
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens
+   * @return the reservation, denied if the bucket had too few tokens
    */
   public CompletionStage<Reservation> reserve(String limit, String id, long cost) {
     return caught(() -> engine.reserveAsync(List.of(transaction(limit, id).withCost(cost))));
@@ -261,8 +261,8 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#reserve(Transaction)}.
    *
-   * @param transaction which bucket, at what cost
-   * @return the reservation, denied if the tokens were not there
+   * @param transaction the bucket and the cost
+   * @return the reservation, denied if the bucket had too few tokens
    */
   public CompletionStage<Reservation> reserve(Transaction transaction) {
     return reserve(Engine.alone(transaction));
@@ -271,8 +271,8 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#reserve(List)}.
    *
-   * @param transactions no two on one bucket
-   * @return the reservation, denied if one of the transactions was
+   * @param transactions the transactions, each on a different bucket
+   * @return the reservation, denied if one of its transactions was denied
    */
   public CompletionStage<Reservation> reserve(List<Transaction> transactions) {
     return caught(() -> engine.reserveAsync(transactions));
@@ -281,8 +281,8 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#cancel(Receipt)}.
    *
-   * @param receipt what was taken; to be used once
-   * @return completes when the tokens are back
+   * @param receipt the tokens that the reservation took; no caller may use a receipt twice
+   * @return a stage that completes when the tokens are back
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancel(Receipt receipt) {
@@ -292,9 +292,9 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#settle(Receipt, Costs)}.
    *
-   * @param receipt which tokens were taken; to be used once
+   * @param receipt the tokens that the reservation took; no caller may use a receipt twice
    * @param costs the true costs
-   * @return what each bucket was charged
+   * @return the result for each bucket
    */
   @CanIgnoreReturnValue
   public CompletionStage<Settlement> settle(Receipt receipt, Costs costs) {
@@ -302,25 +302,25 @@ public final class AsyncLimiter {
   }
 
   /**
-   * Same as {@link #acquire(Transaction, Duration)}.
+   * Waits for tokens without blocking; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
-   * @return completes once the token has refilled, or with a denial at once
+   * @return a stage that completes once the tokens have refilled, or at once with a denial
    */
   public CompletionStage<Decision> acquire(String limit, String id, Duration maxWait) {
     return acquire(limit, id, 1, maxWait);
   }
 
   /**
-   * Same as {@link #acquire(Transaction, Duration)}.
+   * Waits for tokens without blocking; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param cost tokens
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens
    * @param maxWait the longest wait, zero or more
-   * @return completes once the tokens have refilled, or with a denial at once
+   * @return a stage that completes once the tokens have refilled, or at once with a denial
    */
   public CompletionStage<Decision> acquire(String limit, String id, long cost, Duration maxWait) {
     return caught(
@@ -328,29 +328,28 @@ public final class AsyncLimiter {
   }
 
   /**
-   * Non-blocking form of {@link Limiter#acquire(Transaction, Duration)}, without holding a thread
-   * while it waits.
+   * Non-blocking form of {@link Limiter#acquire(Transaction, Duration)}. It occupies no thread.
    *
-   * <p>To give up, cancel the future of the stage itself, or put a time-out on it; see {@link
+   * <p>To stop waiting, cancel the future of the stage itself, or put a time-out on it; see {@link
    * Limiter#acquire(Transaction, Duration)}. Code that is chained to a stage that had to wait runs
-   * on threads of Sluice that may block ({@code sluice-alarm-1} and so on). With a clock for tests,
-   * it runs on the thread that moves the clock.
+   * on threads of Sluice ({@code sluice-alarm-1} and so on), and is allowed to block them. With a
+   * clock for tests, it runs on the thread that advances the clock.
    *
-   * @param transaction which bucket, at what cost
+   * @param transaction the bucket and the cost
    * @param maxWait the longest wait, zero or more
-   * @return completes once the tokens have refilled, or with a denial at once
+   * @return a stage that completes once the tokens have refilled, or at once with a denial
    */
   public CompletionStage<Decision> acquire(Transaction transaction, Duration maxWait) {
     return acquire(Engine.alone(transaction), maxWait);
   }
 
   /**
-   * Non-blocking form of {@link Limiter#acquire(List, Duration)}, without holding a thread while it
-   * waits; given up as {@link #acquire(Transaction, Duration)}.
+   * Non-blocking form of {@link Limiter#acquire(List, Duration)}. A waiting caller occupies no
+   * thread; {@link #acquire(Transaction, Duration)} says how a caller stops waiting.
    *
-   * @param transactions no two on one bucket
+   * @param transactions the transactions, each on a different bucket
    * @param maxWait the longest wait, zero or more
-   * @return completes once all tokens have refilled, or with a denial at once
+   * @return a stage that completes once all tokens have refilled, or at once with a denial
    */
   public CompletionStage<Decision> acquire(List<Transaction> transactions, Duration maxWait) {
     return caught(() -> engine.acquireAsync(transactions, maxWait));
@@ -369,11 +368,11 @@ public final class AsyncLimiter {
   }
 
   /**
-   * A non-blocking view of a {@link Limit}, with the same verbs and buckets.
+   * A non-blocking view of a {@link Limit}, with the same operations and buckets.
    *
    * <p>Thread-safe; no method blocks. All failures are reported by the stage: an {@link
    * InvalidRequestException} for an invalid id or cost, a {@link StoreException} if the store could
-   * not decide. To give up, cancel the stage's future; see {@link AsyncLimiter}.
+   * not decide. To stop waiting, cancel the stage's future; see {@link AsyncLimiter}.
    */
   public static final class AsyncLimit {
 
@@ -388,7 +387,7 @@ public final class AsyncLimiter {
     /**
      * Non-blocking form of {@link Limit#check(CharSequence)}.
      *
-     * @param id what is limited
+     * @param id the id to limit, such as an IP address
      * @return the decision that a spend would have returned
      */
     public CompletionStage<Decision> check(CharSequence id) {
@@ -398,8 +397,8 @@ public final class AsyncLimiter {
     /**
      * Non-blocking form of {@link Limit#check(CharSequence, long)}.
      *
-     * @param id what is limited
-     * @param cost tokens
+     * @param id the id to limit, such as an IP address
+     * @param cost the number of tokens
      * @return the decision that a spend would have returned
      */
     public CompletionStage<Decision> check(CharSequence id, long cost) {
@@ -409,8 +408,8 @@ public final class AsyncLimiter {
     /**
      * Non-blocking form of {@link Limit#spend(CharSequence)}.
      *
-     * @param id what is limited
-     * @return allowed if it was spent
+     * @param id the id to limit, such as an IP address
+     * @return the decision, allowed if the tokens were spent
      */
     public CompletionStage<Decision> spend(CharSequence id) {
       return spend(id, 1);
@@ -419,9 +418,9 @@ public final class AsyncLimiter {
     /**
      * Non-blocking form of {@link Limit#spend(CharSequence, long)}.
      *
-     * @param id what is limited
-     * @param cost tokens
-     * @return allowed if it was spent
+     * @param id the id to limit, such as an IP address
+     * @param cost the number of tokens
+     * @return the decision, allowed if the tokens were spent
      */
     public CompletionStage<Decision> spend(CharSequence id, long cost) {
       return decide(Act.SPEND, id, cost);
@@ -430,9 +429,9 @@ public final class AsyncLimiter {
     /**
      * Non-blocking form of {@link Limit#spendUpTo(CharSequence, long)}.
      *
-     * @param id what is limited
-     * @param most tokens, 1 or more
-     * @return allowed if at least one token was spent
+     * @param id the id to limit, such as an IP address
+     * @param most the highest number of tokens, 1 or more
+     * @return the decision, allowed if at least one token was spent
      */
     public CompletionStage<Decision> spendUpTo(CharSequence id, long most) {
       return caught(() -> engine.decideAsync(Act.SPEND, limit.transaction(id).upTo(most)));
@@ -441,8 +440,8 @@ public final class AsyncLimiter {
     /**
      * Non-blocking form of {@link Limit#refund(CharSequence)}.
      *
-     * @param id what is limited
-     * @return allowed if something was given back
+     * @param id the id to limit, such as an IP address
+     * @return the decision, allowed if the bucket took any tokens back
      */
     @CanIgnoreReturnValue
     public CompletionStage<Decision> refund(CharSequence id) {
@@ -452,9 +451,9 @@ public final class AsyncLimiter {
     /**
      * Non-blocking form of {@link Limit#refund(CharSequence, long)}.
      *
-     * @param id what is limited
-     * @param cost tokens
-     * @return allowed if something was given back
+     * @param id the id to limit, such as an IP address
+     * @param cost the number of tokens
+     * @return the decision, allowed if the bucket took any tokens back
      */
     @CanIgnoreReturnValue
     public CompletionStage<Decision> refund(CharSequence id, long cost) {
@@ -464,8 +463,8 @@ public final class AsyncLimiter {
     /**
      * Non-blocking form of {@link Limit#reset(CharSequence)}.
      *
-     * @param id what is limited
-     * @return completes when the bucket is full
+     * @param id the id to limit, such as an IP address
+     * @return a stage that completes when the bucket is full
      */
     @CanIgnoreReturnValue
     public CompletionStage<Void> reset(CharSequence id) {
@@ -475,8 +474,8 @@ public final class AsyncLimiter {
     /**
      * Non-blocking form of {@link Limit#reserve(CharSequence)}.
      *
-     * @param id what is limited
-     * @return the reservation, denied if there was no token
+     * @param id the id to limit, such as an IP address
+     * @return the reservation, denied if the bucket had no token
      */
     public CompletionStage<Reservation> reserve(CharSequence id) {
       return reserve(id, 1);
@@ -485,9 +484,9 @@ public final class AsyncLimiter {
     /**
      * Non-blocking form of {@link Limit#reserve(CharSequence, long)}.
      *
-     * @param id what is limited
-     * @param cost tokens
-     * @return the reservation, denied if the tokens were not there
+     * @param id the id to limit, such as an IP address
+     * @param cost the number of tokens
+     * @return the reservation, denied if the bucket had too few tokens
      */
     public CompletionStage<Reservation> reserve(CharSequence id, long cost) {
       return caught(() -> engine.reserveAsync(List.of(limit.transaction(id).withCost(cost))));
@@ -496,22 +495,22 @@ public final class AsyncLimiter {
     /**
      * Same as {@link #acquire(CharSequence, long, Duration)} with a cost of 1.
      *
-     * @param id what is limited
+     * @param id the id to limit, such as an IP address
      * @param maxWait the longest wait, zero or more
-     * @return completes once the token has refilled, or with a denial at once
+     * @return a stage that completes once the tokens have refilled, or at once with a denial
      */
     public CompletionStage<Decision> acquire(CharSequence id, Duration maxWait) {
       return acquire(id, 1, maxWait);
     }
 
     /**
-     * Non-blocking form of {@link Limit#acquire(CharSequence, long, Duration)}, without holding a
-     * thread while it waits; see {@link AsyncLimiter#acquire(Transaction, Duration)}.
+     * Non-blocking form of {@link Limit#acquire(CharSequence, long, Duration)}. A waiting caller
+     * occupies no thread; see {@link AsyncLimiter#acquire(Transaction, Duration)}.
      *
-     * @param id what is limited
-     * @param cost tokens
+     * @param id the id to limit, such as an IP address
+     * @param cost the number of tokens
      * @param maxWait the longest wait, zero or more
-     * @return completes once the tokens have refilled, or with a denial at once
+     * @return a stage that completes once the tokens have refilled, or at once with a denial
      */
     public CompletionStage<Decision> acquire(CharSequence id, long cost, Duration maxWait) {
       return caught(

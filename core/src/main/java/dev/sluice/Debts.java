@@ -28,30 +28,29 @@ import java.util.function.LongSupplier;
  * Why a debt is forgiven, and why not always.
  *
  * A TAT beyond now + depth is a debt: a limit with a larger tolerance charged the bucket, or a
- * clock stepped back. The depth is τ, and more if callers may wait or rules allow debts. A debt
- * could lock an id out for hours, so a denied spend lowers the TAT to now + depth (it forgives the
- * debt). But two limits may charge one bucket at the same time (a rolling deployment, an override
- * that only one of two servers has loaded). Then each forgiven debt frees τ_big − τ_small for the
- * larger limit, which spends it and makes a new debt. Without a bound the two would mint tokens for
- * ever.
+ * clock stepped back. The depth is τ, and more if callers can wait or debts are declared. A debt
+ * could deny an id for hours, so a denied spend lowers the TAT to now + depth (it forgives the
+ * debt). But two limits can charge one bucket at the same time, for example in a rolling
+ * deployment, or with an override that only one of two servers has loaded. Then each forgiven debt
+ * frees τ_big − τ_small for the larger limit, which spends it and makes a new debt. Without a bound
+ * the two limits would grant additional tokens for ever.
  *
- * So a process forgives a bucket once within each τ, by the store's clock. In that time the two
- * limits together grant at most what the larger one allows, plus τ_big − τ_small per process with
- * the smaller limit. Otherwise the debt stands, and the denial reports the full wait. If the clock
- * steps back after a debt was forgiven, the next debt stands for 2τ at most.
+ * So a process forgives a debt of a bucket once within each τ, by the store's clock. In that time
+ * the two limits together grant at most what the larger limit allows, plus τ_big − τ_small per
+ * process with the smaller limit. A further debt is not forgiven, and the denial reports the full
+ * wait. If the clock steps back after a debt was forgiven, the next debt lasts for 2τ at most.
  */
 
 /**
- * Forgives the debts of a store's buckets, at most once for each bucket and depth within the time
- * of that depth. The memory of forgiven debts is bounded: while it is full, no debt is forgiven.
+ * Forgives the debts of a store's buckets, at most once per bucket and depth within the depth's
+ * time. The memory of forgiven debts is bounded; while it is full, no debt is forgiven.
  * Thread-safe.
  */
 final class Debts {
 
-  /** How far ahead of now the TAT of each bucket may lie without a debt. */
+  /** Supplies how far ahead of now the TAT of each bucket can lie without a debt. */
   @FunctionalInterface
   interface Depths {
-    /** Returns the depth of the bucket of a charge, by the charge's place. */
     long depthNanos(int charge);
   }
 
@@ -60,14 +59,16 @@ final class Debts {
 
   private static final int MOST = 65_536;
 
-  private static final long NEVER_NANOS = -1; // the last instant, as an unsigned number
+  private static final long NEVER_NANOS = -1; // the latest instant, as an unsigned number
 
   private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
 
-  /** Lower bound of all ends in the memory; a full memory is scanned only after this instant. */
+  /** A lower bound of all ends in the memory. A full memory is scanned only after this instant. */
   private final AtomicLong firstEndNanos = new AtomicLong(NEVER_NANOS);
 
-  /** Time of the last forgiven debt or scan; an earlier time shows that the clock stepped back. */
+  /**
+   * The time of the last forgiven debt or scan. An earlier time shows that the clock stepped back.
+   */
   private final AtomicLong latestNanos = new AtomicLong();
 
   private final BiFunction<BucketStore, List<Charge>, CompletionStage<List<Reading>>> charging;
@@ -79,10 +80,10 @@ final class Debts {
   /**
    * Creates an empty memory.
    *
-   * @param charging sends the charges again once their debts are forgiven
+   * @param charging sends the charges again after their debts were forgiven
    * @param lowering sends the charge that forgives a debt
-   * @param skewNanos how far clients' clocks may differ: a TAT beyond the depth by at most this
-   *     many nanoseconds does not count as a debt
+   * @param skewNanos how far clients' clocks can differ; a TAT beyond the depth by no more than
+   *     this number of nanoseconds is not a debt
    */
   Debts(
       BiFunction<BucketStore, List<Charge>, CompletionStage<List<Reading>>> charging,
@@ -94,16 +95,15 @@ final class Debts {
   }
 
   /**
-   * Returns how far ahead of now the TAT of a bucket may lie without a debt: its burst offset, plus
-   * the longest wait of callers, plus the bursts that it may owe.
+   * Returns how far ahead of now the TAT of a bucket can lie without a debt: its burst offset, plus
+   * the longest wait of callers, plus the declared debt.
    *
-   * @param bursts how many bursts it may owe
+   * @param bursts how many bursts the bucket is allowed to owe
    */
   static long depthNanos(LimitName name, Quota quota, int bursts) {
     return sum(withDebtNanos(quota, bursts), nanos(name.longestWait()));
   }
 
-  /** Returns the burst offset of a bucket, plus the bursts that it may owe. */
   static long withDebtNanos(Quota quota, int bursts) {
     long offsetNanos = quota.offsetNanos();
     boolean fits = bursts < Long.MAX_VALUE / offsetNanos;
@@ -119,12 +119,12 @@ final class Debts {
   }
 
   /**
-   * Returns the final readings of a call. A spend forgives a debt; a check reports the reading that
-   * a spend would have after forgiving it. If forgiving fails, the denial stands.
+   * Returns the final readings of a call. A spend forgives a debt. A check reports the reading that
+   * a spend would have after the debt was forgiven. If forgiving fails, the call stays denied.
    *
    * @param charged the readings of the charges
-   * @param charges one, or those of the quotas of one limit
-   * @param depths the depths of their buckets; {@link #NEVER_FORGIVES} for a batch
+   * @param charges one charge, or one per quota of a limit
+   * @param depths the depths of the buckets; {@link #NEVER_FORGIVES} for a batch
    */
   CompletionStage<List<Reading>> settled(
       BucketStore call,
@@ -155,7 +155,9 @@ final class Debts {
     return false;
   }
 
-  /** Forgives the debts of several buckets, if each of them may be: else the denial stands. */
+  /**
+   * Forgives the debts of several buckets, if all can be forgiven; otherwise the call stays denied.
+   */
   private CompletionStage<List<Reading>> settled(
       BucketStore call, List<Charge> charges, List<Reading> found, Depths depths) {
     List<Reading> forgiven = new ArrayList<>(found);
@@ -223,7 +225,7 @@ final class Debts {
             });
   }
 
-  /** Returns the denial's readings after a store failure; rethrows any other failure. */
+  /** Returns the readings of the denial after a store failure; rethrows any other failure. */
   private static List<Reading> unforgiven(List<Reading> found, Throwable failure) {
     Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException) {
@@ -237,7 +239,7 @@ final class Debts {
     return aheadNanos > depthNanos && aheadNanos - skewNanos.getAsLong() > depthNanos;
   }
 
-  /** Whether one charge may forgive and spend: not if the depth includes waits or owed bursts. */
+  /** Returns whether one charge can forgive and spend: not if the depth includes waits or debts. */
   private static boolean spendsToo(Charge charge, long depthNanos) {
     return charge.op() == Op.SPEND && charge.offsetNanos() == depthNanos;
   }
@@ -247,7 +249,7 @@ final class Debts {
     return new Charge(charge.key(), Effect.of(Op.FORGIVE, incrementNanos, depthNanos));
   }
 
-  /** Returns the reading of a spend after the debt is forgiven. */
+  /** Returns the reading of a spend after the debt was forgiven. */
   private static List<Reading> afterForgiving(Charge charge, List<Reading> lowered) {
     Reading before = lowered.get(0);
     return charge.effect().isInDebt(before.nowNanos(), before.tatNanos())
@@ -262,7 +264,7 @@ final class Debts {
         : !isOpen(knownNanos, offsetNanos, nowNanos);
   }
 
-  /** Returns true if the debt may be forgiven, once within the time of the depth. */
+  /** Returns whether the debt can be forgiven now; if so, records it as forgiven. */
   boolean tryForgive(String key, long offsetNanos, long nowNanos) {
     if (!mayForgive(key, offsetNanos, nowNanos)) {
       return false;
@@ -284,15 +286,15 @@ final class Debts {
     return may[0];
   }
 
-  /** Undoes {@link #tryForgive} for a debt that was certainly not forgiven. */
+  /** Reverts {@link #tryForgive} for a debt that was certainly not forgiven. */
   void takeBack(String key, long offsetNanos) {
     untilNanos.remove(new Debt(key, offsetNanos));
   }
 
   /**
-   * Whether an end still holds. An end more than two offsets away was recorded before the clock
-   * stepped back, and would hold for as long as the step. The second offset is for calls that
-   * overtake each other: the later call may have the earlier time.
+   * Returns whether an end is still in force. An end more than two offsets away was recorded before
+   * the clock stepped back, and would last as long as the step. Two offsets are allowed instead of
+   * one because calls can overtake each other: the later call can have the earlier time.
    */
   private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
     return Long.compareUnsigned(endNanos, nowNanos) > 0
@@ -305,7 +307,7 @@ final class Debts {
       return false;
     }
     latestNanos.set(nowNanos);
-    // Both changed before the scan, so that entries added during the scan count.
+    // // Both fields change before the scan, so that entries added during the scan are included.
     firstEndNanos.set(NEVER_NANOS);
     Iterator<Map.Entry<Debt, Long>> debts = untilNanos.entrySet().iterator();
     while (debts.hasNext()) {

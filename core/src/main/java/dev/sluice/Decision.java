@@ -14,13 +14,13 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer to a transaction: whether it was allowed, what is left, and how long to wait.
+ * The result of a transaction: whether it was allowed, the tokens left, and the time to wait.
  *
- * <p>The decision of a batch is that of its strictest transaction: a denial before an allowance,
- * then the longer {@link #retryIn}, then the smaller {@link #remaining}; {@link #parts} has the
- * decision of each transaction.
+ * <p>The decision of a batch is the decision of its strictest transaction: a denial is stricter
+ * than an allowance, then a longer {@link #retryIn}, then a smaller {@link #remaining}. {@link
+ * #parts} returns the decision of each transaction.
  *
- * <p>Immutable and thread-safe. Callers must not ignore it: an unread denial limits nothing.
+ * <p>Immutable and thread-safe. Callers must read the decision: an unread denial limits nothing.
  */
 public final class Decision {
 
@@ -41,11 +41,11 @@ public final class Decision {
    * Creates a decision.
    *
    * @param transaction null for a batch in which nothing was checked
-   * @param decidedBy the store, or the failure rule in its place
+   * @param decidedBy the store, or the failure rule that decided in place of the store
    * @param parts the decisions of a batch, empty for a single transaction
-   * @param penalty the penalty in force on the bucket, null for none
+   * @param penalty the penalty in force on the bucket, null if there is none
    * @param spends whether an allowance took tokens, unless the transaction is check-only
-   * @param quotas the decisions on the quotas of one limit, empty for one quota
+   * @param quotas the decisions on the quotas of a limit with several quotas, otherwise empty
    */
   private Decision(
       @Nullable Transaction transaction,
@@ -64,19 +64,20 @@ public final class Decision {
     this.quotas = quotas;
   }
 
-  /** Returns the decision on one transaction. */
   static Decision of(Act act, Transaction transaction, Answer answer) {
     return of(act, transaction, answer, null);
   }
 
-  /** Returns what a spend of up to some tokens came to: all of them, or one that was denied. */
+  /** Returns the transaction with the tokens that a spend-up-to took, or with 1 if denied. */
   private static Transaction spent(Transaction transaction, Answer answer) {
     return transaction.isUpTo()
         ? transaction.took(answer.allowed() ? transaction.cost() : 1)
         : transaction;
   }
 
-  /** Returns the decision on one transaction whose bucket a penalty may make count as empty. */
+  /**
+   * Returns the decision on one transaction; a penalty in force makes its bucket count as empty.
+   */
   static Decision of(Act act, Transaction transaction, Answer answer, @Nullable Penalty penalty) {
     return new Decision(
         spent(transaction, answer),
@@ -88,15 +89,15 @@ public final class Decision {
         List.of());
   }
 
-  /** Returns this decision, marked as made by a failure rule in the store's place. */
+  /** Returns this decision, marked as made by a failure rule in place of the store. */
   Decision by(DecidedBy rule) {
     return new Decision(transaction, answer, rule, parts, penalty, spends, quotas);
   }
 
   /**
-   * Returns this decision for a spend that fits, but that another one in the batch prevented.
+   * Returns this decision for a spend that fits, but was prevented by another one in its batch.
    *
-   * @param quota null if no bucket was asked
+   * @param quota null if no store was called for the transaction
    */
   Decision unspent(Transaction asked, @Nullable Quota quota) {
     Answer unspent =
@@ -105,10 +106,11 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision on a limit with several quotas: the strictest; of equals the one with the
-   * longest period. A refund is allowed if it gave something back to any bucket.
+   * Returns the decision on a limit with several quotas: the strictest decision. If several
+   * decisions are equally strict, the one with the longest period is returned. A refund is allowed
+   * if any of the buckets took tokens back.
    *
-   * @param each the decision on each quota, the longest first
+   * @param each the decision on each quota, the longest period first
    */
   static Decision ofQuotas(Act act, List<Decision> each) {
     List<Decision> quotas = each.stream().map(Decision::described).toList();
@@ -128,16 +130,17 @@ public final class Decision {
         quotas);
   }
 
-  /** Returns this decision, made on one quota of a limit, as one on the limit. */
+  /** Returns this decision on one quota of a limit as a decision on the limit. */
   private Decision described() {
     Transaction described = transaction == null ? null : transaction.described();
     return new Decision(described, answer, decidedBy, parts, penalty, spends, quotas);
   }
 
   /**
-   * Returns the decision of a batch: the strictest that counts; of equals the last, as in Boulder.
+   * Returns the decision of a batch: the strictest one; among equals the last, as in Boulder.
    *
-   * @param otherwise the answer if no decision counts
+   * @param counting the decisions of which the strictest is chosen
+   * @param otherwise the answer if {@code counting} is empty
    */
   static Decision ofBatch(List<Decision> counting, Answer otherwise, List<Decision> parts) {
     Decision strictest = null;
@@ -162,18 +165,18 @@ public final class Decision {
   }
 
   /**
-   * Returns the stricter of two decisions: a denial before an allowance, then the longer {@link
-   * #retryIn}, then the smaller {@link #remaining}; this one if they are equal.
+   * Returns the stricter of two decisions: a denial is stricter than an allowance, then a longer
+   * {@link #retryIn}, then a smaller {@link #remaining}. Returns this decision for two equal ones.
    *
    * @param other the decision to compare with
-   * @return this or the other
+   * @return this decision or the other one
    */
   public Decision stricter(Decision other) {
     return other.answer.isStricterThan(answer) ? other : this;
   }
 
   /**
-   * Returns whether the request may pass; for a refund, whether anything was given back.
+   * Returns whether the request may pass. For a refund, returns whether any tokens were given back.
    *
    * @return true if allowed
    */
@@ -191,10 +194,10 @@ public final class Decision {
   }
 
   /**
-   * Returns whether a limit applied. If none did, {@link Transaction#coverage} of the {@link
-   * #transaction} says why: the limit is declared unlimited, or its default is missing.
+   * Returns whether a limit applied. If no limit applied, {@link Transaction#coverage} of the
+   * {@link #transaction} is the reason: the limit is declared unlimited, or its default is missing.
    *
-   * @return false if nothing limits the id, or a batch had nothing to check
+   * @return false if nothing limits the id, or if nothing in the batch had to be checked
    */
   public boolean limited() {
     return transaction != null
@@ -202,24 +205,28 @@ public final class Decision {
         && transaction.quota() != null;
   }
 
-  /** What made a decision: the store, or a failure rule in its place. */
+  /** The store, or the failure rule that decided in place of the store. */
   public enum DecidedBy {
     /** The store decided. */
     STORE,
     /**
-     * The store failed, and this process decided by its share of the limit, which is then the
-     * {@link #transaction}'s quota.
+     * The store failed, and this process decided by its share of the limit. The {@link
+     * #transaction}'s quota is this share.
      */
     LOCAL,
-    /** The store failed, and the rule allowed; the remaining tokens are unknown. */
+    /**
+     * The store failed, and the failure rule allowed the request; the remaining tokens are unknown.
+     */
     ALLOW,
-    /** The store failed, and the rule denied for a second; the remaining tokens are unknown. */
+    /**
+     * The store failed, and the failure rule denied the request; the remaining tokens are unknown.
+     */
     DENY;
 
     private final String word = name().toLowerCase(Locale.ROOT);
 
     /**
-     * Returns the value as answers and headers write it.
+     * Returns the value in the form that responses and headers use.
      *
      * @return the name in lower case
      */
@@ -238,9 +245,9 @@ public final class Decision {
   }
 
   /**
-   * Returns whether the store decided, or which {@link FailureRule} did in its place. For a batch
-   * this is the value of the strictest part; if that is the store, but a rule decided another part,
-   * it is that rule.
+   * Returns whether the store decided, or which {@link FailureRule} decided in place of the store.
+   * For a batch this is the value of the strictest part. If the store decided the strictest part,
+   * but a rule decided another part, this is the rule.
    *
    * @return the store or the rule
    */
@@ -249,9 +256,8 @@ public final class Decision {
   }
 
   /**
-   * Returns whether the store could not decide and a {@link FailureRule} did in its place. Unless
-   * that rule decides locally, {@link #remaining} is then 0, and a denial's {@link #retryIn} is one
-   * second.
+   * Returns whether a {@link FailureRule} decided because the store could not. Unless the rule
+   * decides locally, {@link #remaining} is then 0, and {@link #retryIn} of a denial is one second.
    *
    * @return true if {@link #decidedBy} is not the store
    */
@@ -260,10 +266,10 @@ public final class Decision {
   }
 
   /**
-   * Returns the penalty that made the bucket count as empty. {@link #retryIn} is then the time to
-   * its end, or to when the bucket itself has the tokens, if that is later.
+   * Returns the penalty that made the bucket count as empty. {@link #retryIn} is then the time
+   * until the end of the penalty, or until the bucket itself has enough tokens, if that is later.
    *
-   * @return the penalty, null if none was in force
+   * @return the penalty, null if no penalty was in force
    */
   public @Nullable Penalty penalty() {
     return penalty;
@@ -279,20 +285,19 @@ public final class Decision {
   }
 
   /**
-   * Returns the wait until the same cost can be spent (again), from the moment of the decision.
+   * Returns the time from the decision until the same cost can be spent again.
    *
-   * @return zero for at once
+   * @return zero if the cost can be spent at once
    */
   public Duration retryIn() {
     return Duration.ofNanos(answer.retryInNanos());
   }
 
   /**
-   * Returns how many tokens a spend took: its cost, or as many as {@link Limiter#spendUpTo} found;
-   * for a batch those of the strictest transaction.
+   * Returns how many tokens a spend took: its cost, or for {@link Limiter#spendUpTo} the tokens
+   * that the bucket had. For a batch this is the number of the strictest transaction.
    *
-   * @return tokens, 0 for a denial and for each part of a denied batch, for a check and for a
-   *     refund
+   * @return the number of tokens; 0 for a check, a refund, a denial and in a denied batch
    */
   public long taken() {
     return spends
@@ -304,7 +309,7 @@ public final class Decision {
   }
 
   /**
-   * Returns the time until the bucket is full again, from the moment of the decision.
+   * Returns the time from the decision until the bucket is full again.
    *
    * @return zero for a full bucket
    */
@@ -315,7 +320,7 @@ public final class Decision {
   /**
    * Returns {@link #retryIn} in nanoseconds.
    *
-   * @return nanoseconds, 0 for at once
+   * @return nanoseconds, 0 if the cost can be spent at once
    */
   public long retryInNanos() {
     return answer.retryInNanos();
@@ -333,14 +338,14 @@ public final class Decision {
   /**
    * Returns the moment of the decision, by the store's clock.
    *
-   * @return the moment; the epoch if no limit applied, so that no store was asked
+   * @return the moment; the epoch if no limit applied, since no store was called
    */
   public Instant decidedAt() {
     return instant(answer.nowNanos());
   }
 
   /**
-   * Returns the theoretical arrival time after the decision: when the bucket will be full again.
+   * Returns the theoretical arrival time (TAT), at which the bucket is full again.
    *
    * @return {@link #decidedAt} plus {@link #resetIn}
    */
@@ -349,7 +354,7 @@ public final class Decision {
   }
 
   /**
-   * Returns the transaction that was decided on; for a batch the one with the strictest decision.
+   * Returns the transaction of this decision; for a batch the one with the strictest decision.
    *
    * @return the transaction, null for a batch in which nothing was checked
    */
@@ -358,8 +363,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision on each quota of a limit that has several. This decision equals the
-   * strictest of them in all else.
+   * Returns the decision on each quota of a limit with several quotas. Apart from this list, the
+   * strictest of these decisions equals this decision.
    *
    * @return the decisions, the longest period first; empty for a limit with one quota
    */
@@ -368,30 +373,29 @@ public final class Decision {
   }
 
   /**
-   * Returns the decisions of a batch, one for each transaction, in their order. A denied batch
-   * spends nothing: an allowed part of it had room, and its {@link #remaining} and {@link #resetIn}
-   * describe the unchanged bucket.
+   * Returns the decisions of a batch, one for each transaction, in the order of the transactions. A
+   * denied batch spends nothing. An allowed part of a denied batch would have fitted; its {@link
+   * #remaining} and {@link #resetIn} describe the unchanged bucket.
    *
-   * @return the decisions; this decision alone if it is not one of a batch
+   * @return the decisions; only this decision if the request was not a batch
    */
   public List<Decision> parts() {
     return parts.isEmpty() && transaction != null ? List.of(this) : parts;
   }
 
   /**
-   * Returns the message for a denied client: which limit denied, how much it allows, and when to
-   * retry.
+   * Returns the message for a denied client: the limit, its rate, and the time for a retry.
    *
-   * <p>The time is rounded up to a whole second, so it is never too early. A share of the wait that
-   * differs between decisions is added ({@link LimitName#jitter}), so that clients don't all retry
-   * at once.
+   * <p>The time is rounded up to a whole second, so it is never too early. A share of the wait
+   * ({@link LimitName#jitter}) is added to the time, different for each decision, so that clients
+   * do not all retry at once.
    *
    * @return the message; empty for an allowance and for a refund
    */
   public String message() {
     Quota quota = transaction == null ? null : transaction.quota();
     boolean mustWait =
-        denied() && answer.retryInNanos() > 0; // false for a refund that gave nothing back
+        denied() && answer.retryInNanos() > 0; // false for a refund that gave no tokens back
     if (!mustWait || transaction == null || quota == null) {
       return "";
     }
@@ -414,21 +418,22 @@ public final class Decision {
 
   /**
    * Returns the value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded
-   * up, plus jitter ({@link LimitName#jitter}) so that clients don't all retry at once, even those
-   * denied at the same moment. Since the header has whole seconds, up to one second is added if the
-   * limit's share is smaller; {@link #message} adds the share alone.
+   * up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all at once,
+   * even clients that were denied at the same moment. Since the header has whole seconds, up to one
+   * second is added to a smaller jitter.
    *
-   * @return seconds, at least 1 for a denial that can be waited out
+   * @return seconds; at least 1 for a denial after which a retry can succeed
    */
   public long retryAfterSeconds() {
     long retryInNanos = answer.retryInNanos();
     long roundedUp =
         retryInNanos / NANOS_PER_SECOND + (retryInNanos % NANOS_PER_SECOND > 0 ? 1 : 0);
-    // Many clients may get a decision on one id at the same moment; the hash spreads their retries.
+    // // Many clients can get a decision on one id at the same moment; the hash spreads their
+    // retries.
     return roundedUp + jitterSeconds(1, System.identityHashCode(this));
   }
 
-  /** Returns when to retry, in whole seconds, never before the wait is over. */
+  /** Returns the time for a retry, in whole seconds, never before the end of the wait. */
   Instant retryAt() {
     Instant earliest = decidedAt().plusNanos(answer.retryInNanos());
     long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
@@ -436,10 +441,10 @@ public final class Decision {
   }
 
   /**
-   * Returns the jitter of this decision; it depends on the decision's moment and id.
+   * Returns the jitter of this decision, which depends on the decision's time and id.
    *
-   * @param leastSpread the least range in seconds, for short waits whose share is less than one
-   * @param salt separates decisions with the same moment and id
+   * @param leastSpread the smallest range in seconds, for short waits
+   * @param salt distinguishes decisions with the same time and id
    */
   private long jitterSeconds(long leastSpread, int salt) {
     long retryInNanos = answer.retryInNanos();
@@ -455,10 +460,10 @@ public final class Decision {
   }
 
   /**
-   * Turns a denial into an exception, for callers that prefer one.
+   * Returns this decision if it is an allowance, and throws an exception if it is a denial.
    *
-   * @return this decision, if it allows
-   * @throws DeniedException if it denies
+   * @return this decision
+   * @throws DeniedException if this decision is a denial
    */
   public Decision orThrow() {
     if (denied()) {
@@ -505,7 +510,7 @@ public final class Decision {
     }
 
     /**
-     * The denial.
+     * Returns the denial.
      *
      * @return the decision
      */

@@ -16,10 +16,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The quota in force for an id, with the limit's name and the quota's origin. Created once per
- * limit, so that decisions share it.
+ * The quota in force for an id, with the limit's name and the origin of the quota. Created once per
+ * limit and shared by decisions.
  *
- * <p>A limit with several quotas has {@link #parts}, each with one quota and a bucket of its own.
+ * <p>A limit with several quotas has {@link #parts}, each with one quota and its own bucket.
  */
 final class EffectiveQuota {
 
@@ -29,7 +29,8 @@ final class EffectiveQuota {
   private final Origin origin;
   private final Coverage coverage;
   private final List<EffectiveQuota> parts; // empty if the limit has one quota
-  private final @Nullable EffectiveQuota whole; // the quota that this is a part of; null for none
+  private final @Nullable EffectiveQuota
+      whole; // the whole limit if this is a part of it, otherwise null
   // The period in the bucket's key; null for the longest period.
   private final @Nullable Duration period;
   private final ReadingMapper<@Nullable Decision> decision;
@@ -88,7 +89,7 @@ final class EffectiveQuota {
   }
 
   static EffectiveQuota ofCaller(LimitName name, Quota quota) {
-    // A missing quota would allow everything, so null is rejected.
+    // // A missing quota would allow all requests, so null is rejected.
     return ofCaller(name, List.of(Objects.requireNonNull(quota, "quota")));
   }
 
@@ -110,17 +111,22 @@ final class EffectiveQuota {
     return new EffectiveQuota(name, one, origin, coverage, List.of(), List.of(), this, further);
   }
 
-  /** Returns a share of this quota; or of several, with the same parts, another one of them. */
+  /**
+   * Returns this object with another quota: a share of it, or another one of the limit's quotas.
+   */
   EffectiveQuota heldTo(Quota share) {
     return new EffectiveQuota(name, share, origin, coverage, List.of(), parts, whole, period);
   }
 
-  /** Returns the quotas of a limit that has several, the longest first; none for one quota. */
+  /**
+   * Returns one part per quota of a limit with several quotas, the longest period first; empty for
+   * a limit with one quota.
+   */
   List<EffectiveQuota> parts() {
     return parts;
   }
 
-  /** Returns all quotas, none if nothing is limited. */
+  /** Returns all quotas, empty if no limit applies. */
   List<Quota> quotas() {
     if (quota == null) {
       return List.of();
@@ -130,17 +136,16 @@ final class EffectiveQuota {
         : parts.stream().map(part -> Objects.requireNonNull(part.quota)).toList();
   }
 
-  /** Returns the limit's quotas that this is one of; this if it is not one of several. */
+  /** Returns the whole limit; this object if it is not a part. */
   EffectiveQuota whole() {
     return whole == null ? this : whole;
   }
 
-  /** Whether this is one of several quotas. */
   boolean isPart() {
     return whole != null;
   }
 
-  /** Returns the quota with the smallest burst, null if nothing is limited. */
+  /** Returns the quota with the smallest burst, null if no limit applies. */
   @Nullable Quota leastBurst() {
     Quota least = quota;
     for (EffectiveQuota part : parts) {
@@ -154,12 +159,12 @@ final class EffectiveQuota {
     return name;
   }
 
-  /** Returns the quota, null if nothing is limited; {@link #coverage} says why. */
+  /** Returns the quota, null if no limit applies, for which {@link #coverage} is the reason. */
   @Nullable Quota quota() {
     return quota;
   }
 
-  /** Returns the quota if it is the only one; null for several, and if nothing is limited. */
+  /** Returns the quota if there is only one; null for several quotas, and if no limit applies. */
   @Nullable Quota onlyQuota() {
     return onlyQuota;
   }
@@ -168,12 +173,12 @@ final class EffectiveQuota {
     return origin == Origin.OVERRIDE;
   }
 
-  /** Whether the caller supplied the quota, which limits then neither know nor change. */
+  /** Returns whether the caller supplied the quota, which does not depend on the limits. */
   boolean ofCaller() {
     return origin == Origin.CALLER;
   }
 
-  /** Returns the quota of the id under the given limits, null if nothing limits it. */
+  /** Returns the quota of the id under the given limits, null if nothing limits the id. */
   @Nullable Quota quotaIn(Limits now, String canonicalId) {
     if (ofCaller()) {
       return quota;
@@ -189,9 +194,10 @@ final class EffectiveQuota {
   }
 
   /**
-   * Returns the key of the bucket. The longest quota of several has the key of an only one, so that
-   * a limit which gets further quotas keeps its buckets. The others have their period in the key,
-   * not their place in the list, which another quota may change.
+   * Returns the key of the bucket. Of several quotas, the one with the longest period has the same
+   * key as a single quota, so that a limit with additional quotas keeps its buckets. The keys of
+   * the other quotas contain their period. They do not contain the index in the list, which a
+   * further quota could change.
    */
   String bucketKey(String canonicalId) {
     String key = name.bucketKey(canonicalId);
@@ -202,7 +208,7 @@ final class EffectiveQuota {
     return key.substring(0, colon) + "/" + furtherPeriod() + key.substring(colon);
   }
 
-  /** Returns the period in the bucket's key; null for the longest quota, and for an only one. */
+  /** Returns the period in the bucket's key; null for the longest period and for a single quota. */
   @Nullable String furtherPeriod() {
     return period == null ? null : GoDuration.shortened(period).replace('µ', 'u'); // keys are ASCII
   }
@@ -218,8 +224,8 @@ final class EffectiveQuota {
   }
 
   /**
-   * Returns a mapper from readings to decisions on a check or a spend of an id; it returns null
-   * where {@link Debts} must look at the reading first.
+   * Returns a mapper from readings to decisions on a check or spend of an id. The mapper returns
+   * null if {@link Debts} must see the reading first.
    */
   ReadingMapper<@Nullable Decision> decision() {
     return decision;

@@ -38,14 +38,14 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes decisions: plans requests, charges the store, and applies failure rules, blocking or not;
- * {@link Limiter} and {@link AsyncLimiter} are its two views. Thread-safe.
+ * Makes all decisions, blocking or not: plans requests, charges the store, and applies failure
+ * rules. {@link Limiter} and {@link AsyncLimiter} are its public views. Thread-safe.
  */
 final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  // Enough for one store call; more could overflow a store's bounded queue.
+  // // One store call can carry 64 charges; more charges could overflow a store's bounded queue.
   private static final int MOST_AT_ONCE = 64;
   private static final int MOST_TRIES = 8; // two tries are enough if no other caller interferes
   private static final String ASKS = "a request";
@@ -56,7 +56,7 @@ final class Engine {
   private final FailureRules onFailure;
   private final MissingDefault onMissing;
   private final Parking parking;
-  // Names in the catalogue without a default.
+  // // Names in the catalogue that have no default.
   private final Set<String> missing = ConcurrentHashMap.newKeySet();
 
   Engine(
@@ -80,12 +80,12 @@ final class Engine {
     return Plan.of(limits.get(), act, transactions);
   }
 
-  /** Returns a batch of one, which {@link Plan} need not copy. */
+  /** Returns a batch of one transaction, which {@link Plan} need not copy. */
   static List<Transaction> alone(Transaction transaction) {
     return List.of(Objects.requireNonNull(transaction, "transaction"));
   }
 
-  /** Throws for transactions that no act may have. */
+  /** Throws if a transaction is not valid for any operation. */
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
     for (Transaction transaction : Objects.requireNonNull(transactions, "transactions")) {
@@ -111,8 +111,8 @@ final class Engine {
   }
 
   /**
-   * Registers each limit once as required, unless it is already, so that its missing default is
-   * counted and perhaps logged. No reload fails because of this requirement.
+   * Registers each limit as required, unless it is required already. Its missing default is
+   * therefore counted, and logged if the policy is WARN. No reload fails because of this.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;
@@ -142,7 +142,7 @@ final class Engine {
     return store.buckets(name.bucketKey(""));
   }
 
-  /** Whether an observer or a failure rule must see decisions, so the store can't decide alone. */
+  /** Returns whether an observer or a failure rule must see decisions. */
   boolean mayAnswerForTheStore() {
     return isObserved() || !onFailure.alwaysFail();
   }
@@ -155,12 +155,13 @@ final class Engine {
     return observer != NOBODY;
   }
 
-  /** Decides on one transaction. */
   Decision decide(Act act, Transaction transaction) {
     return decideWithin(store.blockingCall(), act, transaction);
   }
 
-  /** Decides on one transaction, in a blocking call that may have charged already. */
+  /**
+   * Decides on one transaction within a blocking call, which may have charged the store already.
+   */
   Decision decideWithin(BucketStore call, Act act, Transaction transaction) {
     return TrackedStore.result(answer(call, plan(act, alone(transaction)), Plan::only));
   }
@@ -169,7 +170,6 @@ final class Engine {
     return answer(store.oneCall(), plan(act, alone(transaction)), Plan::only);
   }
 
-  /** Returns the strictest decision of a batch. */
   Decision decideBatch(Act act, List<Transaction> transactions) {
     return TrackedStore.result(
         answer(store.blockingCall(), plan(act, transactions), Plan::strictest));
@@ -180,11 +180,12 @@ final class Engine {
   }
 
   /**
-   * Decides on independent spends within one call, many of them concurrently. The first spend is
-   * made alone and blocking, since a store may refuse a thread that must not wait.
+   * Decides on independent spends within one call of a caller, up to 64 of them concurrently. The
+   * first spend is made alone on the caller's thread, since a store can refuse a caller whose
+   * thread is not allowed to block.
    *
-   * @throws StoreException the first failure that no failure rule decides, once no spend is in
-   *     flight. An interrupt is such a failure too: the spends without an answer are given up
+   * @throws StoreException the first failure on which no failure rule decides, thrown when no spend
+   *     is in flight. An interrupt is such a failure: spends without an answer are abandoned
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = store.oneCall();
@@ -207,7 +208,7 @@ final class Engine {
         underWay.forEach(decided -> decided.cancel(false));
         Thread.currentThread().interrupt();
         StoreException failure =
-            new StoreException("interrupted while asking the store for many ids", e);
+            new StoreException("interrupted while the store decided on several ids", e);
         for (int i = from; i < spends.size(); i++) {
           CompletableFuture<Decision> asked = i < to ? underWay.get(i - from) : null;
           decisions.add(
@@ -229,7 +230,7 @@ final class Engine {
     return plan.only(observed(plan, onFailure.now().decide(plan, failure), store.start()));
   }
 
-  /** Makes every decision. */
+  /** Makes a decision; all decisions on transactions are made here. */
   private CompletionStage<Decision> answer(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = store.start();
@@ -263,7 +264,7 @@ final class Engine {
         });
   }
 
-  /** Spends what fits, in tries until one is allowed; the last is of one token. */
+  /** Spends the tokens that fit; retries until a spend is allowed, at last with one token. */
   private CompletionStage<Decision> chargedUpTo(
       BucketStore call,
       Plan plan,
@@ -292,11 +293,11 @@ final class Engine {
   }
 
   /**
-   * Continues with a plan once it is known which of its penalties are in force.
+   * Checks which penalties of a plan are in force, and continues with the rest of the plan.
    *
-   * @param done computes the result of decisions that need no charge
+   * @param done computes the result if the penalties decide the whole plan
    * @param otherwise computes the result of a store failure
-   * @param then charges the rest
+   * @param then charges the rest of the plan
    */
   private <T> CompletionStage<T> afterLook(
       BucketStore call,
@@ -325,7 +326,7 @@ final class Engine {
     return Stages.flat(looked);
   }
 
-  /** Returns the store's own failure, for a failure rule; rethrows anything else. */
+  /** Returns a store's failure for the failure rules; rethrows any other failure. */
   static StoreException storeException(Throwable failure) {
     Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException e) {
@@ -405,13 +406,13 @@ final class Engine {
         Reservation.Taken.all(plan.transactions(), Plan::limiting, holding));
   }
 
-  /** Returns a reservation that took nothing, since a penalty denied it. */
+  /** Returns a reservation without tokens, which a penalty denied. */
   private Reservation unreserved(Plan plan, List<Decision> decisions, long start) {
     Decision decision = plan.strictest(observed(plan, decisions, start));
     return new Reservation(store, t -> Present.of(limits.get(), t), decision, List.of());
   }
 
-  /** Returns a reservation made by the failure rules; its tokens go back to their own store. */
+  /** Returns a reservation made by the failure rules; its tokens are in the store of the rules. */
   private Reservation degraded(Plan plan, StoreException e, long start) {
     return onFailure
         .now()
@@ -430,7 +431,7 @@ final class Engine {
     } catch (InterruptedException e) {
       Stages.onSuccess(asked, PendingAcquire::giveUp);
       throw new InterruptedException(
-          "interrupted while asking the store; tokens that it takes are given back when it answers");
+          "interrupted while the store decided; tokens that the store took are given back when its answer arrives");
     } catch (ExecutionException e) {
       throw TrackedStore.thrown(e.getCause());
     }
@@ -438,11 +439,12 @@ final class Engine {
     return grant.decision();
   }
 
-  /** Spends, and waits for the tokens without holding a thread. */
+  /** Spends, and waits for the tokens without occupying a thread. */
   CompletionStage<Decision> acquireAsync(List<Transaction> transactions, Duration maxWait) {
     Plan plan = acquirePlan(transactions, maxWait);
     CompletableFuture<Decision> answer = new CompletableFuture<>();
-    // The store's call is not cancelled: tokens that it has taken could then not be returned.
+    // // The store's call is not cancelled: after a cancellation, spent tokens could not be
+    // returned.
     Stages.onEnd(
         grant(plan, maxWait, store.start()).thenAccept(grant -> grant.complete(answer)),
         (entered, failure) -> {
@@ -453,7 +455,7 @@ final class Engine {
     return answer;
   }
 
-  /** Takes the tokens from the store, or from the failure rules; then the waiting begins. */
+  /** Spends in the store or by the failure rules; afterwards the caller waits for the grant. */
   private CompletionStage<PendingAcquire> grant(Plan plan, Duration maxWait, long start) {
     BucketStore call = store.oneCall();
     long askedNanos = store.waitQueues().asks();
@@ -485,7 +487,7 @@ final class Engine {
                             .acquire(plan, storeException(failure), verdict, observer)));
   }
 
-  /** Reports to the observer a caller that would have waited and was denied. */
+  /** Reports to the observer a caller that was denied although it was willing to wait. */
   private List<Decision> refused(Plan plan, Duration maxWait, List<Decision> decisions) {
     if (observer != NOBODY && !maxWait.isZero() && plan.strictest(decisions).denied()) {
       plan.denying(decisions).forEach(limit -> observer.waited(limit, Ending.REFUSED, 0));
@@ -504,19 +506,18 @@ final class Engine {
     return store;
   }
 
-  /** Returns the number of places that callers wait for, in the store and in the failure rules. */
+  /** Returns the number of waiting places in use, in the store and in the failure rules. */
   int waiting() {
     return store.waitQueues().size() + onFailure.waiting();
   }
 
-  /** Reports a decision that was not made here. */
   void observed(Decision decision, long start) {
     if (observer != NOBODY) {
       observer.decided(Act.SPEND, decision, System.nanoTime() - start);
     }
   }
 
-  /** Reports decisions without making objects of them, unless the observer asks for them. */
+  /** Reports decisions; creates decision objects only if the observer requests them. */
   void observed(LimitName limit, Spent spends, long elapsedNanos) {
     if (observer != NOBODY) {
       observer.spent(limit, spends, elapsedNanos);

@@ -2,11 +2,11 @@
 package dev.sluice;
 
 /**
- * The outcome of a check or spend when the store could not decide.
+ * Decides what happens to a check or spend if the store cannot decide.
  *
- * <p>Such a decision is {@link Decision#degraded}. Refunds and resets have no rule: they fail. The
- * rule also decides for a caller that is interrupted while it waits for the store; the interrupt
- * stays set. Immutable and thread-safe.
+ * <p>The decision is then {@link Decision#degraded}. Refunds and resets have no rule: they fail.
+ * The rule also decides for a caller that is interrupted while the store decides; the thread then
+ * stays interrupted. Immutable and thread-safe.
  *
  * @see Limiter.Builder#onFailure(FailureRule)
  */
@@ -34,7 +34,7 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the default rule, by which the caller gets the store's exception.
+   * Returns the default rule, which throws the store's exception to the caller.
    *
    * @return the rule
    */
@@ -43,7 +43,7 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the rule that lets the request pass, for limits that protect convenience.
+   * Returns the rule that allows the request, for limits that are only a convenience.
    *
    * @return the rule
    */
@@ -52,8 +52,8 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the rule that denies the request for a second, for limits that protect something
-   * critical.
+   * Returns the rule that denies the request and asks for a retry after a second, for limits that
+   * protect something critical.
    *
    * @return the rule
    */
@@ -62,11 +62,11 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the rule that decides in this process's memory, with a share of each limit: burst and
-   * rate divided by the number of processes. The share of a burst is at least one token; a cost
-   * above the share of the burst is denied.
+   * Returns the rule that decides in this process's memory, with a share of each limit: its burst
+   * and rate divided by the number of processes. The share of the burst is at least one token; a
+   * higher cost than this share is denied.
    *
-   * @param processes how many processes share the limits, at least 1
+   * @param processes the number of processes that share the limits, at least 1
    * @return the rule
    */
   public static FailureRule local(int processes) {
@@ -88,8 +88,7 @@ public final class FailureRule {
    * Returns the rule {@link #local} for the number of processes that {@link
    * Limiter.Builder#processes} supplies.
    *
-   * @param processesIfUnknown how many processes share the limits while that number is unknown, at
-   *     least 1
+   * @param processesIfUnknown the number to use while that number is unknown, at least 1
    * @return the rule
    */
   public static FailureRule localAuto(int processesIfUnknown) {
@@ -112,7 +111,7 @@ public final class FailureRule {
   }
 
   /**
-   * Returns whether this rule divides by the number of processes that {@link
+   * Returns whether this rule divides limits by the number of processes that {@link
    * Limiter.Builder#processes} supplies.
    *
    * @return true for {@link #localAuto}
@@ -122,10 +121,10 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the rule that decides while a number of processes share the limits.
+   * Returns the rule to apply for a given number of processes.
    *
    * @param processesSeen the number; 0 while it is unknown
-   * @return for {@link #localAuto} either {@link #local} or {@link #deny}; else this rule
+   * @return for {@link #localAuto} either {@link #local} or {@link #deny}; otherwise this rule
    */
   public FailureRule during(int processesSeen) {
     if (kind != Kind.LOCAL_AUTO) {

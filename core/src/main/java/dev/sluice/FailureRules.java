@@ -24,10 +24,10 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides in place of a store that failed, by the rule of each limit. Thread-safe; never blocks for
- * long.
+ * Decides in place of a failed store, by each limit's failure rule. Thread-safe; blocks only
+ * briefly.
  *
- * <p>A batch stays all or nothing: if a rule denies it, nothing is spent locally either.
+ * <p>A batch stays atomic: if a rule denies it, nothing is spent in this process's memory.
  */
 final class FailureRules {
 
@@ -52,22 +52,20 @@ final class FailureRules {
     this.processes = processes;
   }
 
-  /** Returns these rules for one call, throughout which the number of processes stays the same. */
+  /** Returns the rules for one call, in which the number of processes does not change. */
   OneCall now() {
     return new OneCall(processes.getAsInt());
   }
 
-  /** Whether the rule of every limit is to fail. */
   boolean alwaysFail() {
     return otherwise.kind() == Kind.FAIL && byLimit.isEmpty();
   }
 
-  /** Returns the number of places that callers wait for. */
   int waiting() {
     return memory.waitQueues().size();
   }
 
-  /** The rules with the number of processes that one call found. Thread-safe. */
+  /** The rules with the number of processes at the start of one call. Thread-safe. */
   final class OneCall {
 
     private final int processesNow;
@@ -80,7 +78,7 @@ final class FailureRules {
       return byLimit.getOrDefault(transaction.name().name(), otherwise).during(processesNow);
     }
 
-    /** Returns the decision of each transaction; throws the failure if a rule says so. */
+    /** Returns the decision of each transaction; throws the failure if a rule requires that. */
     List<Decision> decide(Plan plan, StoreException failure) {
       if (!plan.isUpToOfSeveral()) {
         return decided(plan, failure);
@@ -107,7 +105,7 @@ final class FailureRules {
       return decisions(plan, memory.readings(plan.act(), charges, depths(plan)), nowNanos);
     }
 
-    /** Decides on a spend that may wait; the caller waits for tokens of this process's memory. */
+    /** Decides on a spend that can wait; the caller waits for tokens in this process's memory. */
     PendingAcquire acquire(
         Plan plan,
         StoreException failure,
@@ -129,7 +127,7 @@ final class FailureRules {
       return plan.depths(this::localShare);
     }
 
-    /** Decides on a reservation, which gives its tokens back to this process's memory. */
+    /** Decides on a reservation whose tokens are in this process's memory. */
     Reservation reserve(
         CurrentLimits limits,
         Plan plan,
@@ -153,10 +151,7 @@ final class FailureRules {
               }));
     }
 
-    /**
-     * Returns the share of the quota for a local decision, null if the rule does not decide
-     * locally.
-     */
+    /** Returns the share of the quota for a local decision, null if the rule is not local. */
     private @Nullable Quota localShare(Transaction transaction) {
       Quota quota = Plan.limiting(transaction);
       return quota != null && kindFor(transaction, quota) == Kind.LOCAL
@@ -169,7 +164,7 @@ final class FailureRules {
       return now == null ? null : new Present(share(transaction, now.quota()), now.debt());
     }
 
-    /** Returns the charges for memory; nothing is spent there if another rule denies the batch. */
+    /** Returns the charges for this process's memory; they spend nothing if a rule denies. */
     private List<Charge> charges(Plan plan, StoreException failure, long nowNanos) {
       if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
         throw failure;
@@ -204,8 +199,8 @@ final class FailureRules {
     /**
      * Returns the decisions.
      *
-     * @param nowNanos by which {@link #charges} chose what to spend: a penalty that ends in between
-     *     must not allow what was not spent
+     * @param nowNanos the time with which {@link #charges} chose the charges, so that a penalty
+     *     that ends in between does not allow a spend that was not made
      */
     private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
       List<Decision> decisions = new ArrayList<>();
@@ -218,7 +213,7 @@ final class FailureRules {
           continue;
         }
         Kind kind = kindFor(transaction, quota);
-        // With cost 0, a rule that denies still denies, but a penalty would not.
+        // // A cost of 0 is denied by the rule `deny`, but would not be denied by a penalty.
         boolean denies = kind == Kind.DENY && transaction.cost() == 0;
         Penalty penalty = denies ? null : plan.penalties().at(i, nowNanos);
         Reading found = kind == Kind.LOCAL ? readings.get(next++) : null;
@@ -248,10 +243,7 @@ final class FailureRules {
           penalty);
     }
 
-    /**
-     * Returns the kind of a transaction's rule; a cost that fits no share is denied instead of
-     * decided.
-     */
+    /** Returns the kind of a transaction's rule. A cost that exceeds the local share is denied. */
     private Kind kindFor(Transaction transaction, Quota quota) {
       Kind kind = ruleOf(transaction).kind();
       return kind == Kind.LOCAL
@@ -266,7 +258,7 @@ final class FailureRules {
       long burst = Math.max(quota.burst() / processes, 1);
       BigInteger period =
           BigInteger.valueOf(quota.period().toNanos()).multiply(BigInteger.valueOf(processes));
-      // A bucket that takes centuries to fill gets the slowest rate that fits 64 bits.
+      // // A bucket that takes centuries to fill gets the slowest rate that fits into 64 bits.
       BigInteger longest =
           BigInteger.valueOf(Long.MAX_VALUE)
               .divide(BigInteger.valueOf(burst))

@@ -20,49 +20,48 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Why a lease never gives out too much.
+ * Why a lease never grants too many tokens.
  *
  * A lease spends k tokens at once, and hands them out later. Let a token be spent at t and handed
- * out at t' > t. That equals a spend at t', as long as the bucket would not have been full in
- * between: a full bucket discards refilled tokens, but a bucket from which k tokens were taken in
- * advance would have kept them.
+ * out at t' > t. This is equal to a spend at t', unless the bucket would have been full in between:
+ * a full bucket discards refilled tokens, but a bucket that lacks k tokens keeps them.
  *
  * On the time line, a spend takes a stretch of k emission intervals that ends at the TAT after the
- * spend (see the essay in OpenReservations). Each token takes one interval. The oldest refills
- * first:
+ * spend (see the essay in OpenReservations). Each token takes one interval. The oldest token
+ * refills first:
  *
  *         now                                  TAT
  *   ───────┼──┬───┬───┬───┬───┬────────────────┼──▶ time
  *          │  │ 0 │ 1 │ 2 │ 3 │ later spends   │
  *
- * Before now reaches a token's interval, the bucket lacks at least that token, so nothing was
+ * Before now reaches a token's interval, the bucket lacks at least this token, so nothing was
  * discarded. From then on the token has refilled, and handing it out would grant it twice. So token
- * j may be handed out until its interval begins. If a bucket is used below its rate, every token
- * but the first expires, and a lease gains nothing. If it is used above its rate, its TAT is far
- * ahead, and the tokens last.
+ * j can be handed out until its interval begins. If a bucket is used below its rate, every token
+ * but the first one expires, and a lease has no benefit. If a bucket is used above its rate, its
+ * TAT is far ahead, and the tokens last.
  *
- * Refunds and resets through this limiter move the stretch, as they move that of a reservation.
+ * Refunds and resets through this limiter move the stretch like the stretch of a reservation.
  *
- * Under another quota an interval has another length, so tokens taken under the old quota can't be
- * handed out. They go back to the store, by the rule of a reservation whose limit changed. If the
- * limit became unlimited, or its name was removed, the tokens go back under the old quota, so that
- * the bucket has them when the limit returns.
+ * Another quota has emission intervals of another length, so tokens taken under the old quota
+ * cannot be handed out. They go back to the store by the rule for a reservation whose limit has
+ * changed. If the limit has become unlimited, or its name was removed, the tokens go back under the
+ * old quota, so that the bucket has them when the limit returns.
  */
 
 /**
  * Tokens of one hot bucket, taken from the store several at a time and handed out locally, for a
  * key that many threads use at once.
  *
- * <p>A limit with several quotas is spent from one token at a time, so a lease gains nothing there.
+ * <p>For a limit with several quotas, a lease spends one token at a time, so it has no benefit.
  *
- * <p>Never grants more than the limit allows. It may deny while other threads hold tokens: at most
- * {@code tokens} in each share; threads are spread over fewer than four shares per processor.
- * Observers see each spend of {@code tokens} tokens. When the limits are replaced, held tokens stay
- * valid if the quota of this id is unchanged; otherwise those that have not refilled are given
- * back.
+ * <p>A lease never grants more than the limit allows. It can deny while other threads hold tokens:
+ * each share of the lease holds at most {@code tokens}, and there are fewer than four shares per
+ * processor. Observers see each spend of {@code tokens} tokens. When the limits are replaced, held
+ * tokens stay valid if the quota of the id is unchanged; otherwise the tokens that have not
+ * refilled are given back.
  *
- * <p>Thread-safe. {@link #trySpend} blocks like a spend when it takes new tokens, {@link #close}
- * like a refund.
+ * <p>Thread-safe. {@link #trySpend} blocks like a spend when it takes new tokens; {@link #close}
+ * blocks like a refund.
  */
 public final class Lease implements AutoCloseable {
 
@@ -98,10 +97,10 @@ public final class Lease implements AutoCloseable {
   /**
    * Spends one token if one is available.
    *
-   * @return true if it was spent
+   * @return true if the tokens were spent
    * @throws UnknownLimitException if the limits were replaced and no longer have the name
    * @throws MissingDefaultException if the limits were replaced and no longer have a default
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend() {
     long thread = Thread.currentThread().getId() * 0x9E3779B97F4A7C15L;
@@ -112,7 +111,7 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Gives back the tokens that were not handed out, except those that have refilled since. The
+   * Gives back the tokens that were not handed out, except tokens that have refilled since. The
    * lease can be used again afterwards.
    */
   @Override
@@ -130,12 +129,12 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** The tokens that some threads hold. */
+  /** The tokens held for a part of the threads. */
   private final class Share {
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable Held held;
 
-    /** Takes new tokens; its time-out includes the wait for other threads that renew. */
+    /** Takes new tokens; the time-out includes the wait for other threads that renew this share. */
     boolean renew() {
       BucketStore call = engine.store().blockingCall();
       lock.lock();
@@ -151,7 +150,8 @@ public final class Lease implements AutoCloseable {
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          return true; // another thread renewed the stretch, or the new limits have the same quota
+          return true; // another thread has renewed the share, or the new limits have the same
+          // quota
         }
         drop(call, last, sameQuota, quota);
         if (quota == null) {
@@ -165,7 +165,10 @@ public final class Lease implements AutoCloseable {
       }
     }
 
-    /** Spends the wanted tokens, else those that remain, else one: others may spend in between. */
+    /**
+     * Spends the wanted tokens, otherwise the tokens that the bucket has, otherwise one token. A
+     * retry is needed since other callers can spend in between.
+     */
     private boolean spendAsManyAsThereAre(
         BucketStore call, Limits now, Transaction one, Quota quota, long wanted) {
       long found = spend(call, now, one.withCost(wanted), quota);
@@ -176,7 +179,9 @@ public final class Lease implements AutoCloseable {
       return left == found || (left > 0 && spend(call, now, one, quota) == 1);
     }
 
-    /** Spends all wanted tokens or none; returns their number, or how many the bucket has. */
+    /**
+     * Spends all wanted tokens or none; returns their number, or the number that the bucket has.
+     */
     private long spend(BucketStore call, Limits now, Transaction transaction, Quota quota) {
       long wanted = transaction.cost();
       Plan plan = Plan.unpenalized(now, Act.SPEND, transaction);
@@ -206,7 +211,7 @@ public final class Lease implements AutoCloseable {
                   }));
     }
 
-    /** Drops held tokens; under a new quota, gives back those that have not refilled. */
+    /** Drops held tokens; under a new quota, gives back the tokens that have not refilled. */
     private void drop(
         BucketStore call, @Nullable Held last, boolean sameQuota, @Nullable Quota quota) {
       held = null;
@@ -222,12 +227,12 @@ public final class Lease implements AutoCloseable {
         try {
           TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
         } catch (StoreException e) {
-          // The tokens stay spent. The next spend meets the same failure.
+          // // The tokens stay spent. The next spend will fail in the same way.
         }
       }
     }
 
-    /** Returns the current quota, null if nothing is limited or the name is gone. */
+    /** Returns the current quota, null if no limit applies or the name was removed. */
     private @Nullable Quota present() {
       try {
         return source.apply(limits.get()).quota();
@@ -255,7 +260,7 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** The tokens of one spend; {@code next} is the next one to hand out, 0 went to the caller. */
+  /** The tokens of one spend. Token 0 went to the caller; {@code next} is handed out next. */
   private final class Held {
     private final String bucketKey;
     private final Quota quota;
@@ -310,23 +315,23 @@ public final class Lease implements AutoCloseable {
       if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
         return count;
       }
-      // Tokens whose refill interval lies wholly in this time have not refilled.
+      // // A token has not refilled if its whole interval lies in this time.
       long leftNanos = untilNanos - nowNanos;
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
 
-    /** Closes the stretch: all tokens were handed out, or have refilled. */
+    /** Closes the stretch after all tokens were handed out or have refilled. */
     void end() {
       next.set(count);
       engine.store().reservations().close(stretch);
     }
 
     /**
-     * Closes the stretch, and returns the give-back of tokens not handed out. No token is handed
-     * out after this.
+     * Closes the stretch, and returns the give-back of the tokens that were not handed out. No
+     * token is handed out afterwards.
      *
      * @param present the current quota, which bounds the give-back; null for the quota of the
-     *     spend, if nothing is limited now
+     *     spend, if no limit applies now
      */
     @Nullable GiveBack leave(@Nullable Quota present) {
       int left = count - Math.min(next.getAndSet(count), count);

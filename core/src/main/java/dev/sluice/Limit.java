@@ -38,7 +38,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One limit, with a bucket for each id that is limited.
+ * One limit, with a bucket for each id.
  *
  * <pre>{@code
  * Limit logins = Limit.of(Quota.per(10, Duration.ofMinutes(1)));
@@ -46,24 +46,24 @@ import org.jspecify.annotations.Nullable;
  * Decision login = logins.spend("192.0.2.7");
  * }</pre>
  *
- * <p>{@link #of} returns a limit that stands alone, in this process's memory. {@link
- * Limiter#limit(String)} returns a named limit of a limiter, for the fastest path: its name, its
- * quota and whether it has overrides are looked up once, and again when the limits are replaced. It
- * decides as the limiter does, on the same buckets.
+ * <p>{@link #of} returns a standalone limit, whose buckets are in this process's memory. {@link
+ * Limiter#limit(String)} returns a named limit of a limiter; this is the fastest way to use a
+ * limiter. The limit looks up its name, its quota and whether it has overrides once, and again
+ * after each replacement of the limits. It decides like the limiter, on the same buckets.
  *
  * <p>{@code trySpend} allocates nothing for a cost up to 63 if the store is in memory, there is no
- * observer, and the id is canonical: IPv4 addresses, numbers, UUIDs, ASCII texts. {@code spend} and
- * {@code check} allocate the decision, which is three small objects. Overrides are looked up by
- * text, so a limit with overrides converts bytes and numbers to text. A limit with several quotas
- * costs as much as a batch.
+ * observer, and the id is canonical: an IPv4 address, a number, a UUID or an ASCII text. {@code
+ * spend} and {@code check} allocate the decision, which consists of three small objects. Overrides
+ * are looked up by text, so a limit with overrides converts bytes and numbers to text. A limit with
+ * several quotas costs as much as a batch.
  *
- * <p>Thread-safe; blocks like the limiter's verbs, and throws the same exceptions, including a
- * {@link MissingDefaultException} if the limits were replaced and have no default any more.
+ * <p>Thread-safe; blocks like the limiter's methods, and throws the same exceptions, including a
+ * {@link MissingDefaultException} if the limits were replaced and no longer have a default.
  */
 @SuppressWarnings("exports") // DirectLimit is for Sluice's own modules
 public final class Limit implements DirectLimit {
 
-  /** The name of limits that were created without one. */
+  /** The name of standalone limits. */
   static final LimitName ALONE =
       LimitName.builder(1, "Limit")
           .message("denied: at most {rate}")
@@ -72,7 +72,7 @@ public final class Limit implements DirectLimit {
 
   private static final int SMALL_COSTS = 64;
 
-  /** Null where {@link Debts} must look at the denial first. */
+  /** Returns null for a denial that {@link Debts} must check first. */
   @SuppressWarnings("NullAway") // NullAway does not see that the type argument is nullable
   private static final ReadingMapper<@Nullable Boolean> ALLOWED =
       (id, effect, nowNanos, tatNanos) ->
@@ -108,28 +108,28 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a limit that stands alone: without a name, with its own buckets in this process's
+   * Returns a standalone limit: a limit without a name, with its own buckets in this process's
    * memory. Ids are texts without control characters.
    *
-   * <p>For limits that are named, configured in files, overridden for single ids, spent together or
-   * kept in Redis, create a {@link Limiter}; its {@link Limiter#limit(String)} is used like this
-   * one.
+   * <p>Create a {@link Limiter} for limits that have a name, are configured in files, are
+   * overridden for single ids, are spent together or are kept in Redis. The limits that {@link
+   * Limiter#limit(String)} returns are used like this limit.
    *
-   * @param quota how much may pass for each id
-   * @param more further quotas that apply as well, each with another period: {@code
+   * @param quota the rate and burst for each id
+   * @param more further quotas of the same limit, each with a different period: {@code
    *     Limit.of(Quota.per(1000, hour), Quota.per(10, second))}
    * @return the limit
-   * @throws IllegalArgumentException if the quotas do not fit together ({@link Quota#ofOneLimit})
+   * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
    */
   public static Limit of(Quota quota, Quota... more) {
     return of(listOf(quota, more), TimeSource.system());
   }
 
   /**
-   * Returns a limit that stands alone and uses a given clock, for tests.
+   * Returns a standalone limit with a given clock, for tests.
    *
-   * @param quota how much may pass for each id
-   * @param time the clock; it must not step
+   * @param quota the rate and burst for each id
+   * @param time the clock, which must never jump
    * @return the limit
    */
   public static Limit of(Quota quota, TimeSource time) {
@@ -137,12 +137,12 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a limit that stands alone, has several quotas and uses a given clock, for tests.
+   * Returns a standalone limit with several quotas and a given clock, for tests.
    *
-   * @param quotas how much may pass for each id, as {@link Quota#ofOneLimit} takes them
-   * @param time the clock; it must not step
+   * @param quotas the rate and burst for each id; {@link Quota#ofOneLimit} checks them
+   * @param time the clock, which must never jump
    * @return the limit
-   * @throws IllegalArgumentException if the quotas do not fit together
+   * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
    */
   public static Limit of(List<Quota> quotas, TimeSource time) {
     CurrentLimits none = new CurrentLimits(Limits.builder(Catalogue.of()).build());
@@ -160,7 +160,7 @@ public final class Limit implements DirectLimit {
     return quotas;
   }
 
-  /** Values derived from the current limits and the name. */
+  /** The quota, overrides and buckets of the name under the current limits. */
   record Resolved(
       Limits limits,
       LimitName name,
@@ -170,12 +170,12 @@ public final class Limit implements DirectLimit {
       @Nullable Buckets buckets,
       SmallSpends spends) {
 
-    /** Whether some ids have an override or a penalty, so that {@link #effective} is not enough. */
+    /** Returns whether some ids have an override or a penalty that {@link #effective} lacks. */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
 
-    /** Returns how far ahead of now the TAT of a bucket may lie without a debt. */
+    /** Returns how far ahead of now the TAT of a bucket can lie without a debt. */
     long depthNanos(Quota quota) {
       return Debts.depthNanos(name, quota, limits.debtOf(name));
     }
@@ -216,7 +216,7 @@ public final class Limit implements DirectLimit {
     return last;
   }
 
-  /** Returns the name, and how much it allows each id without an override. */
+  /** Returns the name, and the default quotas. */
   @Override
   public String toString() {
     Resolved last = resolved; // the last known limits: a removed limit must not throw here
@@ -234,7 +234,7 @@ public final class Limit implements DirectLimit {
    * Returns the limit's current name.
    *
    * @return the name
-   * @throws UnknownLimitException if the limits were replaced and their catalogue no longer has it
+   * @throws UnknownLimitException if the limits were replaced and no longer have the name
    */
   public LimitName name() {
     return resolved().name();
@@ -243,24 +243,23 @@ public final class Limit implements DirectLimit {
   /**
    * Spends one token if the bucket has one.
    *
-   * @param id what is limited
-   * @return true if it was spent
+   * @param id the id to limit, such as an IP address
+   * @return true if the tokens were spent
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend(CharSequence id) {
     return trySpend(id, 1);
   }
 
   /**
-   * Spends a cost if the bucket has as many tokens.
+   * Spends a cost if the bucket has enough tokens.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
-   * @return true if it was spent
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return true if the tokens were spent
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend(CharSequence id, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
@@ -271,25 +270,24 @@ public final class Limit implements DirectLimit {
   /**
    * Spends one token if the bucket has one.
    *
-   * @param utf8Id what is limited, as UTF-8; not kept
-   * @return true if it was spent
-   * @throws InvalidIdException if the bytes are not UTF-8, or the id does not match the name's
-   *     format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @param utf8Id the id to limit, as UTF-8; the limiter keeps no reference to the array
+   * @return true if the tokens were spent
+   * @throws InvalidIdException if the bytes are not UTF-8, or the id's format is wrong
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendUtf8(byte[] utf8Id) {
     return trySpendUtf8(utf8Id, 1);
   }
 
   /**
-   * Spends a cost if the bucket has as many tokens.
+   * Spends a cost if the bucket has enough tokens.
    *
-   * @param utf8Id what is limited, as UTF-8; not kept
-   * @param cost tokens, 0 to the limit's burst
-   * @return true if it was spent
+   * @param utf8Id the id to limit, as UTF-8; the limiter keeps no reference to the array
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return true if the tokens were spent
    * @throws InvalidRequestException if the bytes are not UTF-8, the id does not match the name's
    *     format, or the cost is out of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendUtf8(byte[] utf8Id, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
@@ -300,24 +298,23 @@ public final class Limit implements DirectLimit {
   /**
    * Spends one token if the bucket has one.
    *
-   * @param id what is limited, a number
-   * @return true if it was spent
+   * @param id the id to limit, as a number
+   * @return true if the tokens were spent
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendId(long id) {
     return trySpendId(id, 1);
   }
 
   /**
-   * Spends a cost if the bucket has as many tokens.
+   * Spends a cost if the bucket has enough tokens.
    *
-   * @param id what is limited, a number
-   * @param cost tokens, 0 to the limit's burst
-   * @return true if it was spent
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @param id the id to limit, as a number
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return true if the tokens were spent
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendId(long id, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
@@ -326,17 +323,17 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token of each id that has one, with the results of {@link #trySpend(CharSequence)}
-   * for one id after the other. A store in memory reads its clock once for up to 32 ids, and once
-   * more for each id that is denied or has no bucket yet, and looks many buckets up at once. A
-   * store over a network is asked for many ids at once, and for all of them within one time-out.
-   * This is not a batch: a denied id does not keep the others from being spent.
+   * Spends one token for each id whose bucket has one. The results are the results of calling
+   * {@link #trySpend(CharSequence)} for one id after the other. A memory store looks many buckets
+   * up at once; it reads its clock once for up to 32 ids, and once more for each id that is denied
+   * or has no bucket yet. A store over a network receives many ids at once, and all ids share one
+   * time-out. The ids are not a batch: if one id is denied, the other ids are still spent.
    *
-   * @param ids what is limited; an id may occur more than once
-   * @return whether a token was spent, for each id in its place
+   * @param ids the ids to limit; an id can occur more than once
+   * @return for each id, at its index, whether a token was spent
    * @throws InvalidIdException if an id does not match the name's format; nothing is spent then
-   * @throws StoreException if the store could not decide and no failure rule does; other ids may
-   *     have been charged
+   * @throws StoreException if the store could not decide and no failure rule decides instead; other
+   *     ids can be charged already
    */
   public boolean[] trySpendEach(List<? extends CharSequence> ids) {
     return trySpendEach(
@@ -346,15 +343,15 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token of each id that has one, as {@link #trySpendEach(List)} does, without
-   * converting ids to text.
+   * Spends one token for each id whose bucket has one, without converting ids to text; see {@link
+   * #trySpendEach(List)}.
    *
-   * @param utf8Ids what is limited, each as UTF-8; an id may occur more than once; not kept
-   * @return whether a token was spent, for each id in its place
-   * @throws InvalidIdException if an id is not UTF-8, or does not match the name's format; nothing
-   *     is spent then
-   * @throws StoreException if the store could not decide and no failure rule does; other ids may
-   *     have been charged
+   * @param utf8Ids the ids to limit, each as UTF-8; an id can occur more than once; the limiter
+   *     keeps no reference to the arrays
+   * @return for each id, at its index, whether a token was spent
+   * @throws InvalidIdException if an id is not UTF-8, or its format is wrong; nothing is spent then
+   * @throws StoreException if the store could not decide and no failure rule decides instead; other
+   *     ids can be charged already
    */
   public boolean[] trySpendEach(byte[]... utf8Ids) {
     return trySpendEach(
@@ -367,7 +364,7 @@ public final class Limit implements DirectLimit {
         });
   }
 
-  /** Converts an id to bytes; returns whether all of it is ASCII. */
+  /** Converts an id to bytes, and returns whether the whole id is ASCII. */
   private interface IntoBytes<T> {
     boolean set(IdBytes target, T id);
   }
@@ -420,64 +417,62 @@ public final class Limit implements DirectLimit {
   /**
    * Spends one token if the bucket has one.
    *
-   * @param id what is limited
-   * @return allowed if it was spent; a denial changes nothing
+   * @param id the id to limit, such as an IP address
+   * @return the decision, allowed if the tokens were spent; a denial changes no bucket
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision spend(CharSequence id) {
     return spend(id, 1);
   }
 
   /**
-   * Spends a cost if the bucket has as many tokens.
+   * Spends a cost if the bucket has enough tokens.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
-   * @return allowed if it was spent; a denial changes nothing
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return the decision, allowed if the tokens were spent; a denial changes no bucket
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision spend(CharSequence id, long cost) {
     return decide(Act.SPEND, resolved(), textOf(id), cost);
   }
 
   /**
-   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the
+   * number of tokens spent.
    *
-   * @param id what is limited
-   * @param most tokens, 1 or more; a number above the limit's burst asks for the burst
-   * @return allowed if at least one token was spent; a denial says how long to wait for one
-   * @throws InvalidRequestException if the id does not match the name's format, or {@code most} is
-   *     below 1
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @param id the id to limit, such as an IP address
+   * @param most the highest number of tokens, 1 or more; cut to the limit's burst
+   * @return the decision, allowed if at least one token was spent
+   * @throws InvalidRequestException if the id's format is wrong, or {@code most} is below 1
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision spendUpTo(CharSequence id, long most) {
     return engine.decide(Act.SPEND, transaction(id).upTo(most));
   }
 
   /**
-   * Returns whether one token could be spent, and changes nothing.
+   * Checks whether one token could be spent now. Changes nothing.
    *
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @return the decision that a spend would have returned
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision check(CharSequence id) {
     return check(id, 1);
   }
 
   /**
-   * Returns whether a cost could be spent, and changes nothing.
+   * Checks whether a cost could be spent now. Changes nothing.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
    * @return the decision that a spend would have returned
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision check(CharSequence id, long cost) {
     return decide(Act.CHECK, resolved(), textOf(id), cost);
@@ -486,10 +481,10 @@ public final class Limit implements DirectLimit {
   /**
    * Gives one token back. A refund never fills a bucket beyond its burst, and creates no bucket.
    *
-   * @param id what is limited
-   * @return allowed if something was given back, and the state of the bucket
+   * @param id the id to limit, such as an IP address
+   * @return the decision, allowed if the bucket took any tokens back
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not be asked
+   * @throws StoreException if the store failed
    */
   @CanIgnoreReturnValue
   public Decision refund(CharSequence id) {
@@ -497,14 +492,13 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Gives a cost back, or the part that a full bucket can take; creates no bucket.
+   * Gives a cost back, or the part that fits into the bucket; creates no bucket.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
-   * @return allowed if something was given back, and the state of the bucket
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
-   * @throws StoreException if the store could not be asked
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return the decision, allowed if the bucket took any tokens back
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
+   * @throws StoreException if the store failed
    */
   @CanIgnoreReturnValue
   public Decision refund(CharSequence id, long cost) {
@@ -514,35 +508,34 @@ public final class Limit implements DirectLimit {
   /**
    * Resets a bucket to full.
    *
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not be asked
+   * @throws StoreException if the store failed
    */
   public void reset(CharSequence id) {
     engine.reset(List.of(transaction(id)));
   }
 
   /**
-   * Spends one token that can be given back if the attempt turns out good.
+   * Reserves one token: spends the token now; the reservation can give it back.
    *
-   * @param id what is limited
-   * @return the reservation, denied if there was no token
+   * @param id the id to limit, such as an IP address
+   * @return the reservation, denied if the bucket had no token
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Reservation reserve(CharSequence id) {
     return reserve(id, 1);
   }
 
   /**
-   * Spends a cost that can be given back if the attempt turns out good.
+   * Reserves a cost: spends the tokens now; the reservation can give them back.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
-   * @return the reservation, denied if the tokens were not there
-   * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
-   *     of range
-   * @throws StoreException if the store could not decide and no failure rule does
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
+   * @return the reservation, denied if the bucket had too few tokens
+   * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
+   * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Reservation reserve(CharSequence id, long cost) {
     return engine.reserve(List.of(transaction(id).withCost(cost)));
@@ -552,13 +545,13 @@ public final class Limit implements DirectLimit {
    * Spends one token, and waits until it has refilled; see {@link Limiter#acquire(Transaction,
    * Duration)}.
    *
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
-   * @return allowed, once the token has refilled; a denial comes at once
-   * @throws InvalidRequestException if the id does not match the name's format, or nobody may wait
-   *     for the limit
-   * @throws StoreException if the store could not decide and no failure rule does
-   * @throws InterruptedException if the caller is interrupted, and gives up
+   * @return the decision, allowed once the token has refilled; a denial is returned at once
+   * @throws InvalidRequestException if the id does not match the name's format, or the name
+   *     declares no {@link LimitName#longestWait}
+   * @throws StoreException if the store could not decide and no failure rule decides instead
+   * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
   public Decision acquire(CharSequence id, Duration maxWait) throws InterruptedException {
     return acquire(id, 1, maxWait);
@@ -568,14 +561,14 @@ public final class Limit implements DirectLimit {
    * Spends a cost, and waits until its tokens have refilled; see {@link
    * Limiter#acquire(Transaction, Duration)}.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens, from 0 to the limit's burst
    * @param maxWait the longest wait, zero or more
-   * @return allowed, once the tokens have refilled; a denial comes at once
-   * @throws InvalidRequestException if the id does not match the name's format, the cost is out of
-   *     range, or nobody may wait for the limit
-   * @throws StoreException if the store could not decide and no failure rule does
-   * @throws InterruptedException if the caller is interrupted, and gives up
+   * @return the decision, allowed once the tokens have refilled; a denial is returned at once
+   * @throws InvalidRequestException if the id's format is wrong, the cost is out of range, or the
+   *     name declares no {@link LimitName#longestWait}
+   * @throws StoreException if the store could not decide and no failure rule decides instead
+   * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
   public Decision acquire(CharSequence id, long cost, Duration maxWait)
       throws InterruptedException {
@@ -592,10 +585,9 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a transaction under the limit's current quota that checks and spends one token; for
-   * batches.
+   * Returns a transaction under the current quota that spends one token, for use in a batch.
    *
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @return the transaction
    * @throws InvalidIdException if the id does not match the name's format
    */
@@ -656,11 +648,11 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Makes every decision on a single id: straight in the store's buckets, or by the engine if that
-   * must see the decision, or its debt.
+   * Decides on a single id: directly in the store's buckets, or by the engine if an observer, a
+   * failure rule or {@link Debts} must see the decision.
    *
-   * @param text the canonical id, null if it has been given as bytes only
-   * @param answer returns null for what may be a debt
+   * @param text the canonical id, null if the id was given only as bytes
+   * @param answer computes the result; returns null if the bucket can be in debt
    */
   private <R> R decide(
       Act act,

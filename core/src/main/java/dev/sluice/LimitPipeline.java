@@ -18,12 +18,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A full decision is four objects, and the engine allocates a dozen more to make it. Here all
- * inputs of decisions stay in arrays. Rare cases (a debt, a full store, an observer that reads the
- * decision) go through the engine, in order with the others.
+ * A full decision consists of four objects, and the engine allocates a dozen more to make it. This
+ * class keeps all inputs of decisions in arrays. Rare cases (a debt, a full store, an observer that
+ * reads the decision) go through the engine, in the order of the spends.
  */
 
-/** A series of spends of one limit, for a store that answers at once. For one thread. */
+/** A series of spends under one limit, for a store in memory. For use by one thread. */
 final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, LimiterObserver.Spent {
 
   private static final byte[] NONE = {};
@@ -50,7 +50,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
 
   private final IdBytes id = new IdBytes(); // the id of the spend that is being added
 
-  // Callers send the same few quotas and costs repeatedly.
+  // // Callers usually send the same few quotas and costs.
   private @Nullable Quota lastQuota;
   private long lastCost;
   private @Nullable Effect lastEffect;
@@ -92,7 +92,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return true;
   }
 
-  /** Returns the limits as of the first spend of the series; they apply to all of its spends. */
+  /** Returns the limits at the first spend of the series; they apply to the whole series. */
   @SuppressWarnings("ReferenceEquality") // nearly always the same object as for the previous spend
   private Resolved begun() {
     Resolved now = resolved;
@@ -108,7 +108,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return Objects.requireNonNull(now);
   }
 
-  // An equal but different quota only creates an extra object.
+  // // An equal quota that is another object only creates an additional effect.
   @SuppressWarnings("ReferenceEquality")
   private Effect effect(Quota quota, long cost) {
     Effect effect = lastEffect;
@@ -230,7 +230,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
         tatNanos[index]);
   }
 
-  // The view for an observer
+  // // The methods for an observer
 
   @Override
   public int count() {
@@ -271,7 +271,6 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return Objects.requireNonNull(resolved).name();
   }
 
-  /** Drops all references to the callers' data. */
   private void forget() {
     for (int i = 0; i < size; i++) {
       decisions[i] = null;

@@ -29,20 +29,20 @@ import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * Decides whether requests may pass, by named limits and a store of buckets.
+ * Decides whether requests are allowed, by named limits and a store of buckets.
  *
- * <p>Each verb comes in two forms: for a limit's name and an id, with or without a cost, and for
- * transactions: a single one, or a batch, which is all or nothing. {@link AsyncLimiter} has the
- * same forms. A cost lies between 0 (reads the bucket) and the limit's burst. A transaction may
- * have a quota of its own ({@link Transaction#of(LimitName, Quota, String)}); one batch may mix
- * both kinds.
+ * <p>Each operation takes a limit's name and an id, with or without a cost, or one transaction, or
+ * a batch of transactions, which succeeds or fails as a whole. {@link AsyncLimiter} has the same
+ * operations. A cost lies between 0, which only reads the bucket, and the limit's burst. A
+ * transaction can bring its own quota ({@link Transaction#of(LimitName, Quota, String)}); one batch
+ * can mix transactions with named limits and with their own quotas.
  *
- * <p>Thread-safe. A call blocks while the store decides: briefly in memory; over a network for a
- * round trip, up to the store's time-out. {@link #async} never blocks. Every verb throws an {@link
- * InvalidRequestException} for an invalid name, id, cost or batch. For an id that has neither a
- * default nor an override this is a {@link MissingDefaultException}, unless {@link
- * Builder#missingDefault} allows it. Every verb throws a {@link StoreException} if the store could
- * not decide and no {@link FailureRule} decides instead.
+ * <p>Thread-safe. A call blocks while the store decides: briefly in memory; over a network for one
+ * round trip, at most for the store's time-out. {@link #async} never blocks. Every operation throws
+ * an {@link InvalidRequestException} for an invalid name, id, cost or batch. For an id that has
+ * neither a default nor an override this exception is a {@link MissingDefaultException}, unless
+ * {@link Builder#missingDefault} allows such ids. Every operation throws a {@link StoreException}
+ * if the store could not decide and no {@link FailureRule} decides instead.
  */
 public final class Limiter {
 
@@ -58,10 +58,10 @@ public final class Limiter {
   }
 
   /**
-   * Returns a limiter with limits that don't change.
+   * Returns a limiter with limits that never change.
    *
    * @param limits the limits
-   * @param store where the buckets are kept; not closed by the limiter
+   * @param store the store that holds the buckets; the limiter does not close it
    * @return the limiter
    */
   public static Limiter of(Limits limits, BucketStore store) {
@@ -72,7 +72,7 @@ public final class Limiter {
    * Returns a limiter with limits that can be replaced while it runs.
    *
    * @param limits the current limits
-   * @param store where the buckets are kept; not closed by the limiter
+   * @param store the store that holds the buckets; the limiter does not close it
    * @return the limiter
    */
   public static Limiter of(CurrentLimits limits, BucketStore store) {
@@ -80,10 +80,10 @@ public final class Limiter {
   }
 
   /**
-   * Returns a limiter without named limits: callers supply the quotas, by {@link
-   * Transaction#of(LimitName, Quota, String)} and {@link #limit(LimitName, Quota, Quota...)}.
+   * Returns a limiter without named limits. Callers supply the quotas by {@link
+   * Transaction#of(LimitName, Quota, String)} or {@link #limit(LimitName, Quota, Quota...)}.
    *
-   * @param store where the buckets are kept; not closed by the limiter
+   * @param store the store that holds the buckets; the limiter does not close it
    * @return the limiter
    */
   public static Limiter of(BucketStore store) {
@@ -91,10 +91,10 @@ public final class Limiter {
   }
 
   /**
-   * Returns a builder for a limiter with limits that don't change.
+   * Returns a builder for a limiter with limits that never change.
    *
    * @param limits the limits
-   * @param store where the buckets are kept; not closed by the limiter
+   * @param store the store that holds the buckets; the limiter does not close it
    * @return a builder
    */
   public static Builder builder(Limits limits, BucketStore store) {
@@ -105,7 +105,7 @@ public final class Limiter {
    * Returns a builder for a limiter with an observer, a clock or failure rules.
    *
    * @param limits the current limits
-   * @param store where the buckets are kept; not closed by the limiter
+   * @param store the store that holds the buckets; the limiter does not close it
    * @return a builder
    */
   public static Builder builder(CurrentLimits limits, BucketStore store) {
@@ -113,14 +113,14 @@ public final class Limiter {
   }
 
   /**
-   * Returns one limit, which callers may keep: its name and quota are looked up once, and again
-   * when the limits are replaced.
+   * Returns one limit, which the caller can keep. The limit looks up its name and quota once, and
+   * again after each replacement of the limits.
    *
    * @param limit the limit's name
    * @return a view of this limiter
    * @throws UnknownLimitException if the catalogue has no such name
    * @throws MissingDefaultException if the limit now has neither a default nor an override; a limit
-   *     that loses both later refuses requests
+   *     that loses its default and overrides later refuses requests
    */
   public Limit limit(String limit) {
     Limit known = named.get(Objects.requireNonNull(limit, "limit"));
@@ -133,16 +133,16 @@ public final class Limiter {
   }
 
   /**
-   * Returns one limit with a quota supplied by the caller, who may keep it; see {@link
-   * Transaction#of(LimitName, Quota, String)}.
+   * Returns one limit with a quota supplied by the caller. The caller can keep the limit; see
+   * {@link Transaction#of(LimitName, Quota, String)}.
    *
    * @param name the limit's name
-   * @param quota how much may pass for each id
-   * @param more further quotas that apply as well, each with another period
+   * @param quota the rate and burst for each id
+   * @param more further quotas of the same limit, each with a different period
    * @return a view of this limiter
-   * @throws InvalidRequestException if the catalogue gives the name's number to another name, or
-   *     the name another number
-   * @throws IllegalArgumentException if the quotas do not fit together ({@link Quota#ofOneLimit})
+   * @throws InvalidRequestException if the catalogue has the same number with another name, or the
+   *     same name with another number
+   * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
    */
   public Limit limit(LimitName name, Quota quota, Quota... more) {
     return limit(name, Limit.listOf(quota, more));
@@ -156,7 +156,7 @@ public final class Limiter {
    * Returns a transaction under the current limits that checks and spends one token.
    *
    * @param limit the limit's name
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @return the transaction
    */
   public Transaction transaction(String limit, String id) {
@@ -164,10 +164,10 @@ public final class Limiter {
   }
 
   /**
-   * Returns whether one token could be spent, and changes nothing.
+   * Checks whether one token could be spent now. Changes nothing.
    *
    * @param limit the limit's name
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @return the decision that a spend would have returned
    */
   public Decision check(String limit, String id) {
@@ -175,11 +175,11 @@ public final class Limiter {
   }
 
   /**
-   * Returns whether a cost could be spent, and changes nothing.
+   * Checks whether a cost could be spent now. Changes nothing.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param cost tokens
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens
    * @return the decision that a spend would have returned
    */
   public Decision check(String limit, String id, long cost) {
@@ -187,10 +187,10 @@ public final class Limiter {
   }
 
   /**
-   * Returns whether a transaction could be spent, and changes nothing. Its kind does not matter,
-   * except that an allow-only transaction has no bucket.
+   * Checks whether a transaction could be spent now. Changes nothing. The transaction's kind is
+   * ignored, except that an allow-only transaction has no bucket.
    *
-   * @param transaction which bucket, at what cost
+   * @param transaction the bucket and the cost
    * @return the decision that a spend would have returned
    */
   public Decision check(Transaction transaction) {
@@ -198,10 +198,10 @@ public final class Limiter {
   }
 
   /**
-   * Returns whether a batch could be spent, and changes nothing.
+   * Checks whether a batch could be spent now. Changes nothing.
    *
-   * @param transactions no two on one bucket
-   * @return the strictest decision, with each transaction's own
+   * @param transactions the transactions, each on a different bucket
+   * @return the strictest decision, which includes the decision of each transaction
    */
   public Decision check(List<Transaction> transactions) {
     return engine.decideBatch(Act.CHECK, transactions);
@@ -211,67 +211,70 @@ public final class Limiter {
    * Spends one token if the bucket has one.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @return allowed if it was spent; a denial changes nothing
+   * @param id the id to limit, such as an IP address
+   * @return the decision, allowed if the tokens were spent; a denial changes no bucket
    */
   public Decision spend(String limit, String id) {
     return spend(limit, id, 1);
   }
 
   /**
-   * Spends a cost if the bucket has as many tokens.
+   * Spends a cost if the bucket has enough tokens.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param cost tokens
-   * @return allowed if it was spent; a denial changes nothing
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens
+   * @return the decision, allowed if the tokens were spent; a denial changes no bucket
    */
   public Decision spend(String limit, String id, long cost) {
     return limit(limit).spend(id, cost);
   }
 
   /**
-   * Spends a transaction, as a batch of one.
+   * Spends a transaction; same as a batch with one transaction.
    *
-   * @param transaction which bucket, at what cost
-   * @return allowed if it was spent; a denial changes nothing
+   * @param transaction the bucket and the cost
+   * @return the decision, allowed if the tokens were spent; a denial changes no bucket
    */
   public Decision spend(Transaction transaction) {
     return spend(Engine.alone(transaction));
   }
 
   /**
-   * Spends a batch: every transaction or none.
+   * Spends all transactions of a batch, or none.
    *
-   * @param transactions no two on one bucket
-   * @return the strictest decision, with each transaction's own; a denial changes no bucket
+   * @param transactions the transactions, each on a different bucket
+   * @return the strictest decision, with the decision of each transaction
    */
   public Decision spend(List<Transaction> transactions) {
     return engine.decideBatch(Act.SPEND, transactions);
   }
 
   /**
-   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the
+   * number of tokens spent.
    *
-   * <p>Of a limit with several quotas, it takes the tokens that all of its buckets have. A store is
-   * then called twice if not all tokens fit, and up to eight times while other callers spend from
-   * these buckets; the last call asks for one token. All calls share one time-out.
+   * <p>After a denial, {@link Decision#retryIn} is the wait for one token. For a limit with several
+   * quotas, the call spends the tokens that all buckets of the id have. The limiter then calls the
+   * store twice if fewer tokens are left than requested, and up to eight times while other callers
+   * spend from these buckets; the eighth call requests one token. All calls share one time-out.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param most tokens, 1 or more; a number above the limit's burst asks for the burst
-   * @return allowed if at least one token was spent; a denial says how long to wait for one
+   * @param id the id to limit, such as an IP address
+   * @param most the highest number of tokens, 1 or more; cut to the limit's burst
+   * @return the decision, allowed if at least one token was spent
    */
   public Decision spendUpTo(String limit, String id, long most) {
     return spendUpTo(transaction(limit, id), most);
   }
 
   /**
-   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   * Spends all tokens that the bucket has, up to a given number; {@link Decision#taken} is the
+   * number of tokens spent.
    *
-   * @param transaction which bucket; its cost does not matter
-   * @param most as above
-   * @return as above
+   * @param transaction the transaction on the bucket; its cost is ignored
+   * @param most the highest number of tokens, 1 or more; cut to the limit's burst
+   * @return the decision, allowed if at least one token was spent
    */
   public Decision spendUpTo(Transaction transaction, long most) {
     return engine.decide(Act.SPEND, Objects.requireNonNull(transaction, "transaction").upTo(most));
@@ -281,8 +284,8 @@ public final class Limiter {
    * Gives one token back. A refund never fills a bucket beyond its burst, and creates no bucket.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @return allowed if something was given back, and the state of the bucket
+   * @param id the id to limit, such as an IP address
+   * @return the decision, allowed if the bucket took any tokens back
    */
   @CanIgnoreReturnValue
   public Decision refund(String limit, String id) {
@@ -290,12 +293,12 @@ public final class Limiter {
   }
 
   /**
-   * Gives a cost back, or the part that a full bucket can take; creates no bucket.
+   * Gives a cost back, or the part that fits into the bucket; creates no bucket.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param cost tokens
-   * @return allowed if something was given back, and the state of the bucket
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens
+   * @return the decision, allowed if the bucket took any tokens back
    */
   @CanIgnoreReturnValue
   public Decision refund(String limit, String id, long cost) {
@@ -303,10 +306,10 @@ public final class Limiter {
   }
 
   /**
-   * Gives a transaction's cost back, or the part that a full bucket can take; creates no bucket.
+   * Gives a transaction's cost back, or the part that fits into the bucket; creates no bucket.
    *
-   * @param transaction which bucket, at what cost
-   * @return allowed if something was given back, and the state of the bucket
+   * @param transaction the bucket and the cost
+   * @return the decision, allowed if the bucket took any tokens back
    */
   @CanIgnoreReturnValue
   public Decision refund(Transaction transaction) {
@@ -314,10 +317,11 @@ public final class Limiter {
   }
 
   /**
-   * Gives back what a batch spent. Check-only transactions are never refunded, spend-only ones are.
+   * Gives back the tokens that a batch spent. Check-only transactions are never refunded,
+   * spend-only transactions are.
    *
-   * @param transactions no two on one bucket
-   * @return the strictest decision, with each transaction's own
+   * @param transactions the transactions, each on a different bucket
+   * @return the strictest decision, which includes the decision of each transaction
    */
   @CanIgnoreReturnValue
   public Decision refund(List<Transaction> transactions) {
@@ -328,7 +332,7 @@ public final class Limiter {
    * Resets a bucket to full.
    *
    * @param limit the limit's name
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    */
   public void reset(String limit, String id) {
     reset(List.of(transaction(limit, id)));
@@ -337,85 +341,85 @@ public final class Limiter {
   /**
    * Resets a transaction's bucket to full.
    *
-   * @param transaction which bucket; kind and cost don't matter
+   * @param transaction the transaction on the bucket; its kind and cost are ignored
    */
   public void reset(Transaction transaction) {
     reset(Engine.alone(transaction));
   }
 
   /**
-   * Resets the buckets of a batch to full; the kinds of its transactions don't matter.
+   * Resets the buckets of a batch to full. The kinds and costs of its transactions are ignored.
    *
-   * @param transactions no two on one bucket
+   * @param transactions the transactions, each on a different bucket
    */
   public void reset(List<Transaction> transactions) {
     engine.reset(transactions);
   }
 
   /**
-   * Spends one token that can be given back if the attempt turns out good.
+   * Reserves one token: spends the token now; the reservation can give it back.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @return the reservation, denied if there was no token
+   * @param id the id to limit, such as an IP address
+   * @return the reservation, denied if the bucket had no token
    */
   public Reservation reserve(String limit, String id) {
     return reserve(limit, id, 1);
   }
 
   /**
-   * Spends a cost that can be given back if the attempt turns out good.
+   * Reserves a cost: spends the tokens now; the reservation can give them back.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param cost tokens
-   * @return the reservation, denied if the tokens were not there
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens
+   * @return the reservation, denied if the bucket had too few tokens
    */
   public Reservation reserve(String limit, String id, long cost) {
     return reserve(transaction(limit, id).withCost(cost));
   }
 
   /**
-   * Spends a transaction that can be given back if the attempt turns out good.
+   * Reserves a transaction's cost: spends the tokens now; the reservation can give them back.
    *
-   * @param transaction which bucket, at what cost
-   * @return the reservation, denied if the tokens were not there
+   * @param transaction the bucket and the cost
+   * @return the reservation, denied if the bucket had too few tokens
    */
   public Reservation reserve(Transaction transaction) {
     return reserve(Engine.alone(transaction));
   }
 
   /**
-   * Spends a batch, all or nothing, that can be given back if the attempt turns out good.
+   * Reserves a batch: spends all costs or none now; the reservation can give them back.
    *
-   * @param transactions no two on one bucket
-   * @return the reservation, denied if one of the transactions was
+   * @param transactions the transactions, each on a different bucket
+   * @return the reservation, denied if one of its transactions was denied
    */
   public Reservation reserve(List<Transaction> transactions) {
     return engine.reserve(transactions);
   }
 
   /**
-   * Gives back the tokens of another process's reservation, except those that have refilled since;
-   * gives nothing back if the limit is disabled now.
+   * Gives back the tokens of a reservation that another process made, except tokens that have
+   * refilled since. Gives nothing back if the limit is disabled now.
    *
-   * @param receipt which tokens were taken; to be used once
-   * @throws StoreException if the store failed; the tokens then stay spent, or were given back if
-   *     only the answer was lost
+   * @param receipt the tokens that the reservation took; no caller may use a receipt twice
+   * @throws StoreException if the store failed; the tokens then stay spent, unless the store gave
+   *     them back and only its answer was lost
    */
   public void cancel(Receipt receipt) {
     engine.cancel(receipt);
   }
 
   /**
-   * Replaces the reserved costs of another process's reservation by the true ones; see {@link
-   * Reservation#settle(Costs)}.
+   * Replaces the reserved costs of a reservation that another process made by the true costs; see
+   * {@link Reservation#settle(Costs)}.
    *
-   * @param receipt which tokens were taken; to be used once
+   * @param receipt the tokens that the reservation took; no caller may use a receipt twice
    * @param costs the true costs
-   * @return what each bucket was charged
-   * @throws IllegalArgumentException as {@link Reservation#settle(Costs)}
-   * @throws StoreException as {@link Reservation#settle(Costs)}
+   * @return the result for each bucket
+   * @throws IllegalArgumentException see {@link Reservation#settle(Costs)}
+   * @throws StoreException see {@link Reservation#settle(Costs)}
    */
   @CanIgnoreReturnValue
   public Settlement settle(Receipt receipt, Costs costs) {
@@ -426,10 +430,10 @@ public final class Limiter {
    * Spends one token, and waits until it has refilled; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
+   * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
-   * @return allowed, once the token has refilled; a denial comes at once
-   * @throws InterruptedException if the caller is interrupted, and gives up
+   * @return the decision, allowed once the token has refilled; a denial is returned at once
+   * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
   public Decision acquire(String limit, String id, Duration maxWait) throws InterruptedException {
     return acquire(limit, id, 1, maxWait);
@@ -440,11 +444,11 @@ public final class Limiter {
    * Duration)}.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param cost tokens
+   * @param id the id to limit, such as an IP address
+   * @param cost the number of tokens
    * @param maxWait the longest wait, zero or more
-   * @return allowed, once the tokens have refilled; a denial comes at once
-   * @throws InterruptedException if the caller is interrupted, and gives up
+   * @return the decision, allowed once the tokens have refilled; a denial is returned at once
+   * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
   public Decision acquire(String limit, String id, long cost, Duration maxWait)
       throws InterruptedException {
@@ -455,57 +459,57 @@ public final class Limiter {
    * Spends a transaction, and waits until its tokens have refilled.
    *
    * <p>The store decides in one round trip. If the tokens will have refilled within {@code
-   * maxWait}, the store takes them now. So the wait is known and certain, and every later caller,
-   * in whatever process, queues behind. Otherwise the transaction is denied at once, nothing is
-   * taken, and {@link Decision#retryIn} says how long the wait would have been.
+   * maxWait}, the store takes them now. The wait is therefore known and guaranteed, and every later
+   * caller, in any process, waits behind this caller. Otherwise the transaction is denied at once,
+   * no tokens are taken, and {@link Decision#retryIn} is the wait that would have been necessary.
    *
    * <ul>
-   *   <li>{@code maxWait} counts from the decision of the store; the round trip and the scheduler
-   *       add to it. It is cut to {@link LimitName#longestWait}, which must be the same in every
-   *       process that shares the buckets.
-   *   <li>Turns come in the order in which the store decided. Plain spends are denied while others
-   *       wait, with a {@link Decision#retryIn} after the last of them.
-   *   <li>A caller that gives up returns its tokens if no other caller has taken tokens after it,
-   *       and this process has given nothing back to the bucket since. Otherwise the tokens stay
-   *       spent until they refill, and the callers behind keep their turns ({@code
+   *   <li>{@code maxWait} counts from the store's decision; the round trip and the thread scheduler
+   *       can make a call longer. {@code maxWait} is cut to {@link LimitName#longestWait}, which
+   *       must be the same in every process that shares the buckets.
+   *   <li>Callers get their tokens in the order of the store's decisions. Plain spends are denied
+   *       while callers wait; {@link Decision#retryIn} then lies behind the last waiting caller.
+   *   <li>A caller that stops waiting returns its tokens if no other caller has taken tokens after
+   *       it, and this process has given no tokens back to the bucket since. Otherwise the tokens
+   *       stay spent until they refill, and later callers keep their waits ({@code
    *       docs/decisions/013}).
    *   <li>The decision describes the bucket at the moment at which the tokens were taken.
-   *   <li>A cost of 0, and an id that nothing limits, never waits. With a {@code maxWait} of zero
-   *       this is a plain spend.
-   *   <li>A new quota, a reset or a refund does not change the turns of callers that already wait.
-   *   <li>If the store is closed, waiting callers still get their turn; a caller that then gives up
-   *       cannot return its tokens.
-   *   <li>Where a {@link FailureRule} decides in place of the store, {@code allow} passes and
-   *       {@code deny} denies at once, and {@code local} waits for this process's share.
-   *   <li>A limiter has about 1,000,000 places, one per waiting caller and bucket; when all are
-   *       taken, nobody else may wait.
+   *   <li>A cost of 0, and an id to which no limit applies, never waits. With a {@code maxWait} of
+   *       zero the call is a plain spend.
+   *   <li>A new quota, a reset or a refund does not change the waits of callers that already wait.
+   *   <li>If the store is closed, waiting callers still get their tokens; a caller that then stops
+   *       waiting cannot return its tokens.
+   *   <li>If a {@link FailureRule} decides in place of the store, {@code allow} allows and {@code
+   *       deny} denies at once, and {@code local} waits for this process's share of the limit.
+   *   <li>A limiter has about 1,000,000 waiting places, one per waiting caller and bucket; while
+   *       all places are taken, no other caller can wait.
    * </ul>
    *
-   * <p>Waits are measured by the clock {@link Builder#time}.
+   * <p>The clock set by {@link Builder#time} measures the waits.
    *
-   * @param transaction which bucket, at what cost
+   * @param transaction the bucket and the cost
    * @param maxWait the longest wait, zero or more
-   * @return allowed, once the tokens have refilled; a denial comes at once
-   * @throws InvalidRequestException also for a negative wait, and for a limit whose name declares
-   *     no {@link LimitName#longestWait}
-   * @throws InterruptedException if the caller is interrupted, and gives up
+   * @return the decision, allowed once the tokens have refilled; a denial is returned at once
+   * @throws InvalidRequestException if the wait is negative, the limit's name declares no {@link
+   *     LimitName#longestWait}, or the request is invalid in another way
+   * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
   public Decision acquire(Transaction transaction, Duration maxWait) throws InterruptedException {
     return acquire(Engine.alone(transaction), maxWait);
   }
 
   /**
-   * Spends a batch, every transaction or none, and waits until all of its tokens have refilled; see
-   * {@link #acquire(Transaction, Duration)}. The batch is denied if one transaction would have to
-   * wait for longer than {@code maxWait}. Check-only transactions must pass now, and spend-only
-   * ones are spent if they fit now: neither kind waits.
+   * Spends all transactions of a batch or none, and waits until all of its tokens have refilled;
+   * see {@link #acquire(Transaction, Duration)}. The batch is denied if one transaction would have
+   * to wait for longer than {@code maxWait}. Check-only and spend-only transactions never wait: a
+   * check-only transaction must fit now, and a spend-only transaction is spent if it fits now.
    *
-   * @param transactions no two on one bucket
+   * @param transactions the transactions, each on a different bucket
    * @param maxWait the longest wait, zero or more
-   * @return allowed, once all tokens have refilled; a denial comes at once
-   * @throws InvalidRequestException also for a negative wait, and for a limit whose name declares
-   *     no {@link LimitName#longestWait}
-   * @throws InterruptedException if the caller is interrupted, and gives up
+   * @return the decision, allowed once all tokens have refilled; a denial is returned at once
+   * @throws InvalidRequestException if the wait is negative, a limit's name declares no {@link
+   *     LimitName#longestWait}, or the request is invalid in another way
+   * @throws InterruptedException if the calling thread is interrupted, which ends its wait
    */
   public Decision acquire(List<Transaction> transactions, Duration maxWait)
       throws InterruptedException {
@@ -513,14 +517,14 @@ public final class Limiter {
   }
 
   /**
-   * Leases tokens of one hot bucket that many threads use at once.
+   * Returns a lease on the tokens of one hot bucket that many threads use at once.
    *
    * @param limit the limit's name
-   * @param id what is limited
-   * @param tokens how many are taken from the store at a time, at least 1; cut to the burst
-   * @return the lease, which holds nothing yet
-   * @throws InvalidRequestException for a name or id that cannot be decided on
-   * @throws IllegalArgumentException for fewer tokens than 1
+   * @param id the id to limit, such as an IP address
+   * @param tokens how many tokens the lease takes from the store at a time, at least 1
+   * @return the lease, which holds no tokens yet
+   * @throws InvalidRequestException if the name or id is invalid
+   * @throws IllegalArgumentException if {@code tokens} is below 1
    */
   public Lease lease(String limit, String id, int tokens) {
     return lease(limit, id, tokens, time::nanos, sharesOfALease());
@@ -544,17 +548,17 @@ public final class Limiter {
   }
 
   /**
-   * Leases tokens of one hot bucket with a quota supplied by the caller; see {@link
-   * Transaction#of(LimitName, Quota, String)}. The lease keeps this quota; for another one, close
-   * it and take a new lease.
+   * Returns a lease on the tokens of one hot bucket, with a quota supplied by the caller; see
+   * {@link Transaction#of(LimitName, Quota, String)}. The lease keeps this quota. To change the
+   * quota, close the lease and take a new one.
    *
    * @param limit the limit's name
-   * @param quota how much may pass
-   * @param id what is limited
-   * @param tokens how many are taken from the store at a time, at least 1; cut to the burst
-   * @return the lease, which holds nothing yet
-   * @throws InvalidRequestException for a name or id that cannot be decided on
-   * @throws IllegalArgumentException for fewer tokens than 1
+   * @param quota the rate and burst
+   * @param id the id to limit, such as an IP address
+   * @param tokens how many tokens the lease takes from the store at a time, at least 1
+   * @return the lease, which holds no tokens yet
+   * @throws InvalidRequestException if the name or id is invalid
+   * @throws IllegalArgumentException if {@code tokens} is below 1
    */
   public Lease lease(LimitName limit, Quota quota, String id, int tokens) {
     Transaction supplied = Transaction.of(limit, quota, id);
@@ -583,34 +587,34 @@ public final class Limiter {
   /**
    * Returns the current limits.
    *
-   * @return the reference that a reload replaces
+   * @return the reference to the limits, whose content a reload replaces
    */
   public CurrentLimits limits() {
     return limits;
   }
 
   /**
-   * Throws, like all methods that decide, if a transaction has no quota because a default is
-   * missing. For callers that use the limiter only if there is a quota.
+   * Checks that a transaction has a quota, or is unlimited on purpose. A caller that does without
+   * the limiter for ids without a quota calls this, so that a missing default is not overlooked.
    *
    * @param transaction the transaction
-   * @throws MissingDefaultException unless missing defaults are allowed
+   * @throws MissingDefaultException if a default is missing, unless the builder allows that
    */
   public void requireDefault(Transaction transaction) {
     engine.requireUsable(Engine.alone(transaction));
   }
 
   /**
-   * Returns the observer of this limiter, to which filters and adapters report their own events.
+   * Returns the observer of this limiter. Filters and adapters report their own events to it.
    *
-   * @return an observer that never throws; one that does nothing if the builder set none
+   * @return an observer that never throws; if the builder set no observer, it does nothing
    */
   public LimiterObserver observer() {
     return engine.observer();
   }
 
   /**
-   * Returns what this limiter does with an id that has neither a default nor an override.
+   * Returns what happens to a request whose id has neither a default nor an override.
    *
    * @return {@link MissingDefault#REFUSE} unless the builder set another policy
    */
@@ -642,10 +646,10 @@ public final class Limiter {
     }
 
     /**
-     * Sets the observer. The first exception that it throws is logged; none reaches a caller.
+     * Sets the observer. Its first exception is logged; no exception reaches a caller.
      *
-     * @param newObserver counts and times what the limiter does
-     * @return this
+     * @param newObserver counts and times the operations of the limiter
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder observer(LimiterObserver newObserver) {
@@ -654,13 +658,13 @@ public final class Limiter {
     }
 
     /**
-     * Sets the clock of this process, for whatever is decided without the store: {@link
-     * FailureRule#local}, the tokens of a {@link Lease}, how long a {@link Reservation} is held and
-     * how long a caller waits. The default is {@link TimeSource#system}. Stores have clocks of
-     * their own.
+     * Sets the clock of this process. The limiter uses this clock for everything that it decides
+     * without the store: {@link FailureRule#local}, the tokens of a {@link Lease}, the time for
+     * which a {@link Reservation} is kept, and the waits of callers. The default is {@link
+     * TimeSource#system}. Stores have their own clocks.
      *
-     * @param newTime the clock; it must not step
-     * @return this
+     * @param newTime the clock, which must never jump
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder time(TimeSource newTime) {
@@ -675,10 +679,10 @@ public final class Limiter {
     }
 
     /**
-     * Sets the rule that decides when the store could not.
+     * Sets the rule that decides when the store cannot decide.
      *
-     * @param rule for all limits that have no rule of their own
-     * @return this
+     * @param rule the rule for all limits that have no rule of their own
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder onFailure(FailureRule rule) {
@@ -687,11 +691,11 @@ public final class Limiter {
     }
 
     /**
-     * Sets the rule that decides for one limit when the store could not.
+     * Sets the rule that decides for one limit when the store cannot decide.
      *
      * @param limit the limit's name
-     * @param rule for this limit
-     * @return this
+     * @param rule the rule for this limit
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      */
     @CanIgnoreReturnValue
@@ -702,14 +706,14 @@ public final class Limiter {
     }
 
     /**
-     * Sets the rule that decides for one limit when the store could not; also for a limit that is
-     * not in the catalogue, whose quotas callers supply.
+     * Sets the rule that decides for one limit when the store cannot decide. The limit need not be
+     * in the catalogue: callers can supply its quotas.
      *
      * @param limit the limit's name
-     * @param rule for this limit
-     * @return this
-     * @throws InvalidRequestException if the catalogue gives the name's number to another name, or
-     *     the name another number
+     * @param rule the rule for this limit
+     * @return this builder
+     * @throws InvalidRequestException if the catalogue has the same number with another name, or
+     *     the same name with another number
      */
     @CanIgnoreReturnValue
     public Builder onFailure(LimitName limit, FailureRule rule) {
@@ -721,9 +725,9 @@ public final class Limiter {
     /**
      * Sets the number of processes that share the limits, for {@link FailureRule#localAuto}.
      *
-     * @param newProcesses returns the number, 0 while it is unknown; called for each decision that
-     *     a failure rule makes, so it must not block
-     * @return this
+     * @param newProcesses returns the number of processes, 0 while the number is unknown; called
+     *     for each decision of a failure rule, so it must not block
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder processes(IntSupplier newProcesses) {
@@ -732,13 +736,13 @@ public final class Limiter {
     }
 
     /**
-     * Sets what happens for an id that has neither a default nor an override, if its limit is not
-     * declared unlimited; {@link MissingDefault#REFUSE} if not called. {@code WARN} and {@code
-     * ALLOW} let requests pass because of a forgotten line.
+     * Sets what happens to a request whose id has neither a default nor an override, if its limit
+     * is not declared unlimited. The default policy is {@link MissingDefault#REFUSE}. With {@code
+     * WARN} and {@code ALLOW}, a line that was forgotten in a limit file allows all requests.
      *
-     * @param policy for all limits except those {@linkplain LimitName#disabledWithoutDefault
-     *     disabled without a default}
-     * @return this
+     * @param policy the policy for all limits except limits that are {@linkplain
+     *     LimitName#disabledWithoutDefault disabled without a default}
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder missingDefault(MissingDefault policy) {

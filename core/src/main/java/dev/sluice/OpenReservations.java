@@ -30,53 +30,54 @@ import org.jspecify.annotations.Nullable;
  *          │◀ refilled▶│◀ refund ─▶│◀─ younger ─▶│
  *                     now
  *
- * A cancellation gives back min(taken, end − now); the store computes it, by its own clock. A
+ * A cancellation gives back min(taken, end − now), which the store computes by its own clock. A
  * give-back is a cancellation, a refund, a reset or a forgiven debt.
  *
- * Invariant: no end recorded here is later than the true end. Only a give-back moves true ends, by
- * at most the amount that it asks for. A cancellation moves the ends of younger spends; a plain
- * refund takes the oldest tokens, so it moves all ends. The recorded ends move by the full amount:
- * open reservations when the give-back is sent, unless they are certainly older; reservations in
- * flight when their answer arrives, if the give-back overlapped their call. A give-back whose
- * answer was lost counts as in flight until no server can apply it any more. If the store has
- * certainly not applied a give-back, the ends that it moved move back, and its own reservation is
- * open again, so that a settlement can repeat it. While the give-back is in flight, other
- * give-backs move the end of its reservation too, and a reset closes it.
+ * Invariant: no recorded end is later than the true end. Only a give-back moves true ends, by at
+ * most the amount that it requests. A cancellation moves the ends of younger spends; a plain refund
+ * takes the oldest tokens, so it moves all ends. The recorded ends move by the full amount. The
+ * ends of open reservations move when the give-back is sent, unless they are certainly older than
+ * it. The ends of spends in flight move when the store's answer arrives, if the give-back
+ * overlapped the spend. A give-back whose answer was lost counts as in flight until no server can
+ * apply it any more. If the store has certainly not applied a give-back, the recorded ends move
+ * back, and the reservation of the give-back is open again, so that a settlement can repeat the
+ * give-back. While a give-back is in flight, other give-backs move the end of its reservation too,
+ * and a reset closes this reservation.
  *
- * 1. A reservation has at most one give-back in flight, and none after one that may be applied.
+ * 1. A reservation has at most one give-back in flight, and none after a give-back that the store
+ *    may have applied.
  * 2. Without the cancelled spend, the other tokens refill at the same time or earlier. So a
  *    give-back that takes no more than the rest of its own stretch leaves the bucket no fuller than
- *    without the spend. By the invariant a give-back takes no more than that rest, if no other
+ *    without the spend. By the invariant a give-back takes no more than that rest, unless another
  *    give-back overlaps it and moves its end before the store applies it.
  * 3. Let give-backs overlap, from t0 (the first is sent) to t1 (the last is applied). Together they
- *    take at most the rest of their stretches at t0, which would be right at t0. Until t1 the
+ *    take at most the rests of their stretches at t0, which would be correct at t0. Until t1 the
  *    bucket without their spends refills by at most t1 − t0. So the bucket is fuller by no more
  *    than t1 − t0. If a plain refund or a reset overtakes a cancellation, the excess is at most the
  *    tokens of that cancellation.
  *
- * The argument is about one bucket, so it holds for batches too. A lease, and a part of a batch
- * that another server denied, are reservations as well.
+ * The argument is about a single bucket, so it also holds for batches. Leases are reservations too, and so is a batch's charge on one server until all servers allow it.
  */
 
 /**
- * Tracks, per bucket, the reservations that can still give tokens back and the give-backs in
- * flight.
+ * Tracks, per bucket, the reservations that can give tokens back, and give-backs in flight.
  *
- * <p>Beyond {@link #MOST_OF_A_BUCKET} per bucket, or {@link #MOST} in all, the oldest reservation
- * can no longer give tokens back. Later calls forget reservations whose tokens have refilled. A
- * give-back costs O(n) for n open reservations of its bucket. Thread-safe; locks are held briefly.
+ * <p>If more than {@link #MOST_OF_A_BUCKET} reservations of a bucket or {@link #MOST} in total are
+ * open, the oldest reservation can no longer give tokens back. Later calls forget reservations
+ * whose tokens have refilled. A give-back costs O(n) for n open reservations of its bucket.
+ * Thread-safe; locks are held briefly.
  */
 final class OpenReservations {
 
-  /** How many reservations may be open. */
+  /** How many reservations can be open in total. */
   static final int MOST = 1_000_000;
 
-  /** How many reservations of one bucket may be open. */
+  /** How many reservations of one bucket can be open. */
   static final int MOST_OF_A_BUCKET = 4_096;
 
-  // How much later than its time-out a call may still reach the store.
+  // // How long after its time-out a call can still reach the store.
   private static final long LATE_NANOS = 50_000_000;
-  // How much later a call without a time-out may still reach the store.
+  // // How long a call without a time-out can still be on its way to the store.
   private static final long FROZEN_NANOS = 60_000_000_000L;
   private static final long HUGE_NANOS = Long.MAX_VALUE / 2; // for sums without overflow
   private static final int STRIPES = 16; // a power of two
@@ -93,8 +94,8 @@ final class OpenReservations {
    *
    * @param time a clock of this process, of any origin
    * @param storeTime the store's current time, empty if this process does not know it
-   * @param most how many reservations may be open, about
-   * @param onSettledEarly called with the bound for each reservation that is closed because of it
+   * @param most about how many reservations can be open
+   * @param onSettledEarly called with the exceeded bound for each reservation that the bound closes
    */
   OpenReservations(
       TimeSource time, Supplier<OptionalLong> storeTime, int most, IntConsumer onSettledEarly) {
@@ -107,7 +108,7 @@ final class OpenReservations {
     }
   }
 
-  /** A share of the buckets, guarded by the monitor of this object. */
+  /** A subset of the buckets, guarded by the monitor of this object. */
   private static final class Stripe {
     private final Map<String, Line> lines = new HashMap<>();
     private final TreeMap<Long, Stretch> byAge = new TreeMap<>();
@@ -117,11 +118,11 @@ final class OpenReservations {
 
   /** The reservations and the give-backs in flight of one bucket. */
   private static final class Line {
-    // Oldest first, including those in state SENT.
+    // // Oldest first, including reservations in state SENT.
     private final List<Stretch> reservations = new ArrayList<>(1);
     private int underWay; // give-backs in flight, resets included
     private int resets; // resets in flight
-    private long sentNanos; // sum that the give-backs in flight ask for; saturates at HUGE_NANOS
+    private long sentNanos; // sum of the give-backs in flight; saturates at HUGE_NANOS
   }
 
   private enum State {
@@ -132,7 +133,7 @@ final class OpenReservations {
     GONE
   }
 
-  /** The tokens that a spend took from one bucket; then a give-back under way. */
+  /** The tokens that a spend took from one bucket, and later the give-back of these tokens. */
   static final class Stretch {
     private final Stripe stripe;
     private final Line line;
@@ -141,10 +142,10 @@ final class OpenReservations {
     private State state;
     private long answered; // position in the stripe's sequence
     private long sentAt; // position in the stripe's sequence; 0 if the give-back moves all ends
-    private long nanos; // spend in flight: how far its end will move; give-back: the time asked for
-    private boolean isReset; // whether this is a reset, or overlaps a reset
+    private long nanos; // spend in flight: how far its end will move; give-back: its amount
+    private boolean isReset; // whether this stretch is a reset, or overlaps a reset
     private long spentAtNanos; // by the store's clock
-    private long spentEndNanos; // the first end; 0 if a give-back overlapped the spend
+    private long spentEndNanos; // the end when it was spent; 0 if a give-back overlapped the spend
     private volatile long endNanos; // unsigned, by the store's clock
     private long seenAt; // when the answer arrived, by this process's clock
     private long overAt; // by this process's clock
@@ -158,7 +159,7 @@ final class OpenReservations {
       stripe.byAge.put(entered, this);
     }
 
-    /** Returns the instant (unsigned) from which nothing is left to give back. Takes no lock. */
+    /** Returns the instant (unsigned) from which no tokens are left to give back. Takes no lock. */
     long untilNanos() {
       return endNanos;
     }
@@ -168,7 +169,7 @@ final class OpenReservations {
       endNanos = Long.compareUnsigned(end, byNanos) <= 0 ? Gcra.NO_TAT : end - byNanos;
     }
 
-    /** Whether this give-back has moved an end that is recorded now, or moves it. */
+    /** Returns whether this give-back has moved or will move the recorded end of a reservation. */
     private boolean moves(Stretch other) {
       return other != this && (other.answered > sentAt || !other.isCertainlyOlderThan(this));
     }
@@ -193,7 +194,7 @@ final class OpenReservations {
     }
   }
 
-  /** A give-back in flight. If its answer is lost, it may be applied up to lateNanos later. */
+  /** A give-back in flight. If its answer is lost, the store can apply it up to lateNanos later. */
   record GiveBack(Charge charge, Stretch at, long lateNanos) {
     static List<Charge> charges(List<GiveBack> giveBacks) {
       return giveBacks.stream().map(GiveBack::charge).toList();
@@ -204,7 +205,7 @@ final class OpenReservations {
     return stripes[(key.hashCode() * 0x9E3779B9) >>> 28];
   }
 
-  /** Checks two entries per call, so that no call waits for a sweep through all. */
+  /** Checks two entries per call, so that no call has to scan all entries. */
   private void forgetSome(Stripe stripe) {
     for (int i = 0; i < 2; i++) {
       Map.Entry<Long, Stretch> next = stripe.byAge.higherEntry(stripe.lookedAt);
@@ -230,7 +231,7 @@ final class OpenReservations {
         : time.nanos() - stretch.overAt >= 0;
   }
 
-  /** Registers spends before they are sent. */
+  /** Registers spends before they are sent to the store. */
   List<Stretch> open(List<Charge> charges) {
     List<Stretch> opened = new ArrayList<>(charges.size());
     for (Charge charge : charges) {
@@ -265,7 +266,7 @@ final class OpenReservations {
     return false;
   }
 
-  /** Forgets spends that will give nothing back. A second call does nothing. */
+  /** Forgets spends that will give no tokens back. A second call does nothing. */
   void close(List<Stretch> stretches) {
     stretches.forEach(this::close);
   }
@@ -278,7 +279,7 @@ final class OpenReservations {
 
   private void closed(Stretch stretch) {
     if (stretch.state == State.SENT) {
-      stretch.endNanos = Gcra.NO_TAT; // marks the reservation as closed even if the give-back fails
+      stretch.endNanos = Gcra.NO_TAT; // closes the reservation even if the give-back fails
     } else if (stretch.line.reservations.remove(stretch)) {
       count.decrementAndGet();
       stretch.leave();
@@ -286,7 +287,7 @@ final class OpenReservations {
   }
 
   /**
-   * Records where on the time line a spend took its tokens.
+   * Records the stretch of the time line from which a spend took its tokens.
    *
    * @param found the reading of the bucket before the spend
    * @param tatAfterNanos the TAT after the spend
@@ -312,11 +313,11 @@ final class OpenReservations {
 
   /**
    * Returns the charge that gives back tokens of an open reservation. The caller sends the charge,
-   * and reports its end to {@link #ended} or {@link #undone}.
+   * and then calls {@link #ended} or {@link #undone}.
    *
    * @param worthNanos the increment of the tokens under the current limit
    * @param offsetNanos the burst offset of the current limit
-   * @return null if nothing is left
+   * @return the give-back, null if no tokens are left to give back
    */
   @Nullable GiveBack giveBack(Stretch stretch, long worthNanos, long offsetNanos) {
     synchronized (stretch.stripe) {
@@ -352,7 +353,7 @@ final class OpenReservations {
     at.line.sentNanos = sum(at.line.sentNanos, nanos);
   }
 
-  /** Moves the ends of the reservations behind a give-back, and of those still in flight. */
+  /** Moves the ends of the reservations behind a give-back, and the ends of spends in flight. */
   private static void moveUp(Line line, long nanos, Predicate<Stretch> isBehind) {
     for (Stretch other : line.reservations) {
       if (other.state == State.IN_FLIGHT) {
@@ -368,8 +369,8 @@ final class OpenReservations {
   }
 
   /**
-   * Registers charges, before they are sent, that lower buckets and belong to no reservation here:
-   * plain refunds, receipts, resets and forgiven debts.
+   * Registers charges that lower TATs and belong to no reservation here, before the charges are
+   * sent: plain refunds, receipts, resets and forgiven debts.
    */
   List<GiveBack> send(List<Charge> charges) {
     List<GiveBack> giveBacks = new ArrayList<>(charges.size());
@@ -404,8 +405,8 @@ final class OpenReservations {
   }
 
   /**
-   * Registers a withdrawal before it is sent. It takes back the last stretch of the bucket's time
-   * line. If the TAT has the expected value only by chance, it also takes back later stretches.
+   * Registers a withdrawal before it is sent. A withdrawal takes back the last stretch of the
+   * bucket's time line. If the TAT is equal by chance, later stretches are taken back too.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());
@@ -424,7 +425,7 @@ final class OpenReservations {
   /**
    * Registers the end of a call that has given tokens back.
    *
-   * @param isLost whether it is unknown if the store has lowered the buckets
+   * @param isLost true if it is unknown whether the store has lowered the TATs
    */
   void ended(List<GiveBack> giveBacks, boolean isLost) {
     for (GiveBack giveBack : giveBacks) {
@@ -443,7 +444,7 @@ final class OpenReservations {
 
   /**
    * Registers that the store has certainly not applied a call. Moves the ends back, and opens the
-   * reservations of the give-backs again, except those that were closed or reset since.
+   * reservations of the give-backs again, except reservations that were closed or reset since.
    */
   void undone(List<GiveBack> giveBacks) {
     for (GiveBack giveBack : giveBacks) {
@@ -487,7 +488,9 @@ final class OpenReservations {
     }
   }
 
-  /** Whether a give-back or reset of a bucket is in flight, or may still arrive. */
+  /**
+   * Returns whether a give-back or a reset of a bucket is in flight, or can still reach the store.
+   */
   boolean isLowering(String key) {
     Stripe stripe = stripe(key);
     synchronized (stripe) {
@@ -497,12 +500,10 @@ final class OpenReservations {
     }
   }
 
-  /** Returns how many reservations are open. */
   int size() {
     return count.get();
   }
 
-  /** Returns how many spends and give-backs wait for their answer. */
   int inFlight() {
     return sum(
         stripe ->
@@ -511,7 +512,6 @@ final class OpenReservations {
                 .sum());
   }
 
-  /** Returns how many buckets have reservations, or give-backs in flight. */
   int buckets() {
     return sum(stripe -> stripe.lines.size());
   }

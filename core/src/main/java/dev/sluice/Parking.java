@@ -5,10 +5,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.locks.LockSupport;
 
-/** Blocks and wakes callers' threads; a simulator replaces it. Thread-safe. */
+/** Blocks and wakes the threads of callers; a simulator has its own implementation. Thread-safe. */
 interface Parking {
 
-  /** Parks the thread itself. */
   Parking OF_THREADS =
       new Parking() {
         @Override
@@ -29,16 +28,15 @@ interface Parking {
         }
       };
 
-  /** Blocks the caller until a future is done. */
   <T> T await(CompletableFuture<T> future) throws InterruptedException, ExecutionException;
 
-  /** Returns a task that ends {@link #park} of this caller; any thread may run it. */
+  /** Returns a task that ends {@link #park} of this caller; every thread can run the task. */
   Runnable wakeUp();
 
   /**
-   * Blocks the caller until it is woken up or interrupted, or the time is over; may return earlier.
+   * Blocks the caller until it is woken up or interrupted, or the time is over; can return earlier.
    *
-   * @param why the blocker that thread dumps show
+   * @param why the object that thread dumps show as blocker
    */
   void park(Object why, long nanos);
 }

@@ -10,26 +10,27 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A penalty makes a bucket count as empty until an instant (docs/decisions/014). The instant is
- * compared with the store's clock, so a plan with a penalized transaction first reads its buckets:
- * a call that changes nothing and returns the time. If a penalty denies, the plan is done, and no
- * bucket of the batch was changed. Otherwise the plan continues like any other. Penalties that were
- * in force at the first call count until the end of the plan, since their transactions then spend
- * nothing.
+ * compared with the store's clock, so a plan with a penalized transaction first reads its buckets
+ * with a call that changes nothing and returns the time. If a penalty denies the plan, no further
+ * call is made, and no bucket of the batch has changed. Otherwise the plan continues like any
+ * other. Penalties that were in force at the first call apply until the end of the plan, since
+ * their transactions then spend nothing.
  *
- * Plans without a penalty, nearly all, pay for one look-up in an empty map.
+ * Nearly all plans have no penalty; they only need one look-up in an empty map.
  */
 
 /**
  * The penalties on the transactions of a plan.
  *
- * @param byPlace the penalty of each transaction, null for none; empty if there is none at all
- * @param areInForce whether the store's time showed them in force; else each time decides
+ * @param byPlace the penalty of each transaction, null for none; empty if no transaction has one
+ * @param areInForce true if the store's time showed that the penalties are in force; otherwise the
+ *     time given to {@link #at} decides
  */
 record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
 
   static final Penalties NONE = new Penalties(List.of(), false);
 
-  /** Returns the penalties that apply to an act. None apply to a reset, which has no decision. */
+  /** Returns the penalties that apply to an operation. No penalty applies to a reset. */
   static Penalties of(Limits limits, Act act, List<Transaction> transactions) {
     if (!limits.hasPenalties() || act == Act.RESET) {
       return NONE;
@@ -44,7 +45,7 @@ record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
     return any ? new Penalties(byPlace, false) : NONE;
   }
 
-  /** Returns the penalty of a transaction; trials have none. */
+  /** Returns the penalty of a transaction; trials have no penalty. */
   static @Nullable Penalty of(Limits limits, Transaction transaction) {
     return Plan.limiting(transaction) == null || transaction.isShadow()
         ? null
@@ -55,13 +56,13 @@ record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
     return byPlace.isEmpty();
   }
 
-  /** Returns the penalty that is in force for a transaction at a time, null for none. */
+  /** Returns the penalty that is in force for a transaction at a time, null if there is none. */
   @Nullable Penalty at(int place, long nowNanos) {
     Penalty penalty = isEmpty() ? null : byPlace.get(place);
     return penalty != null && (areInForce || penalty.holdsAt(nowNanos)) ? penalty : null;
   }
 
-  /** Whether a transaction that meets a penalty denies its batch; a cost of 0 passes any bucket. */
+  /** Returns whether a penalty on a transaction denies its batch. A cost of 0 is always allowed. */
   static boolean denies(Transaction transaction) {
     return transaction.cost() > 0 && transaction.kind() != Transaction.Kind.SPEND_ONLY;
   }

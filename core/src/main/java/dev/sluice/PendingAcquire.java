@@ -14,12 +14,12 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of a spend that may wait.
+ * The result of a spend that is allowed to wait.
  *
- * @param queues where to wait
- * @param places the tokens taken; empty if the spend was denied or nothing limits it
- * @param askedNanos the time of the queues' clock when the store was asked
- * @param observer notified of the wait
+ * @param queues the queues in which the caller waits
+ * @param places the tokens that the spend took; empty if it was denied or no limit applies
+ * @param askedNanos the time before the store call, by the clock of the queues
+ * @param observer sees the begin and the end of the wait
  */
 record PendingAcquire(
     Decision decision,
@@ -28,21 +28,24 @@ record PendingAcquire(
     long askedNanos,
     LimiterObserver observer) {
 
-  /** The shortest time between two checks of the clock, which may be slower than the system's. */
+  /**
+   * The shortest time between two checks of the clock, which can be slower than the system's clock.
+   */
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
 
-  /** Throws, before any token is taken, if the caller was interrupted. */
+  /** Throws if the calling thread was interrupted, before any token is taken. */
   static void requireNotInterrupted() throws InterruptedException {
     if (Thread.interrupted()) {
-      throw new InterruptedException("interrupted before asking for tokens; no tokens were taken");
+      throw new InterruptedException(
+          "interrupted before the store was called; no tokens were taken");
     }
   }
 
   /**
-   * Waits on the caller's thread until its turn has come.
+   * Waits on the caller's thread until the caller's turn has come.
    *
-   * @param parking how the thread waits
-   * @throws InterruptedException if the caller was interrupted, and gave up
+   * @param parking blocks and wakes the thread
+   * @throws InterruptedException if the thread was interrupted, and its tokens were withdrawn
    */
   void await(Parking parking) throws InterruptedException {
     if (places.isEmpty()) {
@@ -60,9 +63,9 @@ record PendingAcquire(
         if (queues.giveUp(turn)) {
           wait.givenUp();
           throw new InterruptedException(
-              "interrupted while waiting; the tokens are given back unless another caller took tokens after it");
+              "interrupted while waiting; the tokens are given back unless another caller has taken tokens since");
         }
-        // The caller's turn has come, so it is too late to give up.
+        // // The caller's turn has come, so it is too late to withdraw the tokens.
         Thread.currentThread().interrupt();
         break;
       }
@@ -72,14 +75,13 @@ record PendingAcquire(
     wait.passed();
   }
 
-  /** Withdraws the tokens, since nobody waits for them. */
   void giveUp() {
     CompletableFuture<Decision> nobody = new CompletableFuture<>();
     nobody.cancel(false);
     complete(nobody);
   }
 
-  /** Completes a future when the turn has come; gives up if other code fails or cancels it. */
+  /** Completes a future when the turn has come; withdraws the tokens if the future fails. */
   void complete(CompletableFuture<Decision> answer) {
     if (places.isEmpty()) {
       answer.complete(decision);
@@ -110,7 +112,7 @@ record PendingAcquire(
     }
   }
 
-  /** Reports the begin of one caller's wait to an observer, and once its end. Thread-safe. */
+  /** Reports the begin and the end of one caller's wait to an observer. Thread-safe. */
   private static final class WatchedWait {
 
     private final LimiterObserver observer;
@@ -129,8 +131,8 @@ record PendingAcquire(
     /**
      * Reports the begin of a wait.
      *
-     * @param places the places that the caller took; some may need no wait
-     * @param clock the clock that the caller waits by
+     * @param places the places of the caller; some of them may need no wait
+     * @param clock the clock that measures the wait
      */
     static WatchedWait begin(LimiterObserver observer, List<Place> places, LongSupplier clock) {
       List<LimitName> limits =

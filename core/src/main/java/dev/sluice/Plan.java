@@ -25,17 +25,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns the transactions of one request into charges for the store, and the store's readings into a
- * decision; shared by the synchronous and the asynchronous limiter.
+ * Converts the transactions of one request into charges for the store, and the store's readings
+ * into decisions. The synchronous and the asynchronous limiter share this class.
  *
- * @param act check, spend, refund or reset
- * @param asked the request, in order
- * @param transactions the same, but with a transaction for each quota of a limit with several
- * @param charges the charges for the store, in the order of the transactions that need one; empty
- *     if the store need not be asked
- * @param maxWaitNanos how long a spend may wait for tokens
+ * @param act the operation: check, spend, refund or reset
+ * @param asked the transactions of the request, in order
+ * @param transactions the same transactions, but one per quota for a limit with several quotas
+ * @param charges the charges for the store, in the order of the transactions that need a charge;
+ *     empty if no store call is needed
+ * @param maxWaitNanos how long a spend is allowed to wait for tokens
  * @param penalties the penalties on the transactions
- * @param debt how many bursts each bucket of the only transaction asked for may owe
+ * @param debt the declared debt in bursts, if the request has only one transaction
  */
 record Plan(
     Act act,
@@ -52,21 +52,21 @@ record Plan(
   /**
    * Makes a plan.
    *
-   * @param limits the current limits, which say what a bucket may owe
+   * @param limits the current limits, with the declared debts and penalties
    */
   static Plan of(Limits limits, Act act, List<Transaction> asked) {
     return of(limits, act, asked, 0, true);
   }
 
-  /** Makes a plan to which no penalty applies. */
+  /** Makes a plan that ignores penalties. */
   static Plan unpenalized(Limits limits, Act act, Transaction asked) {
     return of(limits, act, List.of(asked), 0, false);
   }
 
   /**
-   * Makes a plan for a spend that may wait.
+   * Makes a plan for a spend that is allowed to wait.
    *
-   * @throws InvalidRequestException for a negative wait, and for a limit that allows no waiting
+   * @throws InvalidRequestException if the wait is negative, or a limit allows no waiting
    */
   static Plan ofAcquire(Limits limits, List<Transaction> asked, Duration maxWait) {
     if (Objects.requireNonNull(maxWait, "maxWait").isNegative()) {
@@ -77,7 +77,7 @@ record Plan(
       if (!maxWait.isZero() && transaction.name().longestWait().isZero()) {
         throw new InvalidRequestException(
             Field.MAX_WAIT,
-            "callers may not wait for %s; declare its longest wait with LimitName.builder(…).longestWait(…)"
+            "callers are not allowed to wait for %s; declare its longest wait with LimitName.builder(…).longestWait(…)"
                     .formatted(transaction.name())
                 + " or longestWait in its limit file, in every process that shares its buckets");
       }
@@ -114,8 +114,8 @@ record Plan(
   }
 
   /**
-   * Returns the same transactions, but for a limit with several quotas one for each: a batch is all
-   * or nothing, as such a limit must be. {@link #folded} is the way back.
+   * Replaces each transaction on a limit with several quotas by one transaction per quota. They
+   * form an atomic batch, as the quotas of one limit require. {@link #folded} reverses this method.
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
     boolean any = false;
@@ -134,14 +134,14 @@ record Plan(
   }
 
   /**
-   * Whether the store must first be asked for its time, to see if a penalty is in force. A refund
-   * changes the bucket in any case, and its answer includes the time.
+   * Returns whether the store's time must be read first to find out if a penalty is in force. A
+   * refund changes the bucket in any case, and its reading includes the time.
    */
   boolean isPenalized() {
     return !penalties.isEmpty() && act != Act.REFUND;
   }
 
-  /** Returns charges that only read each bucket: they deny nothing and change nothing. */
+  /** Returns charges that only read the buckets: they never deny, and change nothing. */
   List<Charge> looks() {
     return charges.stream().map(Plan::look).toList();
   }
@@ -153,14 +153,14 @@ record Plan(
   /**
    * The result of reading the buckets.
    *
-   * @param plan the rest of the work
-   * @param decisions the decision of each transaction if no work is left, otherwise null
+   * @param plan the rest of the plan
+   * @param decisions the decision of each transaction if no charge is left, otherwise null
    */
   record Looked(Plan plan, @Nullable List<Decision> decisions) {}
 
   /**
-   * Continues after the buckets were read ({@link #looks}). A check, and a plan that a penalty
-   * denies, are then done. A penalized spend-only transaction spends nothing.
+   * Continues after the buckets were read with {@link #looks}. A check, and a plan that a penalty
+   * denies, need no further charge. A penalized spend-only transaction spends nothing.
    */
   Looked looked(List<Reading> found) {
     List<Charge> rest = new ArrayList<>(charges.size());
@@ -184,17 +184,17 @@ record Plan(
         isDone ? decide(found) : null);
   }
 
-  /** Whether this spends as many tokens as fit of a limit with several quotas. */
+  /** Returns whether this is a spend-up-to on a limit with several quotas. */
   boolean isUpToOfSeveral() {
     return transactions.size() > 1 && transactions.get(0).isUpTo();
   }
 
   /**
-   * Returns the next try of {@link #isUpToOfSeveral}. No operation of a store looks at several
-   * buckets for the number of tokens that fit all of them, so each try is a spend of a fixed number
-   * that is all or nothing. A denial says how many would have fit.
+   * Returns the plan for the next try of {@link #isUpToOfSeveral}. No store operation computes how
+   * many tokens fit into several buckets. Each try is therefore an atomic spend of a fixed number
+   * of tokens, and the decisions of a denied try include the number that would have fitted.
    *
-   * @param decisions this plan's
+   * @param decisions the decisions of this plan
    * @return a plan for fewer tokens, at least one; null if the decisions are final
    */
   @Nullable Plan withWhatFits(List<Decision> decisions) {
@@ -207,7 +207,7 @@ record Plan(
     return upTo(Math.min(fits, most - 1));
   }
 
-  /** Returns the same plan of {@link #isUpToOfSeveral} for another number of tokens, at least 1. */
+  /** Returns the same spend-up-to with another highest number of tokens, at least 1. */
   Plan upTo(long most) {
     List<Transaction> fewer =
         transactions.stream().map(one -> one.upTo(Math.max(most, 1))).toList();
@@ -233,7 +233,6 @@ record Plan(
     return new Charge(transaction.bucketKey(), effect(act, transaction, quota, maxWaitNanos));
   }
 
-  /** Returns the effect of a transaction on its bucket under a quota. */
   Effect effect(Transaction transaction, Quota quota) {
     return effect(act, transaction, quota, maxWaitNanos);
   }
@@ -247,7 +246,7 @@ record Plan(
           quota.offsetNanos(),
           quota.intervalNanos());
     }
-    // A check-only transaction took nothing, so it gets nothing back.
+    // // A check-only transaction took no tokens, so a refund gives none back.
     boolean takesNothing = act == Act.REFUND && transaction.kind() == Kind.CHECK_ONLY;
     return Effect.of(
         chargeAct(act, transaction),
@@ -262,15 +261,15 @@ record Plan(
     return quota.offsetNanos() + Math.min(waitNanos, Long.MAX_VALUE - quota.offsetNanos());
   }
 
-  /** Returns how far ahead of now the TATs may lie without a debt; a batch forgives no debt. */
+  /** Returns how far ahead of now the TATs can lie without a debt. A batch forgives no debt. */
   Debts.Depths depths() {
     return asked.size() == 1 ? this : Debts.NEVER_FORGIVES;
   }
 
   /**
-   * Returns the same for charges that are not those of the plan.
+   * Returns the same as {@link #depths()} for charges made by a failure rule.
    *
-   * @param quotaOf the quota of a transaction, null if nothing was charged for it
+   * @param quotaOf returns the quota of a transaction, null if no limit applied
    */
   Debts.Depths depths(Function<Transaction, @Nullable Quota> quotaOf) {
     return asked.size() == 1 ? charge -> depthNanos(charge, quotaOf) : Debts.NEVER_FORGIVES;
@@ -293,10 +292,10 @@ record Plan(
   }
 
   /**
-   * Returns the places on the time line that a spend took.
+   * Returns the stretches of the time line that a spend took.
    *
-   * @param charged the charges made, in the order of the transactions that needed one
-   * @param quotaOf the quota of a transaction, null if nothing was charged for it
+   * @param charged the charges, in the order of the transactions that needed a charge
+   * @param quotaOf returns the quota of a transaction, null if no limit applied
    */
   List<Place> taken(
       List<Charge> charged,
@@ -337,12 +336,11 @@ record Plan(
     };
   }
 
-  /** Returns the quota that limits a transaction; null if nothing limits it. */
+  /** Returns the quota of a transaction, null if nothing limits the transaction. */
   static @Nullable Quota limiting(Transaction transaction) {
     return transaction.kind() == Kind.ALLOW_ONLY ? null : transaction.quota();
   }
 
-  /** Returns the decision of each transaction, in order. */
   List<Decision> decide(List<Reading> readings) {
     List<Decision> decisions = new ArrayList<>(transactions.size());
     int next = 0;
@@ -392,7 +390,7 @@ record Plan(
         : spent(transaction, quota, effect, found);
   }
 
-  /** Returns the decision on a spend, or on a check of one. */
+  /** Returns the decision on a spend, or on a check whether a spend would be allowed. */
   Decision spent(Transaction transaction, Quota quota, Effect effect, Reading found) {
     Effect spend = effect.asSpend(found.nowNanos(), found.tatNanos());
     return Decision.of(
@@ -404,10 +402,10 @@ record Plan(
   }
 
   /**
-   * Returns one decision for each transaction that was asked for. Corrects the allowed decisions of
-   * a denied batch: nothing was spent, so each reports what its bucket still holds.
+   * Returns one decision for each transaction of the request. If a batch is denied, its allowed
+   * decisions are corrected: nothing was spent, so each reports the tokens still in its bucket.
    *
-   * @param quotaOf the quota of a transaction, null if no bucket was asked
+   * @param quotaOf returns the quota of a transaction, null if no limit applied
    */
   List<Decision> asHappened(
       List<Decision> decisions, Function<Transaction, @Nullable Quota> quotaOf) {
@@ -434,7 +432,7 @@ record Plan(
     return false;
   }
 
-  /** Folds the decisions on the quotas of one limit into one; the way back of the expansion. */
+  /** Combines the decisions on the quotas of one limit into one decision. */
   private List<Decision> folded(List<Decision> decisions) {
     if (asked.size() == transactions.size()) {
       return decisions;
@@ -451,24 +449,23 @@ record Plan(
   }
 
   /**
-   * Returns the act to report to an observer for one transaction: a denied batch has only checked
-   * the transactions that would have passed.
+   * Returns the operation that the observer sees for one transaction. In a denied batch, a
+   * transaction that would have been allowed was only checked.
    */
   Act actOn(Decision part, Decision whole) {
     return act == Act.SPEND && whole.denied() && part.allowed() ? Act.CHECK : act;
   }
 
-  /** Returns the answer without a limit: a spend is allowed, a refund gives nothing back. */
+  /** Returns the answer if no limit applies: a spend is allowed, a refund gives nothing back. */
   private Answer unlimited() {
     return act == Act.REFUND ? Answer.NOTHING_REFUNDED : Answer.UNLIMITED;
   }
 
-  /** Returns the decision of a batch of one, even if its kind does not count in a batch. */
+  /** Returns the decision of a batch with one transaction, whatever its kind. */
   Decision only(List<Decision> decisions) {
     return decisions.get(0);
   }
 
-  /** Returns the decision of the batch, combined from the decisions of its transactions. */
   Decision strictest(List<Decision> decisions) {
     List<Decision> counting = new ArrayList<>(decisions.size());
     for (int i = 0; i < decisions.size(); i++) {
@@ -479,7 +476,6 @@ record Plan(
     return Decision.ofBatch(counting, unlimited(), decisions);
   }
 
-  /** Returns the limits that deny a batch, from one decision for each transaction asked for. */
   List<LimitName> denying(List<Decision> decisions) {
     List<LimitName> denying = new ArrayList<>();
     for (int i = 0; i < asked.size(); i++) {

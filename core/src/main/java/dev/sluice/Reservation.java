@@ -39,8 +39,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Spent tokens that can be given back once, for limits that count only bad attempts, or settled
- * once, for costs that are known afterwards.
+ * A spend that can be cancelled once, for limits that count only failed attempts, or settled once,
+ * for costs that are known only afterwards.
  *
  * <pre>{@code
  * try (Reservation attempt = limiter.reserve("FailedLoginsPerIPAddress", ip)) {
@@ -53,8 +53,8 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>{@link #settle(Costs)} replaces the reserved costs, which are then estimates, by the true
- * ones: it gives back what was reserved too much, and charges what was reserved too little.
+ * <p>{@link #settle(Costs)} replaces the reserved costs, which are estimates, by the true costs: it
+ * gives back the tokens that were reserved too much, or charges the tokens that are missing.
  *
  * <pre>{@code
  * try (Reservation call = limiter.reserve("TokensPerKey", key, 500)) {
@@ -66,26 +66,27 @@ import org.jspecify.annotations.Nullable;
  * } // not settled: the estimate stays spent
  * }</pre>
  *
- * <p>Tokens that are not cancelled before {@link #close} stay spent. {@link #cancel()} gives back
- * the tokens that have not refilled since the reservation, at most once, and never more than a full
- * bucket can take. It gives back nothing if the bucket was reset through this limiter after the
- * reservation, or if its limit is disabled now. In one process, if no two calls that give back to
- * the bucket overlap, the bucket is never fuller than without the cancelled reservations. If
- * cancellations overlap, the bucket may be fuller by its refill between the first cancellation and
- * the last. If a cancellation overlaps a plain refund, the bucket may be fuller by the tokens of
- * the open reservations. A reservation that overlaps another call that gives back to its bucket may
- * give back less.
+ * <p>Tokens that are not given back before {@link #close} stay spent. {@link #cancel()} gives back
+ * the tokens that have not refilled since the reservation, at most once, and never overfills a
+ * bucket. It gives back nothing if the bucket was reset through this limiter after the reservation,
+ * or if the limit is disabled now. In one process, the bucket is never fuller than without the
+ * cancelled reservations, provided that no two calls that give tokens back to the bucket overlap.
+ * If cancellations overlap, the bucket can be fuller by its refill between the first cancellation
+ * and the last. If a cancellation overlaps a plain refund, the bucket can be fuller by the tokens
+ * of the open reservations. A reservation that overlaps another call that gives tokens back to its
+ * bucket can give back fewer tokens.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
- * all; beyond that the oldest stays spent, and {@link LimiterObserver#settledEarly} is called. A
- * reservation that is never closed is forgotten once its tokens have refilled. Cancelling costs
- * O(n) for n open reservations of the bucket.
+ * total. Beyond these bounds the tokens of the oldest reservation stay spent, and {@link
+ * LimiterObserver#settledEarly} is called. A reservation that is never closed is forgotten once its
+ * tokens have refilled. Cancelling costs O(n) for n open reservations of the bucket.
  *
- * <p>If a {@link FailureRule} decided in place of the store, the tokens go back to the memory of
- * this process, from which they were taken; if the rule only allowed, no tokens were taken.
+ * <p>If a {@link FailureRule} decided locally in place of the store, the tokens go back to the
+ * memory of this process, from which the rule took them. If the rule allowed the request without a
+ * bucket, no tokens were taken.
  *
- * <p>Thread-safe. {@link #cancel()} and {@link #settle(Costs)} block like a spend, {@link
- * #cancelAsync} and {@link #settleAsync} do not.
+ * <p>Thread-safe. {@link #cancel()} and {@link #settle(Costs)} block like a spend; {@link
+ * #cancelAsync} and {@link #settleAsync} do not block.
  */
 public final class Reservation implements AutoCloseable {
 
@@ -98,9 +99,9 @@ public final class Reservation implements AutoCloseable {
   /**
    * Creates a reservation.
    *
-   * @param store where it was made
+   * @param store the store that the reservation has charged
    * @param present returns the current quota of a transaction, null if its limit is disabled
-   * @param taken what each transaction took
+   * @param taken the tokens that each transaction took
    */
   Reservation(
       TrackedStore store,
@@ -116,7 +117,7 @@ public final class Reservation implements AutoCloseable {
   /**
    * Returns the decision on the spend.
    *
-   * @return the decision, for a batch the strictest
+   * @return the decision; for a batch the strictest one
    */
   public Decision decision() {
     return decision;
@@ -132,7 +133,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Returns whether the request must not pass; there is nothing to cancel then.
+   * Returns whether the request must not pass. A denied reservation has nothing to cancel.
    *
    * @return true if nothing was spent
    */
@@ -140,7 +141,7 @@ public final class Reservation implements AutoCloseable {
     return decision.denied();
   }
 
-  /** Returns the decision, and whether tokens can still be given back. */
+  /** Returns the decision, and whether the reservation is still open. */
   @Override
   public String toString() {
     boolean tookNothing = taken.stream().allMatch(one -> one.stretch == null);
@@ -149,12 +150,12 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Returns a receipt of what was taken and can be given back now, for a cancellation or a
-   * settlement in another process. The reservation stays open: a caller that uses the receipt must
-   * not cancel or settle the reservation too.
+   * Returns a receipt for the tokens that can be given back now, for a cancellation or a settlement
+   * in another process. The reservation stays open: a caller that uses the receipt must not cancel
+   * or settle the reservation as well.
    *
-   * @return the receipt; without parts if the reservation is denied, settled, cancelled or closed,
-   *     or if a failure rule decided
+   * @return the receipt; it has no parts if the reservation is denied, settled, cancelled or
+   *     closed, or if a failure rule decided
    */
   public Receipt receipt() {
     // A failure rule decided in this process only, so no other process can give tokens back.
@@ -165,31 +166,31 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives the tokens back. Only the first call, and only before {@link #close}, does anything.
+   * Gives the tokens back. Calls after the first call, or after {@link #close}, do nothing.
    *
-   * @throws StoreException if the store failed. The tokens then stay spent (or were given back, if
-   *     only the answer was lost), and another call does not give them back
+   * @throws StoreException if the store failed. The tokens then stay spent, unless the store gave
+   *     them back and only its answer was lost. A second call does not give them back
    */
   public void cancel() {
     cancel(transaction -> true);
   }
 
   /**
-   * Gives a part of a batch back; the rest stays spent for good. Only the first call, and only
-   * before {@link #close}, does anything.
+   * Gives the tokens of some transactions of a batch back; the other tokens stay spent for good.
+   * Calls after the first call, or after {@link #close}, do nothing.
    *
    * @param which the transactions to give back
-   * @throws StoreException as {@link #cancel()}
+   * @throws StoreException if the store failed; see {@link #cancel()}
    */
   public void cancel(Predicate<Transaction> which) {
     TrackedStore.result(store.giveBack(store.blockingCall(), cancelled(which)));
   }
 
   /**
-   * Gives the tokens back without blocking. Only the first call, and only before {@link #close},
-   * does anything.
+   * Gives the tokens back without blocking. Only the first call before {@link #close} does this.
    *
-   * @return done when the tokens are back; fails with a {@link StoreException} as {@link #cancel()}
+   * @return a stage that completes when the tokens are given back; it fails with a {@link
+   *     StoreException} where {@link #cancel()} would throw
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancelAsync() {
@@ -197,11 +198,12 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives a part of a batch back without blocking; the rest stays spent for good. Only the first
-   * call, and only before {@link #close}, does anything.
+   * Gives the tokens of some transactions of a batch back without blocking; the other tokens stay
+   * spent for good. Calls after the first call, or after {@link #close}, do nothing.
    *
    * @param which the transactions to give back
-   * @return done when the tokens are back; fails with a {@link StoreException} as {@link #cancel()}
+   * @return a stage that completes when the tokens are given back; it fails with a {@link
+   *     StoreException} where {@link #cancel()} would throw
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancelAsync(Predicate<Transaction> which) {
@@ -209,13 +211,12 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs by the true ones, by the names of their limits; see {@link
-   * #settle(Costs)}.
+   * Replaces the reserved costs by the true costs, by limit name; see {@link #settle(Costs)}.
    *
-   * @param costs tokens by the limit's name, each at least 1; a limit left out keeps its estimate
-   * @return what each bucket was charged
-   * @throws IllegalArgumentException as {@link #settle(Costs)}
-   * @throws StoreException as {@link #settle(Costs)}
+   * @param costs the numbers of tokens by limit name, each at least 1
+   * @return the result for each bucket
+   * @throws IllegalArgumentException see {@link #settle(Costs)}
+   * @throws StoreException see {@link #settle(Costs)}
    */
   @CanIgnoreReturnValue
   public Settlement settle(Map<String, Long> costs) {
@@ -223,26 +224,27 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs by the true ones. Only the first call, and only before {@link
-   * #cancel()} and {@link #close}, does anything; so does no call if the reservation is denied.
+   * Replaces the reserved costs by the true costs. A call does nothing if the reservation is
+   * denied, or was settled, cancelled or closed before.
    *
-   * <p>If the true cost is lower, the difference is given back, except what has refilled since. If
-   * it is higher, the difference is charged now: to the end of the bucket, and beyond it as a debt
-   * if the limit {@linkplain Limits#debtOf declares} one. {@link Settlement.Part#cut} tells what
-   * did not fit, which is never charged. A limit that the costs leave out keeps its estimate.
+   * <p>If the true cost is lower than the reserved cost, the difference is given back, except
+   * tokens that have refilled since. If the true cost is higher, the difference is charged now, as
+   * far as the bucket has tokens, and beyond them as a debt if the limit {@linkplain Limits#debtOf
+   * declares} one. {@link Settlement.Part#cut} is the number of tokens that did not fit, which are
+   * never charged. A limit that is missing in the costs keeps its estimate.
    *
-   * <p>The buckets are not settled atomically. Higher costs are charged first. If the store is
-   * away, the rest {@linkplain Settlement#waiting waits} for up to 10 s, and the reservation stays
-   * open as long. Nothing is charged for an id that no limit applies to, or that a {@link
-   * FailureRule} allowed.
+   * <p>The buckets are not settled atomically. Higher costs are charged first. While the store
+   * cannot be reached, the rest of the settlement {@linkplain Settlement#waiting waits} for up to
+   * 10 s, and the reservation stays open for that time. Nothing is charged for an id to which no
+   * limit applies, or which a {@link FailureRule} allowed.
    *
    * @param costs the true costs
-   * @return what each bucket was charged
-   * @throws IllegalArgumentException for a limit that the reservation does not have or has more
-   *     than once, and for a cost of 0 without {@link Costs#allowZero}; the reservation stays open,
-   *     and nothing is charged
-   * @throws StoreException if the store's answer was lost, so that it is unknown whether it has
-   *     applied all of the settlement; another call does nothing
+   * @return the result for each bucket
+   * @throws IllegalArgumentException if a limit has a cost but is not in the reservation or is in
+   *     it more than once, or if a cost is 0 without {@link Costs#allowZero}; the reservation stays
+   *     open, and nothing is charged
+   * @throws StoreException if an answer of the store was lost, so that it is unknown whether the
+   *     store has applied the whole settlement; another call does nothing
    */
   @CanIgnoreReturnValue
   public Settlement settle(Costs costs) {
@@ -250,12 +252,11 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs by the true ones without blocking; see {@link #settle(Costs)}.
+   * Replaces the reserved costs by the true costs without blocking; see {@link #settle(Costs)}.
    *
    * @param costs the true costs
-   * @return what each bucket was charged; fails with a {@link StoreException} as {@link
-   *     #settle(Costs)}
-   * @throws IllegalArgumentException as {@link #settle(Costs)}
+   * @return the result; fails where {@link #settle(Costs)} would throw
+   * @throws IllegalArgumentException see {@link #settle(Costs)}
    */
   @CanIgnoreReturnValue
   public CompletionStage<Settlement> settleAsync(Costs costs) {
@@ -298,7 +299,8 @@ public final class Reservation implements AutoCloseable {
         refunds.add(refund);
       }
     }
-    // Also forgets reservations being given back, so that a failed give-back does not reopen them.
+    // // Also forgets reservations whose tokens are being given back: a failed give-back must not
+    // reopen them.
     forget();
     return refunds;
   }
@@ -317,9 +319,9 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * The current terms of a bucket.
+   * The current quota and debt of a bucket.
    *
-   * @param debt how many bursts it may owe
+   * @param debt how many bursts the bucket is allowed to owe
    */
   record Present(Quota quota, int debt) {
 
@@ -331,18 +333,18 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * What one transaction took from one bucket.
+   * The tokens that one transaction took from one bucket.
    *
-   * @param quota the quota of the spend, null if nothing was to be charged
+   * @param quota the quota of the spend, null if no limit applied
    * @param stretch the tokens that can be given back, null if none were taken
    */
   record Taken(Transaction transaction, @Nullable Quota quota, @Nullable Stretch stretch) {
 
     /**
-     * Returns what each transaction of a batch took, except those that are only checked.
+     * Returns the tokens that each transaction of a batch took, except check-only transactions.
      *
-     * @param quotaOf the quota of a transaction, null if nothing was charged for it; the holding
-     *     has the other transactions, in their order
+     * @param quotaOf returns the quota of a transaction, null if no limit applied
+     * @param holding the result for the transactions with a quota, in their order
      */
     static List<Taken> all(
         List<Transaction> transactions,
@@ -414,9 +416,9 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Returns costs by limit.
+     * Returns the costs of several limits.
      *
-     * @param costs tokens by the limit's name, copied
+     * @param costs the numbers of tokens by limit name; the map is copied
      * @return the costs
      * @throws InvalidRequestException for a negative cost
      */
@@ -431,7 +433,7 @@ public final class Reservation implements AutoCloseable {
      * Returns the cost of one limit.
      *
      * @param limit the limit's name
-     * @param cost tokens, at least 1, or 0 with {@link #allowZero}
+     * @param cost the number of tokens, at least 1; with {@link #allowZero} at least 0
      * @return the costs
      * @throws InvalidRequestException for a negative cost
      */
@@ -443,7 +445,7 @@ public final class Reservation implements AutoCloseable {
      * Adds the cost of a further limit.
      *
      * @param limit the limit's name
-     * @param cost tokens, at least 1, or 0 with {@link #allowZero}
+     * @param cost the number of tokens, at least 1; with {@link #allowZero} at least 0
      * @return new costs
      * @throws InvalidRequestException for a negative cost, and for a limit that has a cost already
      */
@@ -457,7 +459,7 @@ public final class Reservation implements AutoCloseable {
      * Adds the cost of one bucket, for a limit that the reservation has more than once.
      *
      * @param transaction a transaction on the bucket, such as the reserved one
-     * @param cost tokens, at least 1, or 0 with {@link #allowZero}
+     * @param cost the number of tokens, at least 1; with {@link #allowZero} at least 0
      * @return new costs
      * @throws InvalidRequestException for a negative cost, and for a bucket that has a cost already
      */
@@ -470,7 +472,7 @@ public final class Reservation implements AutoCloseable {
      *
      * @param limit the limit's name
      * @param id the id
-     * @param cost tokens, at least 1, or 0 with {@link #allowZero}
+     * @param cost the number of tokens, at least 1; with {@link #allowZero} at least 0
      * @return new costs
      * @throws InvalidRequestException for a negative cost, and for a bucket that has a cost already
      */
@@ -491,11 +493,10 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Throws if a settlement with a receipt would refuse these costs, for callers that must know
-     * this first. Changes nothing.
+     * Checks whether a settlement with a receipt would accept these costs. Changes nothing.
      *
-     * @param receipt of the reservation to settle
-     * @throws InvalidRequestException as {@link Limiter#settle}
+     * @param receipt the receipt of the reservation to settle
+     * @throws InvalidRequestException where {@link Limiter#settle} would throw one
      */
     public void requireFor(Receipt receipt) {
       List<Held> helds = receipt.parts().stream().map(part -> part.held(refund -> null)).toList();
@@ -520,9 +521,9 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Returns what is due for each bucket that is limited now.
+     * Returns the cost to settle for each bucket to which a limit applies now.
      *
-     * @throws InvalidRequestException if these are not costs of a reservation that holds this
+     * @throws InvalidRequestException if these costs do not belong to the given reservation
      */
     List<Due> due(List<Held> helds, Function<Transaction, @Nullable Present> present) {
       Map<String, String> byKey = new LinkedHashMap<>();
@@ -552,7 +553,7 @@ public final class Reservation implements AutoCloseable {
       return due;
     }
 
-    /** Lets the estimate of a transaction learn its true cost, if that is given. */
+    /** Updates the estimate of a transaction with the true cost, if these costs include one. */
     private void teach(Transaction transaction) {
       Long byId = byBucket(transaction);
       Long cost = byId == null ? byLimit.get(transaction.name().name()) : byId;
@@ -561,7 +562,6 @@ public final class Reservation implements AutoCloseable {
       }
     }
 
-    /** Returns the key of the bucket; for a limit with several quotas, that of the longest. */
     private static String bucket(Held held) {
       return held.transaction().whole().bucketKey();
     }
@@ -579,7 +579,7 @@ public final class Reservation implements AutoCloseable {
       return cost;
     }
 
-    /** Whether a text is the transaction's limit, ":" and its id in any spelling. */
+    /** Returns whether a text is the transaction's limit name, ":" and its id in any spelling. */
     private static boolean names(String bucket, Transaction transaction) {
       String limit = transaction.name().name() + ":";
       if (!bucket.startsWith(limit)) {
@@ -640,14 +640,16 @@ public final class Reservation implements AutoCloseable {
   /**
    * The result of {@link #settle(Costs)}.
    *
-   * @param settled whether all of the settlement is applied; false if it waits, and if the call did
-   *     nothing, since the reservation was denied, settled, cancelled or closed before
-   * @param waiting whether the store is away: a part of the settlement waits in the memory of this
-   *     process, and is applied when the store is back within 10 s. Otherwise, or if 10,000
-   *     settlements wait already, it is lost, and {@link LimiterObserver#settlementLost} is called
-   * @param parts one for each bucket that is limited now, in the order of the transactions; a limit
-   *     with several quotas has a bucket for each, which its part's transaction names. Without
-   *     those that still wait, and those that keep their estimate and could not be read
+   * @param settled whether the whole settlement is applied; false if a part of it waits, and if the
+   *     call did nothing because the reservation was denied, settled, cancelled or closed before
+   * @param waiting whether a part of the settlement waits in the memory of this process because the
+   *     store cannot be reached. The part is applied if the store is back within 10 s. Otherwise,
+   *     or if 10,000 settlements wait already, it is lost, and {@link
+   *     LimiterObserver#settlementLost} is called
+   * @param parts one part for each bucket that is limited now, in the order of the transactions; a
+   *     limit with several quotas has one bucket per quota, which the part's transaction names.
+   *     Buckets that still wait have no part, nor have buckets that keep their estimate and whose
+   *     state could not be read
    */
   public record Settlement(boolean settled, boolean waiting, List<Settlement.Part> parts) {
 
@@ -656,24 +658,25 @@ public final class Reservation implements AutoCloseable {
     /**
      * Makes a settlement.
      *
-     * @param settled as above
-     * @param waiting as above
-     * @param parts copied
+     * @param settled see above
+     * @param waiting see above
+     * @param parts the parts; the list is copied
      */
     public Settlement {
       parts = List.copyOf(parts);
     }
 
     /**
-     * What a settlement did to one bucket; all numbers are tokens.
+     * The effect of a settlement on one bucket; all numbers are tokens.
      *
-     * @param transaction the transaction that was reserved
-     * @param charged what the call was charged in all, including what stayed of the reservation:
-     *     the true cost without {@code cut}, and more if what was reserved too much has refilled
-     * @param givenBack how much of the reservation was given back, rounded down
-     * @param owed by how much all spends have overdrawn the bucket now, rounded up
-     * @param cut how much of the true cost did not fit, and was not charged
-     * @param remaining what the bucket has now
+     * @param transaction the reserved transaction
+     * @param charged the total charge of the call, including the tokens of the reservation that
+     *     were kept: the true cost minus {@code cut}, or more if tokens that were reserved too much
+     *     have refilled already
+     * @param givenBack how many reserved tokens were given back, rounded down
+     * @param owed by how much all spends together have overdrawn the bucket now, rounded up
+     * @param cut the part of the true cost that did not fit into the bucket, and was not charged
+     * @param remaining the tokens left in the bucket now
      */
     public record Part(
         Transaction transaction,
@@ -688,21 +691,22 @@ public final class Reservation implements AutoCloseable {
    * The tokens that a {@link Reservation} took, as plain values, for a cancellation or a settlement
    * in another process with the same store and limits.
    *
-   * <p>A process that uses a receipt does not know which other tokens were given back since, so
-   * {@link Limiter#cancel(Receipt)} is less exact than {@link Reservation#cancel()}, and {@link
-   * Limiter#settle} than {@link Reservation#settle(Costs)}. They give back the tokens that would
-   * not have refilled by now without other give-backs. They never overfill a bucket. The caller
-   * must not use a receipt twice; nothing checks this.
+   * <p>A process that uses a receipt does not know which other tokens were given back since the
+   * reservation, so {@link Limiter#cancel(Receipt)} is less exact than {@link
+   * Reservation#cancel()}, and {@link Limiter#settle} is less exact than {@link
+   * Reservation#settle(Costs)}. A receipt gives back the tokens that would not have refilled by now
+   * if no other tokens had been given back. It never overfills a bucket. The caller must not use a
+   * receipt twice; nothing checks this.
    *
-   * @param parts one for each transaction that was not only checked; none for a reservation that is
-   *     no longer open, or that took nothing from the store
+   * @param parts one part for each transaction that is not check-only; none if the reservation is
+   *     no longer open, or took nothing from the store
    */
   public record Receipt(List<Receipt.Part> parts) {
 
     /**
      * Makes a receipt.
      *
-     * @param parts copied
+     * @param parts the parts; the list is copied
      */
     public Receipt {
       parts = List.copyOf(parts);
@@ -711,29 +715,29 @@ public final class Reservation implements AutoCloseable {
     /**
      * The tokens taken from one bucket.
      *
-     * @param transaction which bucket, with the tokens taken as its cost
-     * @param intervalNanos the emission interval of the spend; times the cost it fits into 64 bits.
-     *     0 if no limit applied
-     * @param untilNanos the instant by the store's clock, in unsigned nanoseconds since the Unix
-     *     epoch, from which nothing is left to give back: the TAT after the spend. 0 if nothing is
-     *     left
+     * @param transaction the transaction on the bucket, whose cost is the number of tokens taken
+     * @param intervalNanos the emission interval of the spend, 0 if no limit applied; multiplied by
+     *     the cost it must fit into 64 bits
+     * @param untilNanos the TAT after the spend: the instant by the store's clock, in unsigned
+     *     nanoseconds since the Unix epoch, from which no tokens are left to give back. 0 if no
+     *     tokens are left now left
      */
     public record Part(Transaction transaction, long intervalNanos, long untilNanos) {
 
       /**
        * Makes a part.
        *
-       * @param transaction which bucket, at what cost
+       * @param transaction the transaction on the bucket
        * @param intervalNanos the emission interval of the spend
-       * @param untilNanos from when on nothing is left
-       * @throws IllegalArgumentException for an interval out of its range
+       * @param untilNanos the instant from which no tokens are left
+       * @throws IllegalArgumentException if the interval is negative or too large
        */
       public Part {
         Objects.requireNonNull(transaction, "transaction");
         long cost = transaction.cost();
         if (intervalNanos < 0 || (cost > 0 && intervalNanos > Long.MAX_VALUE / cost)) {
           throw new IllegalArgumentException(
-              "intervalNanos: found %s at cost %s, expected at least 0, and that their product fits into 64 bits"
+              "intervalNanos: found %s with the cost %s, expected at least 0 and a product that fits into 64 bits"
                   .formatted(intervalNanos, cost));
         }
       }
@@ -742,14 +746,14 @@ public final class Reservation implements AutoCloseable {
        * Makes a part of plain values, for a receipt that another process has sent.
        *
        * @param limits the current limits; if they no longer have the limit, or its ids have another
-       *     format, the part gives nothing back and is not charged
-       * @param limit as {@link #limit} returns it
-       * @param id the id, in canonical form
-       * @param tokens the tokens taken, 0 or more; the limit's burst may be lower now
-       * @param intervalNanos as above
-       * @param untilNanos as above
+       *     format now, the part has no effect
+       * @param limit the text that {@link #limit} returns
+       * @param id the id in canonical form
+       * @param tokens the number of tokens taken, 0 or more; the limit's current burst can be lower
+       * @param intervalNanos see above
+       * @param untilNanos see above
        * @return the part
-       * @throws IllegalArgumentException for a number out of its range
+       * @throws IllegalArgumentException if a number is out of range
        */
       public static Part of(
           Limits limits,
@@ -775,10 +779,10 @@ public final class Reservation implements AutoCloseable {
       }
 
       /**
-       * Returns the limit's name, for {@link #of}. If the limit has several quotas, "/" and the
-       * period follow the name, except for the longest.
+       * Returns the limit's name for {@link #of}. For a limit with several quotas, "/" and the
+       * period follow the name, except for the longest period.
        *
-       * @return the name, such as {@code Calls} or {@code Calls/1s}
+       * @return the text, such as {@code Calls} or {@code Calls/1s}
        */
       public String limit() {
         String period = transaction.furtherPeriod();
@@ -810,7 +814,7 @@ public final class Reservation implements AutoCloseable {
       }
     }
 
-    /** Returns the refunds of all tokens; an id that nothing limits now has none. */
+    /** Returns the refunds of all tokens, without ids to which no limit applies now. */
     List<Charge> refunds(Function<Transaction, @Nullable Present> present) {
       List<Charge> refunds = new ArrayList<>(parts.size());
       for (Receipt.Part part : parts) {
@@ -823,7 +827,6 @@ public final class Reservation implements AutoCloseable {
       return refunds;
     }
 
-    /** Returns what the reservation holds, for a settlement. */
     List<Held> held(TrackedStore store) {
       return parts.stream()
           .map(part -> part.held(refund -> store.reservations().send(List.of(refund)).get(0)))
@@ -832,8 +835,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Estimates costs that are known only afterwards, and learns from the settlements of
-   * reservations.
+   * Estimates costs that are known only after a call, from the settlements of earlier reservations.
    *
    * <pre>{@code
    * Estimate tokens = Estimate.mean(16, 8_192); // one for all requests
@@ -844,14 +846,15 @@ public final class Reservation implements AutoCloseable {
    * }
    * }</pre>
    *
-   * <p>The estimate is the mean, not the highest cost: tokens that are reserved too much have often
-   * refilled before they can be given back, so the limit would not be used up.
+   * <p>The estimate is the mean of the costs, not the highest cost. Tokens that are reserved too
+   * much have often refilled before they can be given back, so a higher estimate would leave tokens
+   * unused.
    *
-   * <p>A group, such as a model, is estimated by itself after 20 settlements. Before, its estimate
-   * is that of all groups together, and until these have 20 settlements, it is the highest
-   * estimate. The most recent 1,000 settlements of a group count most, and each as at most ten
-   * times the highest estimate. An estimate remembers the 1,000 groups that were used last, in the
-   * memory of this process.
+   * <p>A group of calls, such as all calls of a model, has an estimate of its own after 20
+   * settlements. Until then, the mean of all groups together is used, and until all groups together
+   * have 20 settlements, the highest estimate. The latest 1,000 settlements of a group weigh most,
+   * and each settlement counts at most as ten times the highest estimate. An estimate remembers the
+   * 1,000 groups that were used last, in the memory of this process.
    *
    * <p>Thread-safe; never blocks for long.
    */
@@ -877,26 +880,26 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Returns an estimate by the mean of costs in proportion to their hints.
+     * Returns an estimate by the mean ratio of costs to their hints.
      *
      * @param least the lowest estimate, at least 1
-     * @param most the highest estimate, at least {@code least}; also the first one
-     * @return an estimate that has learned nothing
-     * @throws IllegalArgumentException for other bounds
+     * @param most the highest estimate, at least {@code least}; also the first estimate
+     * @return an estimate without settlements
+     * @throws IllegalArgumentException if the bounds are out of range
      */
     public static Estimate mean(long least, long most) {
       if (least < 1 || most < least) {
         throw new IllegalArgumentException(
-            "found estimates from %s to %s, expected a lower bound of 1 or more, and an upper bound that is not below it"
+            "found estimates from %s to %s, expected a lowest estimate of 1 or more, and a highest estimate that is not lower"
                 .formatted(least, most));
       }
       return new Estimate(least, most);
     }
 
     /**
-     * Estimates the cost of a call that nothing else is known about.
+     * Estimates the cost of a call without a hint.
      *
-     * @param group calls with similar costs
+     * @param group a name for calls with similar costs
      * @return the estimated cost, for one call
      */
     public EstimatedCost of(String group) {
@@ -906,9 +909,9 @@ public final class Reservation implements AutoCloseable {
     /**
      * Estimates the cost of a call in proportion to a hint.
      *
-     * @param group calls with a similar ratio of cost to hint, such as the name of a model
-     * @param hint a number that is known before the call and that the cost grows with, such as the
-     *     length of a prompt; 0 counts as 1
+     * @param group a name for calls with a similar ratio of cost to hint, such as a model's name
+     * @param hint a number that is known before the call and is roughly proportional to the cost,
+     *     such as the length of a prompt; 0 counts as 1
      * @return the estimated cost, for one call
      * @throws IllegalArgumentException for a negative hint
      */
@@ -938,7 +941,7 @@ public final class Reservation implements AutoCloseable {
       }
     }
 
-    /** The sums of costs and hints; older ones count less and less. */
+    /** Sums of costs and hints, in which older settlements weigh less. */
     private static final class Ratio {
       private double costs;
       private double hints;
@@ -953,8 +956,8 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * The estimated cost of one call, for {@link Transaction#withCost(EstimatedCost)}. The
-     * transactions of one call may share it. It learns from the first settlement. Thread-safe.
+     * The estimated cost of one call, for {@link Transaction#withCost(EstimatedCost)}. Several
+     * transactions of the call can share it. Its first settlement counts. Thread-safe.
      */
     public static final class EstimatedCost {
 
@@ -974,7 +977,7 @@ public final class Reservation implements AutoCloseable {
       /**
        * Returns the estimate.
        *
-       * @return tokens, within the bounds of the {@link Estimate}
+       * @return the number of tokens, within the bounds of the {@link Estimate}
        */
       public long tokens() {
         return tokens;

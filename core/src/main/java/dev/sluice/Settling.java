@@ -23,38 +23,39 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A settlement replaces an estimate, which a reservation took, by the true cost.
+ * A settlement replaces the estimate that a reservation took by the true cost.
  *
- * A lower cost is a cancellation of the difference, by the rules of OpenReservations. For a
- * higher cost, a further spend moves the TAT: by as many whole tokens as fit before
- * now + τ · (1 + debt). It never forgives a debt.
+ * If the true cost is lower, the difference is cancelled by the rules of OpenReservations. If it is
+ * higher, a further spend moves the TAT by as many whole tokens as fit before now + τ · (1 + debt).
+ * This spend never forgives a debt.
  *
- * Higher costs are charged before anything is given back. So if the process ends in between, the
- * call was charged more than its true cost in no other way than by a reservation that nobody
- * settles. Each bucket has a call of its own, so that a server that is away holds up no bucket of
- * another server.
+ * Higher costs are charged before any tokens are given back. If the process ends in between, a call
+ * is overcharged only as much as by a reservation that nobody settles. Each bucket has its own
+ * store call, so that an unreachable server does not delay the buckets of other servers.
  *
- * If the store certainly charged nothing, the bucket waits and is tried again; its reservation is
- * open until then. If the answer was lost, the difference may have been charged, and is not charged
- * a second time. A bucket whose cost is the estimate is only read. If this fails, nothing is lost
- * but the numbers.
+ * If the store certainly charged nothing, the settlement of the bucket is retried later, and the
+ * reservation stays open until then. If the answer was lost, the store may have charged the
+ * difference, so it is not charged a second time. A bucket that keeps its estimate is only read. If
+ * this read fails, the settlement only lacks the numbers of that bucket.
  */
 
-/** One settlement. A call of it must have ended before the next one begins. */
+/** One settlement. Each of its calls must end before the next call begins. */
 final class Settling {
 
   private final TrackedStore store;
   private final List<Due> due;
   private final Runnable onEnd;
   private final Settlement.@Nullable Part[] parts;
-  private final boolean[] tried; // whether the part was settled, or its answer was lost
-  private @Nullable Throwable lost; // the first lost answer of a charge or give-back
-  private @Nullable Throwable away; // why the store has certainly done nothing
+  private final boolean[] tried; // whether the bucket is settled, or the store's answer was lost
+  private @Nullable Throwable
+      lost; // failure of the first charge or give-back whose answer was lost
+  private @Nullable Throwable
+      away; // failure of a call by which the store certainly changed nothing
 
   /**
    * Creates a settlement.
    *
-   * @param onEnd called when nothing is left to settle, or the rest is lost
+   * @param onEnd called when all buckets are settled, or the rest of the settlement is lost
    */
   Settling(TrackedStore store, List<Due> due, Runnable onEnd) {
     this.store = store;
@@ -65,10 +66,10 @@ final class Settling {
   }
 
   /**
-   * The tokens that one transaction holds.
+   * The tokens that one transaction has taken.
    *
    * @param intervalNanos the emission interval of the spend; {@link #UNCHARGED} if no limit applied
-   * @param leaving gives back some of the tokens under the current quota
+   * @param leaving gives back a part of the tokens under the current quota
    */
   record Held(Transaction transaction, long tokens, long intervalNanos, Leaving leaving) {
 
@@ -79,16 +80,16 @@ final class Settling {
     }
   }
 
-  /** Gives back a part of what a transaction holds. */
+  /** Gives back a part of the tokens that a transaction has taken. */
   interface Leaving {
-    /** Returns the give-back to send, null if nothing is left to give back. */
+    /** Returns the give-back to send, null if no tokens are left to give back. */
     @Nullable GiveBack leave(long tokens, Quota now);
   }
 
   /**
-   * The cost of what a transaction holds, and the current terms of its bucket.
+   * The true cost or the estimate of a transaction, and the current quota and debt of its bucket.
    *
-   * @param isTrue whether the cost is the true one; otherwise it is the estimate, which is kept
+   * @param isTrue true if the cost is the true cost, false if the estimate is kept
    */
   record Due(Held held, long cost, boolean isTrue, Present now) {
 
@@ -97,7 +98,7 @@ final class Settling {
     }
 
     /**
-     * Returns a charge of the difference, of as many tokens as the bucket can ever hold and owe.
+     * Returns a charge of the difference, but of no more tokens than the bucket can hold and owe.
      */
     private Charge charge() {
       long mostNanos = Debts.withDebtNanos(now.quota(), now.debt());
@@ -121,7 +122,7 @@ final class Settling {
       return cost < held.tokens ? held.leaving.leave(held.tokens - cost, now.quota()) : null;
     }
 
-    /** Returns what a charge has done, of which the store returned a reading. */
+    /** Returns the effect of a charge, computed from the store's reading. */
     private Settlement.Part part(Charge charge, Reading found) {
       long beforeNanos = Gcra.aheadNanos(found.nowNanos(), found.tatNanos());
       boolean passes = charge.passes(found.nowNanos(), found.tatNanos());
@@ -144,7 +145,7 @@ final class Settling {
     }
   }
 
-  /** Settles what is due; completes with what is known of it after this call. */
+  /** Settles the buckets; completes with the state of the settlement after this store call. */
   CompletionStage<Settlement> settle(BucketStore call) {
     return attempt(call)
         .handle(
@@ -170,8 +171,8 @@ final class Settling {
   }
 
   /**
-   * Tries what was not tried yet; completes with false if the store was away. Fails if all was
-   * tried, and an answer was lost.
+   * Tries to settle the remaining buckets; completes with false if the store cannot be reached for
+   * one of them. Fails if all buckets were tried, and an answer was lost.
    */
   private CompletionStage<Boolean> attempt(BucketStore call) {
     return each(call, true)
@@ -215,7 +216,7 @@ final class Settling {
             then);
   }
 
-  /** Keeps what the store has done; returns false if it has certainly done nothing. */
+  /** Keeps the result of a store call; returns false if the store has certainly changed nothing. */
   private synchronized boolean answered(
       int at, Charge charge, List<Reading> readings, @Nullable Throwable failure) {
     boolean isLook = charge.op() == Op.CHECK;

@@ -26,8 +26,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Charges a store, and keeps the reservations, waiting callers and debts of this process that
- * belong to it. Thread-safe.
+ * Charges a store, and keeps this process's reservations, waiting callers and debts for the buckets
+ * of this store. Thread-safe.
  */
 final class TrackedStore {
 
@@ -49,7 +49,7 @@ final class TrackedStore {
     this.settlements = new Retries(time::nanos, time::alarm);
   }
 
-  /** Returns the callers that wait for tokens taken before they refilled. */
+  /** Returns the queues of callers that wait for tokens taken before they refilled. */
   WaitQueues waitQueues() {
     return waitQueues;
   }
@@ -58,19 +58,22 @@ final class TrackedStore {
     return reservations;
   }
 
-  /** Returns the store's direct view of a limit's buckets, null if it charges batches only. */
+  /**
+   * Returns the store's direct view of a limit's buckets, null if the store only charges batches.
+   */
   @Nullable Buckets buckets(String prefix) {
     return store instanceof DirectStore direct ? direct.buckets(prefix) : null;
   }
 
-  /** Returns the store for one caller's call, whose charges share one time-out. */
+  /** Returns a view of the store for one call of a caller; its charges share one time-out. */
   BucketStore oneCall() {
     return store.forOneCall();
   }
 
   /**
-   * Returns the store for one caller's call that may block: each charge is done when it returns, so
-   * that the whole chain runs on the caller's thread, and {@link #result} need not wait.
+   * Returns a view of the store for one call of a caller that is allowed to block. Each charge is
+   * finished when its method returns. The whole chain of stages therefore runs on the caller's
+   * thread, and {@link #result} need not wait.
    */
   BucketStore blockingCall() {
     return blocking(oneCall());
@@ -108,7 +111,7 @@ final class TrackedStore {
     }
   }
 
-  /** Charges as {@link #charge} does, and returns the readings or throws the failure. */
+  /** Charges like {@link #charge}, and returns the readings or throws the failure. */
   @CanIgnoreReturnValue
   List<Reading> readings(Act act, List<Charge> charges, Debts.Depths depths) {
     return result(
@@ -123,18 +126,18 @@ final class TrackedStore {
             }));
   }
 
-  /** Charges for a refund or a reset; completes when the store has answered. */
+  /** Charges the store for a refund or a reset; completes when the store has answered. */
   CompletionStage<Void> charge(BucketStore call, Act act, List<Charge> charges) {
     return charge(call, act, charges, Debts.NEVER_FORGIVES, TrackedStore::orThrow);
   }
 
   /**
-   * Charges the store, and registers refunds and resets as in flight until they are answered.
+   * Charges the store. Refunds and resets are registered as in flight until the store has answered.
    *
-   * @param call the caller's call, from {@link #oneCall} or {@link #blockingCall}
-   * @param depths how far ahead of now the TATs may lie: a debt beyond that may be forgiven; {@link
-   *     Debts#NEVER_FORGIVES} for a batch
-   * @param then computes the result from readings or failure; called even if nobody waits for it
+   * @param call the caller's view of the store, from {@link #oneCall} or {@link #blockingCall}
+   * @param depths how far the TATs are allowed to lie ahead of now; a debt beyond this can be
+   *     forgiven; {@link Debts#NEVER_FORGIVES} for a batch
+   * @param then computes the result from readings or failure; called even if nobody waits
    */
   <T> CompletionStage<T> charge(
       BucketStore call,
@@ -161,7 +164,7 @@ final class TrackedStore {
                 return passingOn(then, readings, failure);
               }));
     }
-    // A store in memory has answered already, which saves a stage per decision.
+    // // A memory store has answered already; this branch saves one stage per decision.
     stored(act, charges.size(), null, start);
     try {
       return CompletableFuture.completedFuture(then.apply(known, null));
@@ -174,7 +177,7 @@ final class TrackedStore {
     return asked(call, charges, charges.size() == 1 ? null : TakenInVain::new);
   }
 
-  /** Returns a failed stage also for a store that throws. */
+  /** Charges a store; if the store throws, returns a failed stage instead. */
   private static CompletionStage<List<Reading>> asked(
       BucketStore call, List<Charge> charges, BucketStore.@Nullable Tentative tentative) {
     try {
@@ -184,7 +187,7 @@ final class TrackedStore {
     }
   }
 
-  /** Passes a failure on unchanged: if many calls fail, new exceptions would take long. */
+  /** Rethrows a failure unchanged: if many calls fail, new exceptions would cost much time. */
   private static <T> T passingOn(
       BiFunction<List<Reading>, @Nullable Throwable, T> then,
       List<Reading> readings,
@@ -199,7 +202,7 @@ final class TrackedStore {
     }
   }
 
-  /** Sends charges that lower buckets; each is in flight until its outcome is known. */
+  /** Sends charges that lower TATs; each charge is in flight until its result is known. */
   private <T> CompletionStage<T> lower(
       BucketStore call,
       Act act,
@@ -226,20 +229,22 @@ final class TrackedStore {
     return null;
   }
 
-  /** Forgives a debt; like a reset, this closes open reservations, which then give nothing back. */
+  /**
+   * Forgives a debt. Like a reset, this closes open reservations, which then give no tokens back.
+   */
   private CompletionStage<List<Reading>> forgive(BucketStore call, Charge charge) {
     List<GiveBack> giveBacks = reservations.send(List.of(charge));
     return asked(call, GiveBack.charges(giveBacks), null)
         .whenComplete((found, failure) -> settled(giveBacks, found, failure));
   }
 
-  /** Sends give-backs, if there are any; completes when the store has answered. */
+  /** Sends the give-backs, if any; completes when the store has answered. */
   CompletionStage<Void> giveBack(BucketStore call, List<GiveBack> giveBacks) {
     return giveBack(call, giveBacks, TrackedStore::orThrow);
   }
 
   /**
-   * Sends give-backs, if there are any.
+   * Sends the give-backs, if any.
    *
    * @param then computes the result from the readings or a failure
    */
@@ -255,18 +260,18 @@ final class TrackedStore {
   /**
    * The result of the charges for a reservation or a lease.
    *
-   * @param readings the reading of each charge
-   * @param stretches the tokens that each charge took and can give back, null if it took none
+   * @param readings the reading for each charge
+   * @param stretches the tokens that each charge took and can give back, null for none
    */
   record Holding(List<Reading> readings, List<@Nullable Stretch> stretches) {}
 
   /**
-   * Spends, and tracks the tokens taken until they are given back or left spent.
+   * Spends, and tracks the spent tokens until they are given back or left spent.
    *
-   * @param call as above
-   * @param depths as above
-   * @param then computes the result; if it throws, all tokens taken stay spent
-   * @param otherwise computes the result of a failure
+   * @param call the caller's view of the store
+   * @param depths see {@link #charge(BucketStore, Act, List, Debts.Depths, BiFunction)}
+   * @param then computes the result; if it throws, all spent tokens stay spent
+   * @param otherwise computes the result from a failure
    */
   <T> CompletionStage<T> hold(
       BucketStore call,
@@ -297,7 +302,7 @@ final class TrackedStore {
         });
   }
 
-  /** Returns the TATs after a batch, computed from its readings. */
+  /** Returns the TATs after a batch, computed from the batch's readings. */
   static long[] tatsAfterNanos(List<Charge> charges, List<Reading> found) {
     boolean passes = true;
     for (int i = 0; i < charges.size(); i++) {
@@ -311,12 +316,12 @@ final class TrackedStore {
     return afterNanos;
   }
 
-  /** Repeats a call of a settlement while the store is away; see {@link Retries#add}. */
+  /** Retries a call of a settlement while the store cannot be reached; see {@link Retries#add}. */
   boolean later(Supplier<CompletionStage<Boolean>> call, Runnable onLost) {
     return settlements.add(call, onLost);
   }
 
-  /** Returns whether a settlement waits for the store. */
+  /** Returns whether a settlement waits until the store can be reached. */
   boolean settlesLater() {
     return !settlements.isIdle();
   }
@@ -329,7 +334,9 @@ final class TrackedStore {
     observer.settled(part, estimate, cost);
   }
 
-  /** Records where on the time line tokens were taken, and closes the charges that took none. */
+  /**
+   * Records where on the time line the charges took tokens, and closes the charges that took none.
+   */
   private Holding held(List<Charge> charges, List<Reading> readings, List<Stretch> opened) {
     long[] afterNanos = tatsAfterNanos(charges, readings);
     List<@Nullable Stretch> stretches = new ArrayList<>(opened.size());
@@ -348,9 +355,9 @@ final class TrackedStore {
   }
 
   /**
-   * Closes a stretch of a lease.
+   * Closes the reservation of a lease's tokens.
    *
-   * @return the give-back to send, null if nothing is left to give back
+   * @return the give-back to send, null if no tokens are left to give back
    */
   @Nullable GiveBack leave(Stretch stretch, long worthNanos, long offsetNanos) {
     GiveBack giveBack = reservations.giveBack(stretch, worthNanos, offsetNanos);
@@ -363,7 +370,8 @@ final class TrackedStore {
     boolean isAnswered = found != null && failure == null;
     boolean isUndone = !isAnswered && failure != null && chargedNothing(failure);
     boolean isUnknown = !isAnswered && !isUndone;
-    for (GiveBack one : giveBacks) { // called first: after the calls below, isLowering() is false
+    for (GiveBack one :
+        giveBacks) { // before the calls below, after which isLowering() returns false
       waitQueues.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
     if (isUndone) {
@@ -373,7 +381,7 @@ final class TrackedStore {
     }
   }
 
-  /** Takes back spends that no other spend has followed; observed as a refund. */
+  /** Reverts spends that no other spend has followed; the observer sees a refund. */
   private void withdraw(List<Charge> withdrawals) {
     long start = start();
     withdrawals.forEach(reservations::withdraw);
@@ -382,7 +390,7 @@ final class TrackedStore {
         (readings, failure) -> stored(Act.REFUND, withdrawals.size(), failure, start));
   }
 
-  /** A spend of a batch over several servers; it is cancelled if another server denies its part. */
+  /** A spend in a batch over several servers; cancelled if another server denies its part. */
   private final class TakenInVain implements BucketStore.Tentative.Part {
     private final Charge charge;
     private final List<Stretch> stretches;
@@ -428,7 +436,7 @@ final class TrackedStore {
     }
   }
 
-  /** Reads the clock only for an observer, since that costs as much as a decision. */
+  /** Reads the clock only for an observer, since reading it costs as much as a decision. */
   long start() {
     return observer == Engine.NOBODY ? 0 : System.nanoTime();
   }

@@ -21,10 +21,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One item of a request to a {@link Limiter}: the limit, the bucket, the cost and the kind of act.
+ * One item of a request to a {@link Limiter}: the limit, the bucket, the cost and the kind.
  *
- * <p>Immutable and thread-safe. The quota is read when the transaction is created, so create it for
- * each request and do not keep it.
+ * <p>Immutable and thread-safe. The quota is read when the transaction is created, so create a new
+ * transaction for each request.
  */
 public final class Transaction {
 
@@ -34,7 +34,7 @@ public final class Transaction {
   private final long cost;
   private final boolean shadow;
   private final boolean upTo;
-  private final @Nullable EstimatedCost estimate; // learns the true cost
+  private final @Nullable EstimatedCost estimate; // receives the true cost
 
   Transaction(EffectiveQuota effective, String id, Kind kind, long cost, boolean shadow) {
     this(effective, id, kind, cost, shadow, false, null);
@@ -58,12 +58,13 @@ public final class Transaction {
   }
 
   /**
-   * Returns a transaction that checks and spends one token; an allow-only one if nothing limits the
-   * id. A limiter refuses the latter if the default is {@linkplain Coverage#isMissing missing}.
+   * Returns a transaction that checks and spends one token. If nothing limits the id, the
+   * transaction is allow-only; a limiter refuses it if the default is {@linkplain
+   * Coverage#isMissing missing}.
    *
-   * @param limits the limits to look the quota up in
+   * @param limits the limits with the quota
    * @param limit the limit's name
-   * @param id the id, made canonical
+   * @param id the id, converted to its canonical form
    * @return the transaction
    * @throws UnknownLimitException if the catalogue has no such name
    * @throws InvalidIdException if the id does not match the name's format
@@ -76,22 +77,21 @@ public final class Transaction {
 
   /**
    * Returns a transaction that checks and spends one token of a quota supplied by the caller, such
-   * as a customer's plan. Neither the default nor an override of the limits applies to it, but a
-   * penalty on the id does if the catalogue has the name.
+   * as a customer's plan. Neither the default nor an override of the limits applies to this
+   * transaction. A penalty on the id applies if the catalogue has the name.
    *
-   * <p>The bucket depends on the name and the id, not on the quota. So the quota of an id may
-   * change from one request to the next, and the bucket stays the same. If two quotas are used on
-   * one bucket at the same time, the bucket grants what the larger one allows, plus a bounded
-   * amount ({@code docs/decisions/009}).
+   * <p>The bucket depends on the name and the id, not on the quota. The quota of an id can
+   * therefore change from one request to the next while the bucket stays the same. If two quotas
+   * are used on one bucket at the same time, the bucket grants what the larger quota allows, plus a
+   * bounded amount ({@code docs/decisions/009}).
    *
-   * <p>The name need not be in a catalogue. Keep it as a constant: it labels metrics, so it must
-   * not be built from request data. A limiter refuses a name or a number that the catalogue of its
-   * limits pairs differently.
+   * <p>The name need not be in a catalogue. Keep the name as a constant: it is a label of metrics,
+   * so it must not be built from request data. A limiter refuses a name or number that its
+   * catalogue combines with another number or name.
    *
    * @param limit the limit's name
-   * @param quota how much may pass; a quota of zero tokens does not exist: deny such a request
-   *     yourself
-   * @param id the id, made canonical
+   * @param quota the rate and burst; to allow zero tokens, deny the request yourself
+   * @param id the id, converted to its canonical form
    * @return the transaction
    * @throws InvalidIdException if the id does not match the name's format
    */
@@ -101,14 +101,14 @@ public final class Transaction {
 
   /**
    * Returns a transaction that checks and spends one token of each of several quotas supplied by
-   * the caller; otherwise as {@link #of(LimitName, Quota, String)}.
+   * the caller; see {@link #of(LimitName, Quota, String)}.
    *
    * @param limit the limit's name
-   * @param quotas how much may pass, as {@link Quota#ofOneLimit} takes them
-   * @param id the id, made canonical
+   * @param quotas the rates and bursts; {@link Quota#ofOneLimit} checks them
+   * @param id the id, converted to its canonical form
    * @return the transaction
    * @throws InvalidIdException if the id does not match the name's format
-   * @throws IllegalArgumentException if the quotas do not fit together
+   * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
    */
   public static Transaction of(LimitName limit, List<Quota> quotas, String id) {
     return of(EffectiveQuota.ofCaller(limit, quotas), limit.id().canonical(id, Strictness.LENIENT));
@@ -118,7 +118,7 @@ public final class Transaction {
     return of(effective, canonicalId, 1);
   }
 
-  /** Returns a transaction of a limit that is not known, and so limits nothing. */
+  /** Returns a transaction of an unknown limit, to which no limit applies. */
   static Transaction unlimited(String limit, String id) {
     LimitName name = LimitName.builder(limit).id(IdFormat.string()).build();
     EffectiveQuota effective =
@@ -126,7 +126,7 @@ public final class Transaction {
     return of(effective, id, 0);
   }
 
-  /** Returns a transaction with a cost that is known to be in range. */
+  /** Returns a transaction with a cost, which the caller has checked. */
   static Transaction of(EffectiveQuota effective, String canonicalId, long cost) {
     Kind kind = effective.quota() == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
     return new Transaction(effective, canonicalId, kind, cost, false);
@@ -135,7 +135,8 @@ public final class Transaction {
   /**
    * Returns this transaction with another cost.
    *
-   * @param newCost tokens, 0 (reads the bucket) to the limit's burst, the smallest of several
+   * @param newCost the number of tokens, from 0, which only reads the bucket, to the limit's burst
+   *     (for several quotas the smallest burst)
    * @return a new transaction
    * @throws InvalidRequestException if the cost is negative or above the burst
    */
@@ -162,11 +163,10 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction with an estimated cost, for a reservation; {@link Reservation#settle}
-   * replaces it by the true one, from which the estimate learns.
+   * Returns this transaction with an estimated cost, for a reservation. {@link Reservation#settle}
+   * replaces the estimate by the true cost, which updates the estimate for later calls.
    *
-   * @param estimated the cost; if it is above the limit's burst (the smallest of several), the cost
-   *     is that burst
+   * @param estimated the cost, cut to the limit's burst (for several quotas the smallest burst)
    * @return a new transaction
    */
   public Transaction withCost(EstimatedCost estimated) {
@@ -174,7 +174,7 @@ public final class Transaction {
     return new Transaction(effective, id, kind, possible, shadow, false, estimated);
   }
 
-  /** Reports the true cost to the estimate, if the cost was estimated. */
+  /** Updates the estimate with the true cost, if the cost was estimated. */
   void learn(long trueCost) {
     if (estimate != null) {
       estimate.learn(trueCost);
@@ -182,7 +182,7 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as check-only: never spent, never refunded.
+   * Returns this transaction as check-only: it is never spent and never refunded.
    *
    * @return a new transaction
    */
@@ -191,8 +191,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as spend-only: spent if it fits, as a best effort; never denies a
-   * batch. Of several quotas, each bucket that has the tokens is charged.
+   * Returns this transaction as spend-only: it is spent if it fits, and never denies a batch. For
+   * several quotas, each bucket that has enough tokens is charged.
    *
    * @return a new transaction
    */
@@ -201,7 +201,7 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as reset-only: valid for {@link Limiter#reset} alone.
+   * Returns this transaction as reset-only: it is valid only for {@link Limiter#reset}.
    *
    * @return a new transaction
    */
@@ -220,10 +220,10 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as a trial, whose denial refuses nobody. A trial has its own bucket,
-   * so that it takes no tokens from other transactions. Observers count it separately. The limiter
-   * decides on it like on any other; spend trials in a separate batch, since a denied trial denies
-   * its batch.
+   * Returns this transaction as a trial, whose denial is only counted. A trial has its own bucket,
+   * so it takes no tokens from other transactions. Observers count trials separately. The limiter
+   * decides on a trial like on any other transaction. Spend trials in a separate batch, since a
+   * denied trial denies its batch.
    *
    * @return a new transaction
    */
@@ -238,8 +238,9 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as a spend of as many tokens as fit; for a batch of one. The most that
-   * it takes is its cost.
+   * Returns this transaction as a spend-up-to, for a batch with one transaction.
+   *
+   * @param most the highest number of tokens, cut to the burst
    */
   Transaction upTo(long most) {
     if (most < 1) {
@@ -261,7 +262,7 @@ public final class Transaction {
     return upTo;
   }
 
-  /** Returns the plain spend that this transaction came to. */
+  /** Returns this transaction as a plain spend of the tokens that it has taken. */
   Transaction took(long tokens) {
     return new Transaction(effective, id, kind, tokens, shadow);
   }
@@ -270,7 +271,7 @@ public final class Transaction {
     return effective;
   }
 
-  /** Returns this transaction with a share of its quota, or with another of its quotas. */
+  /** Returns this transaction with a share of its quota, or with another one of its quotas. */
   Transaction heldTo(Quota share) {
     return share.equals(quota()) ? this : under(effective.heldTo(share));
   }
@@ -279,20 +280,20 @@ public final class Transaction {
     return new Transaction(other, id, kind, cost, shadow, upTo, estimate);
   }
 
-  /** Whether the limit has several quotas, each with a bucket of its own. */
+  /** Returns whether the limit has several quotas, each with a bucket of its own. */
   boolean isSeveral() {
     return !effective.parts().isEmpty();
   }
 
-  /** Returns a transaction for each quota of a limit with several. */
+  /** Returns one transaction for each quota of a limit with several quotas. */
   List<Transaction> parts() {
     return effective.parts().stream().map(this::under).toList();
   }
 
   /**
-   * Returns the part on the bucket of one quota, null if the limit no longer has it.
+   * Returns the transaction on the bucket of one quota, null if the limit no longer has this quota.
    *
-   * @param furtherPeriod the period, null for the longest quota
+   * @param furtherPeriod the period of the quota, null for the longest period
    */
   @Nullable Transaction part(@Nullable String furtherPeriod) {
     List<Transaction> parts = isSeveral() ? parts() : List.of(this);
@@ -302,26 +303,24 @@ public final class Transaction {
         .orElse(null);
   }
 
-  /** Returns the period in the bucket's key; null for the longest quota, and for an only one. */
+  /** Returns the period in the bucket's key; null for the longest period and for a single quota. */
   @Nullable String furtherPeriod() {
     return effective.furtherPeriod();
   }
 
-  /** Returns the transaction that this is a part of; this if it is not one of several. */
+  /** Returns the transaction on the whole limit; for a limit with one quota this transaction. */
   Transaction whole() {
     EffectiveQuota whole = effective.whole();
     return whole == effective ? this : under(whole);
   }
 
-  /**
-   * Returns the whole transaction, with the quota of this part; this if it is not one of several.
-   */
+  /** Returns the transaction on the whole limit, with the quota of this transaction. */
   Transaction described() {
     Quota own = quota();
     return own == null ? this : whole().heldTo(own);
   }
 
-  /** Returns the quota of the id under the given limits, null if nothing limits it. */
+  /** Returns the quota of the id under the given limits, null if nothing limits the id. */
   @Nullable Quota quotaIn(Limits now) {
     return effective.quotaIn(now, id);
   }
@@ -336,7 +335,7 @@ public final class Transaction {
   }
 
   /**
-   * Returns the id of what is limited, in canonical form.
+   * Returns the id in canonical form.
    *
    * @return the id
    */
@@ -345,10 +344,10 @@ public final class Transaction {
   }
 
   /**
-   * Returns the quota of the bucket. For a limit with several quotas, it is the one with the
-   * longest period; in a decision, it is the one that the decision describes.
+   * Returns the quota of the bucket. For a limit with several quotas this is the quota with the
+   * longest period; in a decision it is the quota that the decision describes.
    *
-   * @return the quota, null where nothing limits the id; {@link #coverage} says why
+   * @return the quota, null if nothing limits the id, for which {@link #coverage} is the reason
    */
   public @Nullable Quota quota() {
     return effective.quota();
@@ -357,16 +356,16 @@ public final class Transaction {
   /**
    * Returns all quotas of the limit for the id.
    *
-   * @return the quotas, the longest period first; none where nothing limits the id
+   * @return the quotas, the longest period first; empty if nothing limits the id
    */
   public List<Quota> quotas() {
     return effective.quotas();
   }
 
   /**
-   * Returns whether a quota limits the id, and if not, why.
+   * Returns whether a quota limits the id, and the reason if no quota does.
    *
-   * @return {@link Coverage#LIMITED} where there is a quota
+   * @return {@link Coverage#LIMITED} if there is a quota
    */
   public Coverage coverage() {
     return effective.coverage();
@@ -382,16 +381,16 @@ public final class Transaction {
   }
 
   /**
-   * Returns whether the caller supplied the quota ({@link #of(LimitName, Quota, String)}).
+   * Returns whether the caller supplied the quota; see {@link #of(LimitName, Quota, String)}.
    *
-   * @return false for a quota of the limits
+   * @return false if the quota comes from the limits
    */
   public boolean supplied() {
     return effective.ofCaller();
   }
 
   /**
-   * Returns the kind of act.
+   * Returns the kind of operation.
    *
    * @return the kind
    */
@@ -402,14 +401,14 @@ public final class Transaction {
   /**
    * Returns the cost.
    *
-   * @return tokens, 0 to the limit's burst
+   * @return the number of tokens, from 0 to the limit's burst
    */
   public long cost() {
     return cost;
   }
 
   /**
-   * Returns whether a denial refuses nobody.
+   * Returns whether a denial of this transaction is only counted.
    *
    * @return true for a trial
    */
@@ -418,13 +417,15 @@ public final class Transaction {
   }
 
   /**
-   * Returns the key of the bucket; for a limit with several quotas, that of the longest period.
+   * Returns the key of the bucket; for a limit with several quotas the key for the longest period.
    *
-   * @return {@link LimitName#bucketKey}; before it "shadow-" for a trial
+   * @return the {@link LimitName#bucketKey}, after the prefix "shadow-" for a trial
    */
   public String bucketKey() {
     String key = effective.bucketKey(id);
-    return shadow ? "shadow-" + key : key; // a hyphen, since a tag begins after the first colon
+    return shadow
+        ? "shadow-" + key
+        : key; // a hyphen, since a Redis hash tag begins after the first colon
   }
 
   @Override
@@ -436,17 +437,17 @@ public final class Transaction {
     return "%s %s, cost %s, %s".formatted(kind, SafeText.printable(bucketKey()), cost, quotas);
   }
 
-  /** The acts on a bucket. */
+  /** The kinds of operations on a bucket. */
   public enum Kind {
-    /** Checked and spent; counts in the batch's decision. */
+    /** The transaction is checked and spent, and counts in the decision of its batch. */
     CHECK_AND_SPEND,
-    /** Checked; counts in the batch's decision; never spent, never refunded. */
+    /** The transaction is checked and counts in its batch's decision; it is never spent. */
     CHECK_ONLY,
-    /** Spent if it fits, as a best effort; does not count in the batch's decision. */
+    /** The transaction is spent if it fits, and does not count in the decision of its batch. */
     SPEND_ONLY,
-    /** For resets only. */
+    /** The transaction is valid only for resets. */
     RESET_ONLY,
-    /** Neither checked nor spent: nothing limits the id. */
+    /** The transaction is neither checked nor spent, since nothing limits the id. */
     ALLOW_ONLY
   }
 }

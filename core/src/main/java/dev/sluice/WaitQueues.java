@@ -25,42 +25,42 @@ import org.jspecify.annotations.Nullable;
 /*
  * Waiting.
  *
- * A caller that may wait for W spends with a burst offset of τ + W instead of τ. So the store
- * decides in one call whether the tokens will have refilled within W, and takes them. The TAT then
- * lies beyond now + τ, and all later callers, from any process, queue behind it. A caller's turn
- * comes when the end of its stretch of the time line (see the essay in OpenReservations) is at most
- * τ ahead:
+ * A caller that can wait for at most W spends with a burst offset of τ + W instead of τ. So the
+ * store decides in one call whether the tokens will have refilled within W, and takes them. The TAT
+ * then lies beyond now + τ, and all later callers, from any process, wait behind this caller. A
+ * caller's turn comes when the end of its stretch of the time line (see the essay in
+ * OpenReservations) is at most τ ahead of now:
  *
  *        now              now + τ      A      B      C = TAT
  *   ──────┼──────────────────┼───┬──────┬──────┬──────┬────▶ time
  *         │                  │   │◀ T·c▶│      │      │
  *         │◀── τ, the burst offset ────▶│      its turn: the end of its stretch − τ
  *
- * Giving up. If B's tokens were refunded, a new caller D would get the stretch of C, and C and D
- * would pass at the same moment. So the store takes a spend back only while the TAT is still the
- * one after this spend (Op.WITHDRAW): then no other stretch follows. Otherwise the tokens stay
- * spent until they refill, and the callers behind keep their turns.
+ * Callers that stop waiting. If B's tokens were refunded, a new caller D would get the stretch of
+ * C, and the turns of C and D would come at the same moment. So the store takes a spend back only
+ * while the TAT is still the TAT after this spend (Op.WITHDRAW): then no other stretch follows.
+ * Otherwise the tokens stay spent until they refill, and later callers keep their turns.
  *
- * A refund, a cancellation or a reset can move the TAT back to the same nanosecond while others
- * spend. So a caller gives nothing back if this process may have lowered its bucket since it asked.
+ * A refund, a cancellation or a reset can move the TAT back to the same nanosecond while other
+ * callers spend. So a caller gives nothing back if this process may have lowered the TAT of its
+ * bucket after the caller's spend was sent.
  *
- * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, across all
+ * Order. Stretches of a bucket do not overlap, so turns come in the order of the spends, across all
  * processes. In this process the line of a bucket has one alarm, for its first place. A caller with
- * several buckets stands in several lines, and passes when its turn has come in each.
+ * several buckets has a place in several lines; its turn comes when it has come in all lines.
  *
  * Clocks. A store that uses a clock of this process reports the instant of its decision. For any
- * other store the wait counts from the arrival of its answer, so it is never too short. When the
- * tokens of a stretch have refilled, so have those of all earlier stretches. So a caller whose
- * answer was slow passes no later than the callers behind it.
+ * other store the wait counts from the arrival of the store's answer, so it is never too short.
+ * When the tokens of a stretch have refilled, so have the tokens of all earlier stretches. So a
+ * caller whose answer arrived late waits no longer than the callers behind it.
  */
 
 /**
- * Lets callers wait for tokens that they took before these refilled. Thread-safe; its lock is held
- * only briefly.
+ * Lets callers wait for tokens taken before they refilled. Thread-safe; the lock is held briefly.
  */
 final class WaitQueues {
 
-  /** The approximate bound of places; at the bound no further caller may wait. */
+  /** The approximate bound on places; at the bound no further caller can wait. */
   static final int MOST = 1_000_000;
 
   private static final Comparator<Place> BY_END =
@@ -76,15 +76,15 @@ final class WaitQueues {
   private final LastRefundTimes lastLowered = new LastRefundTimes();
   private long entered; // the number of places so far
   private volatile int size; // written under the lock
-  private volatile boolean isUsed; // whether a caller that may wait has ever asked
+  private volatile boolean isUsed; // whether a caller that can wait has ever called
 
   /**
    * Creates empty queues.
    *
-   * @param time the clock to wait by
+   * @param time the clock that measures the waits
    * @param storeTime the store's current time, empty if this process does not know it
-   * @param withdraw asks the store to take spends back, if no later spend followed
-   * @param isLowering whether a charge of this process that lowers a bucket is in flight
+   * @param withdraw sends charges that take spends back if no later spend has followed
+   * @param isLowering returns whether a charge of this process that lowers the TAT is in flight
    */
   WaitQueues(
       TimeSource time,
@@ -112,11 +112,11 @@ final class WaitQueues {
     /**
      * Creates a place.
      *
-     * @param limit the limit that the bucket belongs to
+     * @param limit the limit of the bucket
      * @param incrementNanos the length of the stretch, positive
      * @param offsetNanos the burst offset of the quota, at least {@code incrementNanos}
-     * @param endNanos the TAT that the spend left, unsigned
-     * @param nowNanos the store's time when it decided
+     * @param endNanos the TAT after the spend, unsigned
+     * @param nowNanos the store's time of its decision
      */
     Place(
         String key,
@@ -133,7 +133,9 @@ final class WaitQueues {
       this.nowNanos = nowNanos;
     }
 
-    /** Returns the time from the decision until the tokens have refilled; 0 if they had. */
+    /**
+     * Returns the time from the decision until the tokens have refilled; 0 if no wait is needed.
+     */
     long waitNanos() {
       return Math.max(endNanos - nowNanos - offsetNanos, 0);
     }
@@ -143,7 +145,7 @@ final class WaitQueues {
     }
   }
 
-  /** The turn of one caller; it comes once, when all tokens that the caller took have refilled. */
+  /** The turn of one caller, which comes when all tokens that the caller took have refilled. */
   static final class Turn {
     private final List<Place> places;
     private final long askedNanos;
@@ -163,7 +165,7 @@ final class WaitQueues {
     }
   }
 
-  /** The places of one bucket for which callers wait. */
+  /** The waiting places of one bucket. */
   private static final class Line {
     private final String key;
     private final TreeSet<Place> places = new TreeSet<>(BY_END);
@@ -174,7 +176,7 @@ final class WaitQueues {
       this.key = key;
     }
 
-    /** Adds a place so that no turn comes later than the turns behind it. */
+    /** Adds a place, and ensures that no turn comes later than the turns behind it. */
     void add(Place place) {
       Place behind = places.higher(place);
       if (behind != null) {
@@ -190,7 +192,7 @@ final class WaitQueues {
     }
   }
 
-  /** Called before a caller that may wait asks the store; returns the time for {@link #enter}. */
+  /** Called before a caller that can wait calls the store; returns the time for {@link #enter}. */
   long asks() {
     if (!isUsed) {
       isUsed = true; // set before the time is read, so that lowered() records every later change
@@ -199,9 +201,9 @@ final class WaitQueues {
   }
 
   /**
-   * Called after a charge that lowers a bucket was answered or failed.
+   * Called after a charge that lowers a TAT was answered or has failed.
    *
-   * @param laterNanos how long the store may still apply the charge; 0 if it was answered
+   * @param laterNanos how much later the store can still apply the charge; 0 if answered
    */
   void lowered(String key, long laterNanos) {
     if (isUsed || laterNanos > 0) {
@@ -213,7 +215,6 @@ final class WaitQueues {
     return size >= MOST;
   }
 
-  /** Returns the number of places for which callers wait. */
   int size() {
     return size;
   }
@@ -221,9 +222,9 @@ final class WaitQueues {
   /**
    * Lets a caller wait for the tokens that it took.
    *
-   * @param places of different buckets
-   * @param askedNanos what {@link #asks} returned
-   * @param onCome called when the turn comes, unless it has come when this returns; must not block
+   * @param places the caller's places, each of a different bucket
+   * @param askedNanos the time that {@link #asks} returned
+   * @param onCome called when the turn comes after this method has returned; must not block
    */
   Turn enter(List<Place> places, long askedNanos, Runnable onCome) {
     Turn turn = new Turn(places, askedNanos, onCome);
@@ -235,7 +236,7 @@ final class WaitQueues {
       for (Place place : places) {
         if (place.waitNanos() > 0) {
           long sinceNanos = storeNanos.isPresent() ? storeNanos.getAsLong() - place.nowNanos : 0;
-          // Correct even if the store's clock stepped.
+          // // This bound keeps the wait correct even if the store's clock has stepped.
           long mostNanos = Math.max(hereNanos - askedNanos, 0);
           long decidedNanos = hereNanos - Math.min(Math.max(sinceNanos, 0), mostNanos);
           place.turnAtNanos = after(decidedNanos, place.waitNanos());
@@ -256,18 +257,16 @@ final class WaitQueues {
     return turn;
   }
 
-  /** A turn that lies beyond the clock's last instant never comes. */
+  /** Returns the sum of two times; a sum that overflows becomes the latest possible time. */
   private static long after(long nanos, long waitNanos) {
     long turnAtNanos = nanos + waitNanos;
     return turnAtNanos < nanos ? Long.MAX_VALUE : turnAtNanos;
   }
 
-  /** Returns the time by the clock that callers wait by. */
   long nowNanos() {
     return time.nanos();
   }
 
-  /** Returns how long it takes until the turn comes. */
   long leftNanos(Turn turn) {
     lock.lock();
     try {
@@ -282,12 +281,14 @@ final class WaitQueues {
     }
   }
 
-  /** Checks the clock on behalf of a waiting caller, which then need not rely on an alarm. */
+  /** Checks the clock for a waiting caller, which then need not rely on an alarm. */
   void look(Turn turn) {
     turn.places.forEach(place -> look(place.key, false));
   }
 
-  /** Lets the callers pass whose turn has come; {@code isAlarm} for a call by an alarm's thread. */
+  /**
+   * Releases the callers whose turn has come; {@code isAlarm} marks a call on an alarm's thread.
+   */
   private void look(String key, boolean isAlarm) {
     if (lock.isHeldByCurrentThread()) {
       return; // the alarm rang while it was being set; ring() reads the clock again
@@ -302,7 +303,7 @@ final class WaitQueues {
     tell(come, isAlarm);
   }
 
-  /** Withdraws a caller's tokens unless its turn has come; returns whether it gave up. */
+  /** Withdraws a caller's tokens unless its turn has come; returns whether they were withdrawn. */
   boolean giveUp(Turn turn) {
     return leave(turn, false);
   }
@@ -351,7 +352,7 @@ final class WaitQueues {
     }
   }
 
-  /** Lets callers pass whose turn has come, and sets the alarm for the next turn. */
+  /** Collects the callers whose turn has come, and sets the alarm for the next turn. */
   private void ring(String key, List<Turn> come) {
     Line line = lines.get(key);
     if (line == null) {
@@ -419,10 +420,10 @@ final class WaitQueues {
   }
 
   /**
-   * Lets callers go on whose turn has come, outside the lock. A caller's own code runs then, and
-   * may block its thread, so each caller gets another thread.
+   * Releases the callers whose turn has come, outside the lock. This runs a caller's own code,
+   * which can block its thread, so each caller gets another thread.
    *
-   * @param isAlarm whether this is the thread of an alarm, which one caller may use
+   * @param isAlarm whether this thread is an alarm's thread, on which one caller can run
    */
   private void tell(List<Turn> come, boolean isAlarm) {
     for (int i = 0; i < come.size(); i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The main API: a {@link dev.sluice.Limiter} decides on {@linkplain dev.sluice.Transaction
- * transactions}, and answers with {@linkplain dev.sluice.Decision decisions}.
+ * transactions}, and returns {@linkplain dev.sluice.Decision decisions}.
  */
 @NullMarked
 @CheckReturnValue

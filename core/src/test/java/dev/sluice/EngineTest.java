@@ -207,7 +207,7 @@ final class EngineTest {
     Duration wait = Duration.ofMinutes(1);
     assertThatThrownBy(() -> limiter.acquire(clash, wait).orThrow())
         .isInstanceOf(InvalidRequestException.class)
-        .hasMessageContaining("number 1, which the catalogue gives to Calls");
+        .hasMessageContaining("number 1, which is the number of Calls in the catalogue");
     assertThatThrownBy(() -> joined(limiter.async().acquire(clash, wait)))
         .hasRootCauseInstanceOf(InvalidRequestException.class);
   }
@@ -246,7 +246,7 @@ final class EngineTest {
     caller.interrupt();
     assertThat(thrown.get())
         .isInstanceOf(StoreException.class)
-        .hasMessage("interrupted while asking the store for many ids");
+        .hasMessage("interrupted while the store decided on several ids");
     assertThat(interrupted.get()).as("who called may want to know").isTrue();
     caller.join();
     assertThat(underWay).hasSize(2).allSatisfy(call -> assertThat(call).isCancelled());

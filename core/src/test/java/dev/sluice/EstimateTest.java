@@ -94,7 +94,7 @@ final class EstimateTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Estimate.mean(6, 5))
         .withMessage(
-            "found estimates from 6 to 5, expected a lower bound of 1 or more, and an upper bound that is not below it");
+            "found estimates from 6 to 5, expected a lowest estimate of 1 or more, and a highest estimate that is not lower");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> estimate.of("a", -1))
         .withMessage("hint: found -1, expected 0 or more");

@@ -459,6 +459,6 @@ final class FailureRuleTest {
     LimitName clashing = LimitName.builder(1, "CallsPerPlan").build();
     Limiter.Builder builder = Limiter.builder(new CurrentLimits(LIMITS), new Gone());
     assertThatThrownBy(() -> builder.onFailure(clashing, FailureRule.deny()))
-        .hasMessageContaining("number 1, which the catalogue gives to Free");
+        .hasMessageContaining("number 1, which is the number of Free in the catalogue");
   }
 }

@@ -547,7 +547,7 @@ class LimitTest {
     current.replace(Limits.builder(clashing).build());
     assertThatThrownBy(() -> limit.trySpend("a"))
         .isInstanceOf(InvalidRequestException.class)
-        .hasMessageContaining("number 7, which the catalogue gives to Other");
+        .hasMessageContaining("number 7, which is the number of Other in the catalogue");
   }
 
   @Test

@@ -267,9 +267,9 @@ class MissingDefaultTest {
     Limiter open = Limiter.builder(limits, store).missingDefault(MissingDefault.WARN).build();
     assertThat(warnings(() -> allVerbs(open)))
         .containsExactly(
-            "Missing has no default, but a request asks for it; write burst, count and period, or"
+            "Missing has no default, but a request requires one; write burst, count and period, or"
                 + " \"Missing: {unlimited: true}\"",
-            "Overridden has no default, but a request asks for it; write burst, count and period,"
+            "Overridden has no default, but a request requires one; write burst, count and period,"
                 + " or \"Overridden: {unlimited: true}\"");
   }
 

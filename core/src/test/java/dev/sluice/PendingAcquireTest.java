@@ -130,7 +130,7 @@ final class PendingAcquireTest {
     assertThatThrownBy(() -> grant(place(SECOND)).await(sleeper))
         .isInstanceOf(InterruptedException.class)
         .hasMessage(
-            "interrupted while waiting; the tokens are given back unless another caller took tokens after it");
+            "interrupted while waiting; the tokens are given back unless another caller has taken tokens since");
     assertThat(heard).containsExactly("waits", "GIVEN_UP 0");
     assertThat(withdrawn).hasSize(1);
     assertThat(Thread.interrupted()).isFalse();

@@ -462,7 +462,7 @@ final class SeveralQuotasTest {
   void quotas_thatDoNotFitTogether_areRefused() {
     assertThatThrownBy(() -> Limit.of(A_SECOND, Quota.per(5, Duration.ofSeconds(1))))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("two quotas with one period");
+        .hasMessageContaining("two quotas with the same period");
     assertThatThrownBy(() -> builder().build()).hasMessage("found 0 quotas, expected 1 to 4");
     assertThatThrownBy(() -> Limit.of(A_SECOND, A_SECOND, A_SECOND, A_SECOND, A_SECOND))
         .hasMessage("found 5 quotas, expected 1 to 4");

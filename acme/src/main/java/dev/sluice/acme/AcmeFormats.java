@@ -23,7 +23,7 @@ final class AcmeFormats {
 
   private AcmeFormats() {}
 
-  /** The format of a DNS name: two or more labels under a known public suffix, no wildcard. */
+  /** The format of a DNS name with two or more labels, a known public suffix and no wildcard. */
   record Domain(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
     @Override
@@ -47,7 +47,7 @@ final class AcmeFormats {
   /** The format of the value of an ACME identifier: a domain, or an IP address. */
   record IdentValue(Domain domain) implements IdFormat {
 
-    /** Matches texts that look like IPv6 addresses: groups of any length, and perhaps a zone. */
+    /** Matches texts that look like IPv6 addresses: groups of any length, and an optional zone. */
     private static final Pattern LIKE_IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.*)?");
 
     @Override
@@ -64,8 +64,8 @@ final class AcmeFormats {
     }
 
     /**
-     * Whether a text is an IP address, or looks so much like one that its mistake is reported as
-     * one.
+     * Returns whether a text is an IP address, or is so similar to one that an error message should
+     * treat it as an IP address.
      */
     static boolean isAddress(String text) {
       return LIKE_IPV6.matcher(text).matches() || IpAddress.parse(text) != null;
@@ -73,8 +73,8 @@ final class AcmeFormats {
   }
 
   /**
-   * The format of the ids under which identifiers are counted: a domain, or the /32 or /64 of an IP
-   * address in CIDR form. A wildcard directly under a public suffix, such as {@code *.github.io},
+   * The format of the ids of certificate limits: a domain, or the /32 or /64 range of an IP address
+   * in CIDR notation. A wildcard directly under a public suffix, such as {@code *.github.io},
    * counts as a domain here.
    */
   record DomainOrCidr(Domain domain) implements IdFormat {
@@ -96,7 +96,7 @@ final class AcmeFormats {
       IpAddress address = IpAddress.parse(text);
       if (address != null) {
         throw new InvalidIdException(
-            "invalid domainOrCIDR, %s is an IP address, expected its range %s"
+            "invalid domainOrCIDR, %s is an IP address; write its range %s"
                 .formatted(SafeText.quote(text), SafeText.quote(Identifier.rangeOf(address))));
       }
       return text.startsWith(WILDCARD)
@@ -104,12 +104,14 @@ final class AcmeFormats {
           : domain.canonical(text, strictness);
     }
 
-    /** Returns the wildcard if it is directly under a public suffix; otherwise throws. */
+    /**
+     * Returns a wildcard name directly under a public suffix; throws for any other wildcard name.
+     */
     private String wildcard(String below, Strictness strictness) {
       String name = WILDCARD + domain.canonical(below, strictness);
       if (!widened(name).equals(name)) {
         throw new InvalidIdException(
-            "invalid domainOrCIDR, %s has a wildcard, expected the domain that it is counted for: %s"
+            "invalid domainOrCIDR, %s has a wildcard; write the domain under which certificates are counted: %s"
                 .formatted(SafeText.quote(name), SafeText.quote(widened(name))));
       }
       return name;
@@ -138,7 +140,7 @@ final class AcmeFormats {
 
   /**
    * The format of ids in overrides: a domain, or the lowest IP address of a range, which stands for
-   * the whole range. The canonical text is that of {@link DomainOrCidr}.
+   * the whole range. The canonical text is the one of {@link DomainOrCidr}.
    */
   record OverriddenDomain(Domain domain) implements IdFormat {
 
@@ -179,13 +181,11 @@ final class AcmeFormats {
       String registered = widened(canonicalId);
       return registered.equals(canonicalId)
           ? null
-          : "found %s, which no request can match: certificates are counted for %s"
+          : "no request can match %s: certificates are counted under %s"
               .formatted(SafeText.quote(canonicalId), SafeText.quote(registered));
     }
 
-    /**
-     * Requires the lowest address of a range, since other addresses would look like single ones.
-     */
+    /** Checks that an address is the lowest of its range; others would look like single ones. */
     private static String lowestOf(String range, String address) {
       String lowest = range.substring(0, range.indexOf('/'));
       if (!lowest.equals(address)) {
@@ -198,15 +198,15 @@ final class AcmeFormats {
   }
 
   /**
-   * The format of a set of identifiers, comma-separated in any order. The canonical form is the
-   * hash of the set. A hash itself is accepted too: it has no dot, so it cannot be a name.
+   * The format of a set of identifiers, separated by commas, in any order. The canonical form is
+   * the hash of the set. A hash is also accepted: without a dot, it cannot be a name.
    */
   record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
-    /** The most identifiers of one order. */
+    /** The most identifiers in one order. */
     static final int MOST = 100;
 
-    /** The most characters: twice the longest set, so that sets with repetitions are accepted. */
+    /** The most characters of a set: twice the longest set, so that repetitions are accepted. */
     private static final int LONGEST = 2 * MOST * 256;
 
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
@@ -224,7 +224,7 @@ final class AcmeFormats {
       if (text.isEmpty()) {
         throw new InvalidIdException("the id is empty, expected identifiers joined with \",\"");
       }
-      // An order's list of identifiers may be longer than other ids, since only its hash is stored.
+      // // A list of identifiers can be longer than other ids, since only its hash is stored.
       if (text.length() > LONGEST) {
         throw tooMany(text.length() + " characters");
       }

@@ -7,7 +7,7 @@ import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the ids of transactions from typed parts. An exception names a missing part. Stateless.
+ * Makes the ids of transactions from typed parts; throws an exception that names a missing part.
  *
  * <p>Ids need no escapes here: a regId consists of digits, so the first ":" ends it, and the rest
  * of the id is a single value.

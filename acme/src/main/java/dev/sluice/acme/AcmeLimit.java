@@ -2,33 +2,33 @@
 package dev.sluice.acme;
 
 /**
- * The limits of an ACME certificate authority. The numbers are parts of bucket keys in stores, so
- * they never change.
+ * The limits of an ACME certificate authority. The numbers are parts of bucket keys, so they never
+ * change.
  *
  * <p>Immutable and thread-safe.
  */
 public enum AcmeLimit {
-  /** New accounts from one IP address. */
+  /** Counts new accounts per IP address. */
   NEW_REGISTRATIONS_PER_IP_ADDRESS(1, "NewRegistrationsPerIPAddress"),
-  /** New accounts from one /48 range of IPv6 addresses. */
+  /** Counts new accounts per /48 range of IPv6 addresses. */
   NEW_REGISTRATIONS_PER_IPV6_RANGE(2, "NewRegistrationsPerIPv6Range"),
-  /** New orders of one account. */
+  /** Counts new orders per account. */
   NEW_ORDERS_PER_ACCOUNT(3, "NewOrdersPerAccount"),
-  /** Failed authorizations of one account for one identifier. */
+  /** Counts failed authorizations per account and identifier. */
   FAILED_AUTHORIZATIONS_PER_DOMAIN_PER_ACCOUNT(4, "FailedAuthorizationsPerDomainPerAccount"),
-  /** Certificates for one registered domain, or one range of addresses. */
+  /** Counts certificates per registered domain or range of addresses. */
   CERTIFICATES_PER_DOMAIN(5, "CertificatesPerDomain"),
   /**
-   * Certificates of one account for one registered domain, or one range of addresses. Has overrides
-   * only; an override replaces {@link #CERTIFICATES_PER_DOMAIN} for its account.
+   * Counts certificates per account and registered domain or range of addresses. The limit has only
+   * overrides; an override replaces {@link #CERTIFICATES_PER_DOMAIN} for its account.
    */
   CERTIFICATES_PER_DOMAIN_PER_ACCOUNT(6, "CertificatesPerDomainPerAccount"),
-  /** Certificates for exactly one set of identifiers. */
+  /** Counts certificates per exact set of identifiers. */
   CERTIFICATES_PER_FQDN_SET(7, "CertificatesPerFQDNSet"),
-  /** Failed authorizations after which an account is paused for an identifier. */
+  /** Counts the failed authorizations after which an account is paused for an identifier. */
   FAILED_AUTHORIZATIONS_FOR_PAUSING_PER_DOMAIN_PER_ACCOUNT(
       8, "FailedAuthorizationsForPausingPerDomainPerAccount"),
-  /** Requests for an override from one IP address. */
+  /** Counts requests for overrides per IP address. */
   LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS(9, "LimitOverrideRequestsPerIPAddress");
 
   private final int number;

@@ -11,12 +11,11 @@ import java.util.TreeSet;
 import java.util.function.Supplier;
 
 /**
- * The catalogue of a certificate authority's limits, with one list of public suffixes. It has the
- * nine names of {@link AcmeLimit}, their id formats and the messages for denied clients. It also
- * makes the helpers that use the same list of suffixes.
+ * The catalogue of a certificate authority's limits: the nine names of {@link AcmeLimit}, their id
+ * formats, and their messages for denied clients. The catalogue and the helpers that this class
+ * makes use one list of public suffixes.
  *
- * <p>Immutable and thread-safe. Never blocks, except that the first use of a domain reads the
- * bundled list.
+ * <p>Immutable and thread-safe. Never blocks, but the first use of a domain reads the bundled list.
  */
 public final class AcmeLimits {
 
@@ -38,9 +37,9 @@ public final class AcmeLimits {
   }
 
   /**
-   * Returns the limits with the list of suffixes that comes with Sluice.
+   * Returns the limits with the list of suffixes that is bundled with Sluice.
    *
-   * @return the same object at each call
+   * @return the limits, the same object at each call
    */
   public static AcmeLimits bundled() {
     return BUNDLED;
@@ -49,8 +48,8 @@ public final class AcmeLimits {
   /**
    * Returns limits with a list of suffixes that can be replaced at run time.
    *
-   * @param suffixes returns the current list; called for every id, so that a newer list is used at
-   *     once. Thread-safe, for example the {@code get} of an {@code AtomicReference}
+   * @param suffixes returns the current list, for example the {@code get} of an {@code
+   *     AtomicReference}; must be thread-safe. Called for every id, so that newer lists apply
    * @return limits that use this list
    */
   public static AcmeLimits with(Supplier<PublicSuffixes> suffixes) {
@@ -77,12 +76,12 @@ public final class AcmeLimits {
   }
 
   /**
-   * Returns the names and ranges that cover some identifiers: the registered name (eTLD+1) of each
-   * DNS name, the /32 or /64 of each address.
+   * Returns the domains and ranges that cover the given identifiers: the registered name (eTLD+1)
+   * of each DNS name, the /32 or /64 range of each address.
    *
    * @param identifiers the identifiers, in any order. As in Boulder, {@code *} counts as a label,
    *     so {@code *.github.io} covers itself
-   * @return the distinct covering names and ranges, sorted
+   * @return the distinct covering domains and ranges, sorted
    */
   public List<String> covering(Collection<Identifier> identifiers) {
     PublicSuffixes now = suffixes.get();
@@ -103,7 +102,7 @@ public final class AcmeLimits {
   /**
    * Returns a builder of the transactions of an ACME front end.
    *
-   * @param limits the source of the limits in force, whose catalogue has these names
+   * @param limits the limits in force, whose catalogue contains these names
    * @return the builder of transactions
    */
   public AcmeTransactions transactions(CurrentLimits limits) {

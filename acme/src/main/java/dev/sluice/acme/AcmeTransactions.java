@@ -21,19 +21,19 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * Builds the transactions of an ACME front end: for each request of its clients, the batch to spend
- * with a {@link dev.sluice.Limiter}.
+ * Builds the transactions of an ACME front end: the batch that a {@link dev.sluice.Limiter} must
+ * spend for each request of a client.
  *
- * <p>As in Boulder, a limit without a default is disabled: its transaction always passes. The log
- * has a warning for each such limit, now and after each change of the limits. An identifier with a
- * wildcard counts as itself in the set of an order, without the {@code *.} for authorizations, and
- * under its covering domain for certificates.
+ * <p>As in Boulder, a limit without a default is disabled: its transaction is always allowed. A
+ * warning is logged for each such limit, now and after each change of the limits. A wildcard
+ * identifier counts with its wildcard in the set of an order, without the {@code *.} for
+ * authorizations, and under its registered domain for certificates.
  *
  * <p>Immutable and thread-safe; never blocks. Each call uses the limits in force at that time.
  */
 public final class AcmeTransactions {
 
-  /** The most distinct identifiers of one order; bounds the size of the order's batch. */
+  /** The most distinct identifiers in one order, which bounds the size of the order's batch. */
   public static final int MOST_IDENTIFIERS = AcmeFormats.FqdnSet.MOST;
 
   private static final List<Requirement> ASKED_FOR =
@@ -51,8 +51,8 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transactions for a new account: one token for the client's address, and for an IPv6
-   * address also one for its /48 range. Spend them before the account is created.
+   * Returns the transactions for a new account: one token for the client's address and, for an IPv6
+   * address, one token for its /48 range. Spend the batch before the account is created.
    *
    * @param client the client's address
    * @return the transactions to spend as one batch
@@ -68,13 +68,12 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transactions for a new order. They spend one token of the account, and check the
-   * limits that would prevent issuance. Spend them before the order is created. A renewal is exempt
-   * from the limits on orders and on domains.
+   * Returns the transactions for a new order. The batch spends one token of the account, and checks
+   * the limits that would prevent issuance. Spend the batch before the order is created. A renewal
+   * is exempt from the limits on orders and on domains.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param requested the identifiers of the certificate, 1 to {@link #MOST_IDENTIFIERS};
-   *     repetitions don't count
+   * @param requested the identifiers, 1 to {@link #MOST_IDENTIFIERS}; repetitions are ignored
    * @param isRenewal whether the order renews an existing certificate
    * @return the transactions to spend as one batch
    * @throws InvalidIdException if the account or the identifiers are missing, or an identifier is
@@ -107,13 +106,13 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transactions for an issued certificate: one token for each covering domain and for
-   * the set of identifiers, if the buckets have tokens. An account with its own override for a
-   * domain also spends there. A renewal spends only from the set. Spend them after the issuance.
+   * Returns the transactions for an issued certificate: one token for each covering domain and one
+   * for the set of identifiers, as far as the buckets have tokens. If the account has an override
+   * for a domain, the batch also spends from the account's own bucket. A renewal spends only from
+   * the bucket of the set. Spend the batch after the issuance.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param issued the identifiers of the certificate, 1 to {@link #MOST_IDENTIFIERS}; repetitions
-   *     don't count
+   * @param issued the identifiers, 1 to {@link #MOST_IDENTIFIERS}; repetitions are ignored
    * @param isRenewal whether the certificate renews an existing one
    * @return the transactions to spend as one batch, which is never denied
    * @throws InvalidIdException if the account or the identifiers are missing, or an identifier is
@@ -140,14 +139,13 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transaction for a failed authorization: one token of the failures that the account
-   * may have for the identifier, if the bucket has one. Spend it after the failure.
+   * Returns the transaction for a failed authorization: one token of the account's bucket for the
+   * identifier, if the bucket has a token. Spend the transaction after the failure.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param identifier the identifier whose control could not be proven
+   * @param identifier the identifier for which the authorization failed
    * @return the transaction, which is never denied
-   * @throws InvalidIdException if the account is missing, or the identifier is under no public
-   *     suffix
+   * @throws InvalidIdException if the account is missing, or the public suffix is unknown
    */
   public Transaction failedAuthorization(long regId, Identifier identifier) {
     return forIdentifier(
@@ -159,14 +157,13 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transaction that counts a failed authorization for pausing. Spend it after the
-   * failure. If it is denied, pause the account for this identifier.
+   * Returns the transaction that counts a failed authorization for pausing. Spend the transaction
+   * after the failure. If the spend is denied, pause the account for this identifier.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param identifier the identifier whose control could not be proven
+   * @param identifier the identifier for which the authorization failed
    * @return the transaction to spend
-   * @throws InvalidIdException if the account is missing, or the identifier is under no public
-   *     suffix
+   * @throws InvalidIdException if the account is missing, or the public suffix is unknown
    */
   public Transaction failedAuthorizationForPausing(long regId, Identifier identifier) {
     return forIdentifier(
@@ -178,21 +175,21 @@ public final class AcmeTransactions {
 
   /**
    * Returns the transaction that clears the counted failures, after the end of a pause or after a
-   * successful authorization. Pass it to {@linkplain dev.sluice.Limiter#reset(List) reset}.
+   * successful authorization. Pass the transaction to {@linkplain dev.sluice.Limiter#reset(List)
+   * reset}.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param identifier the identifier that the account may try again
-   * @return the transaction, only for a reset
-   * @throws InvalidIdException if the account is missing, or the identifier is under no public
-   *     suffix
+   * @param identifier the identifier for which the failures are cleared
+   * @return the transaction, which is valid only for a reset
+   * @throws InvalidIdException if the account is missing, or the public suffix is unknown
    */
   public Transaction unpause(long regId, Identifier identifier) {
     return failedAuthorizationForPausing(regId, identifier).resetOnly();
   }
 
   /**
-   * Returns the transaction for a request for an override in a web form. Spend it before the
-   * request is accepted.
+   * Returns the transaction for a request for an override in a web form. Spend the transaction
+   * before the request is accepted.
    *
    * @param client the client's address
    * @return the transaction to spend
@@ -236,7 +233,7 @@ public final class AcmeTransactions {
       if (distinct.add(identifier) && distinct.size() > MOST_IDENTIFIERS) {
         throw new InvalidRequestException(
             Field.TRANSACTIONS,
-            "found %s identifiers, expected at most %s, each counted once"
+            "found %s distinct identifiers, expected at most %s"
                 .formatted(new HashSet<>(identifiers).size(), MOST_IDENTIFIERS));
       }
     }

@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes bucket keys from typed parts, for programs that must find a bucket themselves, for example
- * in Redis. The key equals that of a transaction, or of an override, with the same parts.
+ * in Redis. A key is equal to the key of a transaction or an override with the same parts.
  *
- * <p>Immutable and thread-safe. A part that is null, empty or 0 counts as missing. A missing or
- * malformed part throws an {@link InvalidIdException} that names it.
+ * <p>Immutable and thread-safe. A part that is null, empty or 0 counts as missing. For a missing or
+ * malformed part, the methods throw an {@link InvalidIdException} whose message names the part.
  */
 public final class BucketKeys {
 
@@ -43,7 +43,7 @@ public final class BucketKeys {
    * @param address the client's address
    * @return the key, in canonical form
    * @throws InvalidIdException if the address is missing
-   * @throws IllegalArgumentException for a limit with ids of another form
+   * @throws IllegalArgumentException if the limit has ids of another format
    */
   public String newIpAddressBucketKey(AcmeLimit limit, @Nullable IpAddress address) {
     requireOneOf(BY_ADDRESS, limit);
@@ -64,11 +64,11 @@ public final class BucketKeys {
   /**
    * Returns a key {@code number:regId}.
    *
-   * @param limit the limit with the number 3; or 4, 6 or 8, whose overrides are for a whole account
+   * @param limit the limit with the number 3, or 4, 6 or 8 for an override of a whole account
    * @param regId the account's registration id, unsigned
    * @return the key, in canonical form
    * @throws InvalidIdException if the id is 0
-   * @throws IllegalArgumentException for a limit with ids of another form
+   * @throws IllegalArgumentException if the limit has ids of another format
    */
   public String newRegIdBucketKey(AcmeLimit limit, long regId) {
     if (limit != AcmeLimit.NEW_ORDERS_PER_ACCOUNT) {
@@ -82,11 +82,10 @@ public final class BucketKeys {
    *
    * @param limit the limit with the number 4, 6 or 8
    * @param regId the account's registration id, unsigned
-   * @param domainOrAddress a domain or an IP address; for the limit 6, the key has its registered
-   *     domain or its range
+   * @param domainOrAddress a domain or an IP address; limit 6 uses its registered domain or range
    * @return the key, in canonical form
    * @throws InvalidIdException if a part is missing or malformed
-   * @throws IllegalArgumentException for a limit with ids of another form
+   * @throws IllegalArgumentException if the limit has ids of another format
    */
   public String newRegIdDomainBucketKey(
       AcmeLimit limit, long regId, @Nullable String domainOrAddress) {
@@ -99,8 +98,7 @@ public final class BucketKeys {
   /**
    * Returns a key {@code 5:domain} or {@code 5:CIDR}.
    *
-   * @param domainOrAddress a domain or an IP address; the key has its registered domain or its
-   *     range
+   * @param domainOrAddress a domain or an IP address; the key has its registered domain or range
    * @return the key, in canonical form
    * @throws InvalidIdException if the domain or address is missing or malformed
    */

@@ -8,8 +8,8 @@ import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.util.Locale;
 
 /**
- * Checks the syntax of DNS names: labels of letters, digits and hyphens, joined with dots.
- * Stateless and thread-safe; takes time linear in the text.
+ * Checks the syntax of DNS names: labels of letters, digits and hyphens, joined with dots. Takes
+ * time linear in the text.
  */
 final class DnsNames {
 
@@ -32,10 +32,10 @@ final class DnsNames {
       throw invalid(what, text, "has %s characters, expected at most 253".formatted(text.length()));
     }
     if (text.indexOf('*') >= 0) {
-      throw invalid(what, text, "has a wildcard, expected a name without one");
+      throw invalid(what, text, "has a wildcard, which is not allowed here");
     }
     if (text.endsWith(".")) {
-      throw invalid(what, text, "ends with a dot, expected a name without one at its end");
+      throw invalid(what, text, "ends with a dot; remove the dot");
     }
     requireLabels(text, what);
     long labels = 1 + text.chars().filter(c -> c == '.').count();
@@ -53,7 +53,7 @@ final class DnsNames {
     return strictness.canonical(text, lower, what);
   }
 
-  /** Refuses a text that has a label which no DNS name may have. */
+  /** Throws if a text has a label that is not valid in a DNS name. */
   static void requireLabels(String text, String what) {
     for (String label : text.split("\\.", -1)) {
       requireLabel(label, text, what);
@@ -96,7 +96,9 @@ final class DnsNames {
     }
   }
 
-  /** Refuses "--" in the third place unless the label is valid punycode ({@code xn--}). */
+  /**
+   * Throws for a label with "--" in third place, unless the label is valid punycode ({@code xn--}).
+   */
   private static void requireInternational(String label, String text, String what) {
     if (!label.startsWith("xn--")) {
       throw invalid(
@@ -118,14 +120,14 @@ final class DnsNames {
     return UTS46.nameToASCII(name, new StringBuilder(), new IDNA.Info()).toString();
   }
 
-  /** Refuses a name without a suffix in the list; in strict mode also a name that is a suffix. */
+  /** Throws for a name without a known suffix; in strict mode also for a suffix itself. */
   static void requireKnownSuffix(
       String name, String what, PublicSuffixes suffixes, Strictness strictness) {
     if (!suffixes.knows(name)) {
       throw invalid(what, name, "does not end in a known public suffix");
     }
     if (strictness == Strictness.STRICT && suffixes.isIcannSuffix(name)) {
-      throw invalid(what, name, "is itself a public suffix, expected a name under one");
+      throw invalid(what, name, "is itself a public suffix, expected a name under a public suffix");
     }
   }
 

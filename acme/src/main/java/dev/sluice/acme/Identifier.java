@@ -12,11 +12,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An identifier in a certificate request: a DNS name, perhaps with a wildcard ({@code
- * *.example.com}), or an IP address. Names sort before addresses, and each kind sorts by its text.
+ * An identifier in a certificate request: a DNS name, optionally with a wildcard ({@code
+ * *.example.com}), or an IP address. Names sort before addresses, and then by text.
  *
- * <p>Immutable and thread-safe. Parsing does not check public suffixes; the id formats of the
- * limits check them.
+ * <p>Immutable and thread-safe. The id formats check public suffixes; parsing does not.
  */
 public final class Identifier implements Comparable<Identifier> {
 
@@ -40,7 +39,7 @@ public final class Identifier implements Comparable<Identifier> {
    * @param text a DNS name of letters, digits, hyphens and dots (other scripts as punycode),
    *     optionally after {@code *.}; or an IP address
    * @return the identifier, whose value is in canonical form
-   * @throws InvalidIdException if the text is neither
+   * @throws InvalidIdException if the text is neither a DNS name nor an IP address
    */
   public static Identifier parse(String text) {
     return parse(text, "identifier", Strictness.LENIENT);
@@ -49,7 +48,7 @@ public final class Identifier implements Comparable<Identifier> {
   /**
    * Parses the identifiers of an order.
    *
-   * @param texts the identifiers, each as for {@link #parse}
+   * @param texts the identifiers, each in the form that {@link #parse} accepts
    * @return the parsed identifiers, in the order of the texts
    * @throws InvalidIdException if a text is neither a DNS name nor an IP address
    */
@@ -102,8 +101,8 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Returns the identifier that a client must be authorized for. For a wildcard this is the name
-   * without {@code *.} (RFC 8555, section 7.1.4).
+   * Returns the identifier for which a client must be authorized. For a wildcard name this is the
+   * name without {@code *.} (RFC 8555, section 7.1.4).
    *
    * @return this identifier without its wildcard
    */
@@ -111,12 +110,16 @@ public final class Identifier implements Comparable<Identifier> {
     return isWildcard() ? new Identifier(Type.DNS, value.substring(WILDCARD.length()), null) : this;
   }
 
-  /** Returns the registered name, or the range of addresses that one owner usually has. */
+  /**
+   * Returns the registered name of a name; for an address, the range that one owner usually has.
+   */
   String covering(PublicSuffixes suffixes) {
     return address == null ? suffixes.registeredOf(value) : rangeOf(address);
   }
 
-  /** Returns the range in CIDR form: the /32 of an IPv4 address, or the /64 of an IPv6 address. */
+  /**
+   * Returns the range in CIDR notation: the /32 of an IPv4 address, or the /64 of an IPv6 address.
+   */
   static String rangeOf(IpAddress address) {
     return address.isIpv4() ? address + "/32" : address.prefix(64) + "/64";
   }
@@ -141,7 +144,7 @@ public final class Identifier implements Comparable<Identifier> {
     return value;
   }
 
-  /** The type of an identifier. The hash of a set depends on the order of these constants. */
+  /** The type of an identifier. Their order must not change: the hash of a set depends on it. */
   public enum Type {
     /** A DNS name. */
     DNS,

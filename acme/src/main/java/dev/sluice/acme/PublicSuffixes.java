@@ -22,11 +22,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The suffixes under which anybody can register a name. They are those of the public suffix list,
- * from its ICANN part ({@code com}, {@code co.uk}) and its PRIVATE part ({@code github.io}).
+ * The suffixes under which the public can register names. The suffixes come from the public suffix
+ * list, from its ICANN part ({@code com}, {@code co.uk}) and its PRIVATE part ({@code github.io}).
  *
- * <p>Immutable and thread-safe. Makes no network requests: the list is a file with a date, which
- * came with Sluice or is newer ({@link #load}).
+ * <p>Immutable and thread-safe. Makes no network requests: the list is a file with a date, either
+ * the one bundled with Sluice or a newer one ({@link #load}).
  */
 public final class PublicSuffixes {
 
@@ -51,7 +51,7 @@ public final class PublicSuffixes {
   }
 
   /**
-   * Returns the list that comes with Sluice. The first use of the list reads it.
+   * Returns the list that is bundled with Sluice. The first call reads the list.
    *
    * @return the bundled list
    */
@@ -66,8 +66,8 @@ public final class PublicSuffixes {
    * @param file the file with the list
    * @return the parsed list
    * @throws IOException if the file cannot be read
-   * @throws IllegalArgumentException if the file is not a complete list with a date, such as a
-   *     proxy's error page or half a download
+   * @throws IllegalArgumentException if the file is not a complete list with a date, for example an
+   *     error page of a proxy or an incomplete download
    */
   public static PublicSuffixes load(Path file) throws IOException {
     if (Files.exists(file) && !Files.isRegularFile(file)) { // reading a pipe could block for ever
@@ -114,17 +114,17 @@ public final class PublicSuffixes {
   }
 
   /**
-   * Returns when the list was published.
+   * Returns the time at which the list was published.
    *
-   * @return the date in the list
+   * @return the time in the list
    */
   public Instant publishedAt() {
     return publishedAt;
   }
 
   /**
-   * Returns the registered name of a DNS name: the public suffix and one label (eTLD+1). If the
-   * list has no suffix for the name, its last label counts as the suffix.
+   * Returns the registered name of a DNS name: the public suffix and one more label (eTLD+1). If
+   * the list has no suffix for the name, the name's last label counts as the suffix.
    *
    * @param name a DNS name of one label or more; a leading {@code *.} is ignored
    * @return the registered name in lower case; the name itself if it is a suffix
@@ -151,7 +151,7 @@ public final class PublicSuffixes {
    *
    * @param names DNS names
    * @return the distinct registered names, sorted
-   * @throws InvalidIdException as {@link #registeredName} does
+   * @throws InvalidIdException if a text is not a DNS name
    */
   public List<String> fqdnsToEtldsPlusOne(Collection<String> names) {
     TreeSet<String> registered = new TreeSet<>();
@@ -159,14 +159,12 @@ public final class PublicSuffixes {
     return List.copyOf(registered);
   }
 
-  /** Whether a name in canonical form is a suffix of the list, or ends in one. */
+  /** Returns whether a name in canonical form is a suffix of the list, or ends in one. */
   boolean knows(String name) {
     return all.suffixOf(name) != null;
   }
 
-  /**
-   * Whether a name in canonical form is itself a suffix of the ICANN part, such as {@code co.uk}.
-   */
+  /** Returns whether a canonical name is a suffix of the ICANN part, such as {@code co.uk}. */
   boolean isIcannSuffix(String name) {
     return name.equals(icann.suffixOf(name));
   }

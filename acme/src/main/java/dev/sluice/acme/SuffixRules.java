@@ -9,10 +9,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The rules of a public suffix list, or of one part of it, in punycode.
  *
- * <p>The algorithm is that of <a href="https://github.com/publicsuffix/list/wiki/Format">the list's
- * format</a>. The longest rule wins, and {@code *} at the start of a rule stands for one label. An
- * exception ({@code !}) wins over its wildcard rule; the suffix is then the exception without its
- * first label. Immutable and thread-safe; a look-up takes time linear in the name.
+ * <p>The algorithm is defined in <a href="https://github.com/publicsuffix/list/wiki/Format">the
+ * list's format</a>. The longest matching rule is used, and {@code *} at the start of a rule stands
+ * for one label. An exception ({@code !}) is used in place of its wildcard rule; the suffix is then
+ * the exception without its first label. Immutable and thread-safe; a look-up is linear in the
+ * name.
  */
 final class SuffixRules {
 

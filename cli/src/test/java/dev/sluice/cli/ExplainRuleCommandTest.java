@@ -169,8 +169,7 @@ final class ExplainRuleCommandTest {
         .startsWith("the request can be read in 4 ways: ")
         .contains("read as POST /x/y:\n", "read as PUT /x/y:\n", "read as PUT /y:\n");
     assertThat(explain("GET", "/projects/a#b").out())
-        .isEqualTo(
-            "cannot be charged: the path has a \"#\" or a space, expected %23 or %20 in its place\n");
+        .isEqualTo("cannot be charged: the path has a \"#\" or a space; send %23 or %20 instead\n");
   }
 
   @Test
@@ -212,7 +211,7 @@ final class ExplainRuleCommandTest {
     assertThat(run.out().replace(rules, "rules.yml"))
         .contains("rules.yml:4: not this rule: the rule is for the method POST, not \"GET\"\n")
         .endsWith(
-            "rules.yml:9: cannot be charged: the request lacks the header X-Api-Key, by which it is limited\n");
+            "rules.yml:9: cannot be charged: the request lacks the header X-Api-Key, which a limit needs\n");
     assertThat(run.code()).isEqualTo(Exit.NO);
     assertThat(explain("GET", "/api/x", "--header", "X-Api-Key: k").out()).contains("104:k");
     assertThat(explain("GET", "/%zz").out()).startsWith("cannot be charged: the path has");

@@ -123,7 +123,7 @@ final class LintCommandTest {
     assertThat(run.out())
         .isEqualTo(
             limits
-                + ":1:1: SignUpsPerIPAddress has no default, but --for asks for it; write burst, count"
+                + ":1:1: SignUpsPerIPAddress has no default, but --for requires one; write burst, count"
                 + " and period, or \"SignUpsPerIPAddress: {unlimited: true}\"\n");
   }
 

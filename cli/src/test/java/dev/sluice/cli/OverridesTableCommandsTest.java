@@ -152,7 +152,7 @@ final class OverridesTableCommandsTest {
       "--quota",
       "2 per 1s"
     };
-    assertThat(Cli.run(same).err()).contains("two quotas with one period");
+    assertThat(Cli.run(same).err()).contains("two quotas with the same period");
     same[9] = "2 in 1m";
     assertThat(Cli.run(same).err()).contains("found \"2 in 1m\", expected COUNT per PERIOD");
   }

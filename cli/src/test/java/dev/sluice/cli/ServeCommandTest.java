@@ -445,8 +445,7 @@ final class ServeCommandTest {
           .contains("\nsluice_snapshot_timestamp_seconds ");
       Path away = Files.move(state, folder.resolve("away"));
 
-      assertThat(until(err, "snapshot not written"))
-          .contains(file.toString(), "there is no directory");
+      assertThat(until(err, "snapshot not written")).contains(file.toString(), "does not exist");
       await()
           .atMost(PATIENCE)
           .until(() -> !get(server + "/metrics").contains("sluice_snapshot_failures_total 0.0"));
@@ -506,7 +505,7 @@ final class ServeCommandTest {
         .contains("--snapshot works with the memory store only; redis://127.0.0.1");
     Cli missing = Cli.run("serve", "--http", ":0", "--snapshot", folder + "/no/buckets");
     assertThat(missing.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(missing.err()).contains("there is no directory");
+    assertThat(missing.err()).contains("does not exist");
     Cli period = Cli.run("serve", "--http", ":0", "--snapshot-interval", "0s");
     assertThat(period.err()).contains("--snapshot-interval: found 0s, expected a duration > 0");
     Cli alone = Cli.run("serve", "--http", ":0", "--snapshot-interval", "10s");
@@ -527,7 +526,7 @@ final class ServeCommandTest {
           Cli.run("serve", "--http", ":0", "--limits", limits.toString(), option[0], option[1]);
       assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
       assertThat(run.err())
-          .contains("SignUpsPerIPAddress has no default, but " + option[0] + " asks for it");
+          .contains("SignUpsPerIPAddress has no default, but " + option[0] + " requires one");
     }
     Cli unknown = Cli.run("serve", "--http", ":0", "--for", "SignUpsPerIpAddress");
     assertThat(unknown.err()).contains("did you mean \"SignUpsPerIPAddress\"?");

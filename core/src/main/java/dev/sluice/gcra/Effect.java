@@ -2,19 +2,19 @@
 package dev.sluice.gcra;
 
 /**
- * The effect of a charge on a bucket: whether it fits, and the TAT after it.
+ * The effect of a charge on a bucket: whether the charge fits, and the TAT after the charge.
  *
  * <p>No method allocates. The methods are the complete arithmetic of a store. Every store on the
- * JVM uses them, and other implementations (a script in a server) must match them.
+ * JVM uses them; other implementations, such as a script in a server, must behave identically.
  *
  * @param op the operation
  * @param incrementNanos the time that the operation adds to the TAT or gives back, 0 to {@code
  *     offsetNanos}; 0 for a reset
  * @param offsetNanos the burst offset τ of the bucket's limit, positive; 0 for a reset
- * @param untilNanos for a {@link Op#REFUND} the instant, unsigned, from which there is nothing left
- *     to give back: at most {@code untilNanos − now} is refunded. {@link #NO_END} for none. For a
- *     {@link Op#WITHDRAW} the TAT, unsigned, that the bucket must still have. For a {@link
- *     Op#SPEND_UP_TO} the emission interval.
+ * @param untilNanos for a {@link Op#REFUND} the instant, unsigned, from which no tokens are left to
+ *     give back: at most {@code untilNanos − now} is refunded; {@link #NO_END} if there is no such
+ *     instant. For a {@link Op#WITHDRAW} the TAT, unsigned, that the bucket must still have. For a
+ *     {@link Op#SPEND_UP_TO} the emission interval.
  */
 public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNanos) {
 
@@ -27,11 +27,11 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   /**
    * Creates an effect.
    *
-   * @param op as above
-   * @param incrementNanos as above
-   * @param offsetNanos as above
-   * @param untilNanos as above
-   * @throws IllegalArgumentException for a {@link Op#SPEND_UP_TO} of less than one token
+   * @param op see above
+   * @param incrementNanos see above
+   * @param offsetNanos see above
+   * @param untilNanos see above
+   * @throws IllegalArgumentException if a {@link Op#SPEND_UP_TO} is for less than one token
    */
   public Effect {
     if (op == Op.SPEND_UP_TO && (untilNanos <= 0 || incrementNanos < untilNanos)) {
@@ -45,8 +45,8 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
    * Returns an effect without an end.
    *
    * @param op the operation
-   * @param incrementNanos as in the constructor
-   * @param offsetNanos as in the constructor
+   * @param incrementNanos see the constructor
+   * @param offsetNanos see the constructor
    * @return the effect
    */
   public static Effect of(Op op, long incrementNanos, long offsetNanos) {
@@ -54,22 +54,22 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns whether the increment fits into the bucket, for an operation that spends or checks.
+   * Returns whether the increment of a spend or check fits into the bucket.
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return false if the operation would have to be denied
+   * @return false if the operation must be denied
    */
   public boolean fits(long nowNanos, long tatNanos) {
     return roomNanos(nowNanos, tatNanos) >= 0;
   }
 
   /**
-   * Returns what would be left of the burst offset after the operation.
+   * Returns the part of the burst offset that would be left after the operation.
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return as {@link Gcra#roomNanos}: negative if the operation must be denied
+   * @return the value of {@link Gcra#roomNanos}, negative if the operation must be denied
    */
   public long roomNanos(long nowNanos, long tatNanos) {
     long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
@@ -80,12 +80,12 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns the spend that a {@link Op#SPEND_UP_TO} amounts to: a spend of all tokens that fit or,
-   * if none fits, of one token, which is denied.
+   * Returns the spend that is equal to a {@link Op#SPEND_UP_TO}: a spend of all tokens that fit or,
+   * if no token fits, of one token, which is denied.
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return this effect for any other operation
+   * @return the spend; for any other operation this effect
    */
   public Effect asSpend(long nowNanos, long tatNanos) {
     return op == Op.SPEND_UP_TO
@@ -113,11 +113,11 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns whether the operation lets its batch pass.
+   * Returns whether the operation allows its batch.
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return false only if the operation votes and does not fit
+   * @return false only if the operation can deny its batch and does not fit
    */
   public boolean passes(long nowNanos, long tatNanos) {
     return !op.votes() || fits(nowNanos, tatNanos);
@@ -129,8 +129,8 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
    * @param batchPasses whether every charge of the batch {@link #passes}
-   * @return the TAT to store; {@code tatNanos} itself if nothing is to be written; {@link
-   *     Gcra#NO_TAT} (or any instant not after now) if the bucket is to be removed
+   * @return the TAT to store; {@code tatNanos} itself if the bucket does not change; {@link
+   *     Gcra#NO_TAT} or any instant not after now if the bucket is full and can be removed
    */
   public long tatAfterNanos(long nowNanos, long tatNanos, boolean batchPasses) {
     return switch (op) {
@@ -146,7 +146,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     };
   }
 
-  /** Returns the TAT after a spend; a denied spend, and a spend of 0, do not change it. */
+  /** Returns the TAT after a spend. A denied spend, and a spend of 0, do not change the TAT. */
   private long spentNanos(long nowNanos, long tatNanos, boolean batchPasses) {
     if (!batchPasses || incrementNanos == 0 || !fits(nowNanos, tatNanos)) {
       return tatNanos;
@@ -182,31 +182,31 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
 
   /** The operations on a bucket. */
   public enum Op {
-    /** Checks whether the increment fits; denies its batch if not, and never writes. */
+    /** Checks whether the increment fits, and denies its batch if not; never changes the bucket. */
     CHECK(true, false),
     /** Spends if the whole batch passes; denies its batch if the increment does not fit. */
     SPEND(true, true),
     /** Spends if the whole batch passes and the increment fits; never denies. */
     SPEND_ONLY(false, true),
     /**
-     * Lowers a TAT beyond now + τ to now + τ, so that the bucket is empty, and then spends as
-     * {@link #SPEND} does. The TAT is lowered even if the spend is denied. Only for a batch of one;
-     * the caller bounds how often a debt may be forgiven.
+     * Lowers a TAT beyond now + τ to now + τ, so that the bucket is empty, and then spends like
+     * {@link #SPEND}. The TAT is lowered even if the spend is denied. Valid only for a batch with
+     * one charge; the caller bounds how often a debt is forgiven.
      */
     FORGIVE(true, true),
-    /** Gives tokens back, never beyond a full bucket; creates no bucket. */
+    /** Gives tokens back, but never overfills a bucket and never creates one. */
     REFUND(false, true),
-    /** Forgets the bucket. */
+    /** Resets the bucket to full. */
     RESET(false, true),
     /**
-     * Takes a spend back that no other spend has followed: gives the increment back, never beyond a
-     * full bucket, if the TAT is still the one after the spend ({@link Effect#untilNanos()}), and
-     * does nothing otherwise.
+     * Takes a spend back that no other spend has followed. If the TAT is still the TAT after the
+     * spend ({@link Effect#untilNanos()}), gives the increment back, but never overfills the
+     * bucket. Otherwise does nothing.
      */
     WITHDRAW(false, true),
     /**
-     * Spends as many whole tokens as fit, at most the increment; denies if not one fits. {@link
-     * Effect#untilNanos()} is the emission interval. Only for a batch of one.
+     * Spends all whole tokens that fit, at most the increment; denies if no token fits. {@link
+     * Effect#untilNanos()} is the emission interval. Valid only for a batch with one charge.
      */
     SPEND_UP_TO(true, true);
 
@@ -219,7 +219,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     }
 
     /**
-     * Returns whether the operation may deny its batch.
+     * Returns whether the operation can deny its batch.
      *
      * @return true for {@link #CHECK}, {@link #SPEND}, {@link #FORGIVE} and {@link #SPEND_UP_TO}
      */
@@ -228,7 +228,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     }
 
     /**
-     * Returns whether the operation may change the store.
+     * Returns whether the operation can change the bucket.
      *
      * @return false for {@link #CHECK}
      */
@@ -237,7 +237,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     }
 
     /**
-     * Returns whether the operation may add tokens to a bucket.
+     * Returns whether the operation can add tokens to a bucket.
      *
      * @return false for operations that only check or spend
      */

@@ -12,34 +12,35 @@ package dev.sluice.gcra;
  *               │◀────── ahead ────────▶│◀─── free ──────▶│
  *               │◀────────────── τ, the burst offset ────▶│
  *
- * A spend of cost c pushes the TAT by its increment T·c, and is allowed if it stays within τ. So
- * everything follows from `ahead`, which is never negative: a TAT in the past is a full bucket.
+ * A spend of cost c moves the TAT by its increment T·c, and is allowed if the TAT stays within τ of
+ * now. All results follow from `ahead`, which is never negative: a TAT in the past is a full
+ * bucket.
  *
- * Debt. A TAT may lie beyond now + τ: a limit with a larger τ charged the bucket (a limit shrank,
- * or two servers have different limits), a clock stepped back, or callers wait for tokens. Such a
- * bucket is empty, and the time beyond now + τ is a debt: `remaining` is 0, and the wait includes
- * the debt. Nothing here lowers the TAT. (The limiter decides when a debt is forgiven, see
- * Effect.Op.FORGIVE.) A cost of 0 reads the bucket and is allowed even then.
+ * Debt. A TAT can lie beyond now + τ: a limit with a larger τ charged the bucket (a limit was
+ * lowered, or two servers have different limits), a clock stepped back, or callers wait for tokens.
+ * Such a bucket is empty, and the time beyond now + τ is a debt: `remaining` is 0, and the wait
+ * includes the debt. This class never lowers the TAT. The limiter decides when a debt is forgiven,
+ * see Effect.Op.FORGIVE. A cost of 0 reads the bucket and is allowed even during a debt.
  *
- * Overflow. τ and every increment fit a signed 64-bit number (checked by Quota), an increment is at
- * most τ, and `ahead` is cut to 2^63 − 1. So τ − increment ≥ 0, and τ − increment − ahead is not
- * below −2^63 + 1. Only the TAT itself can pass 2^63 (now + τ, with a τ of centuries), so a TAT is
- * an UNSIGNED 64-bit number; now + τ < 2^64 always holds. 0 means that there is no bucket: no clock
- * reads before it.
+ * Overflow. τ and every increment fit into a signed 64-bit number (checked by Quota), an increment
+ * is at most τ, and `ahead` is cut to 2^63 − 1. So τ − increment ≥ 0, and τ − increment − ahead is
+ * not below −2^63 + 1. Only the TAT itself can exceed 2^63 (now + τ, with a τ of centuries), so a
+ * TAT is an UNSIGNED 64-bit number; now + τ < 2^64 always holds. A TAT of 0 means that there is no
+ * bucket, since the time is never before 0.
  *
- * Source: ITU-T I.371, annex A (virtual scheduling), with a cost; Let's Encrypt's ratelimits
- * package for what is answered beside the verdict.
+ * Sources: ITU-T I.371, annex A (virtual scheduling), extended by a cost; Let's Encrypt's
+ * ratelimits package for the values that are returned with a decision.
  */
 
 /**
  * The arithmetic of a token bucket stored as one number (GCRA).
  *
- * <p>Pure functions of longs that allocate nothing. Times are nanoseconds since the Unix epoch;
- * {@code nowNanos} is never negative, a TAT is <em>unsigned</em>.
+ * <p>All methods are functions of longs that allocate nothing. Times are nanoseconds since the Unix
+ * epoch; {@code nowNanos} is never negative, a TAT is <em>unsigned</em>.
  */
 public final class Gcra {
 
-  /** The TAT of a bucket that does not exist, and so is full. */
+  /** The TAT of a bucket that does not exist, and is therefore full. */
   public static final long NO_TAT = 0;
 
   private Gcra() {}
@@ -49,8 +50,8 @@ public final class Gcra {
    *
    * @param nowNanos the current time, not negative
    * @param tatNanos the stored TAT, unsigned; {@link #NO_TAT} if there is no bucket
-   * @return from 0 (full); more than the burst offset τ if the bucket is empty and in debt; at most
-   *     {@link Long#MAX_VALUE}
+   * @return 0 for a full bucket; more than the burst offset τ if the bucket is empty and in debt;
+   *     at most {@link Long#MAX_VALUE}
    */
   public static long aheadNanos(long nowNanos, long tatNanos) {
     if (Long.compareUnsigned(tatNanos, nowNanos) <= 0) {
@@ -61,13 +62,13 @@ public final class Gcra {
   }
 
   /**
-   * Returns what would be left of the burst offset after a spend.
+   * Returns the part of the burst offset that would be left after a spend.
    *
    * @param aheadNanos how far the TAT lies ahead of now
    * @param incrementNanos the cost increment T·c, 0 to τ
    * @param offsetNanos the burst offset τ
-   * @return if the spend must be denied, minus the time to wait for it; otherwise not negative, as
-   *     always for an increment of 0, which only reads the bucket
+   * @return if the spend must be denied, minus the wait for it; otherwise at least 0, as always for
+   *     an increment of 0, which only reads the bucket
    */
   public static long roomNanos(long aheadNanos, long incrementNanos, long offsetNanos) {
     long roomNanos = offsetNanos - incrementNanos - aheadNanos;
@@ -75,7 +76,7 @@ public final class Gcra {
   }
 
   /**
-   * Returns the whole tokens in a bucket.
+   * Returns the number of whole tokens in a bucket.
    *
    * @param aheadNanos how far the TAT lies ahead of now
    * @param intervalNanos the emission interval T, positive
@@ -87,7 +88,7 @@ public final class Gcra {
   }
 
   /**
-   * Returns the tokens by which a bucket is overdrawn.
+   * Returns the number of tokens by which a bucket is overdrawn.
    *
    * @param aheadNanos how far the TAT lies ahead of now
    * @param intervalNanos the emission interval T, positive
@@ -99,13 +100,12 @@ public final class Gcra {
   }
 
   /**
-   * Returns the wait until the same cost can be spent (again), given the room after the last
-   * attempt.
+   * Returns the wait until the same cost can be spent next.
    *
-   * @param roomNanos of {@link #roomNanos}
+   * @param roomNanos the result of {@link #roomNanos} for the last attempt
    * @param incrementNanos the cost increment T·c
-   * @return for a denial the time until it would be allowed, for an allowance the time until it
-   *     would be allowed once more; 0 for at once
+   * @return after a denial the time until the cost is allowed, after an allowance the time until it
+   *     is allowed once more; 0 if it is allowed at once
    */
   public static long retryInNanos(long roomNanos, long incrementNanos) {
     if (roomNanos < 0) {
@@ -119,7 +119,7 @@ public final class Gcra {
    *
    * @param aheadNanos how far the TAT lies ahead of now
    * @param refundNanos the increment to give back, not negative
-   * @return from 0
+   * @return the time, at least 0
    */
   public static long aheadAfterRefundNanos(long aheadNanos, long refundNanos) {
     return Math.max(aheadNanos - refundNanos, 0);
@@ -131,7 +131,7 @@ public final class Gcra {
    * @param nowNanos the current time, not negative
    * @param tatNanos the stored TAT, unsigned
    * @param offsetNanos the burst offset τ
-   * @return true if it is later than now + τ
+   * @return true if the TAT is later than now + τ
    */
   public static boolean isInDebt(long nowNanos, long tatNanos, long offsetNanos) {
     return aheadNanos(nowNanos, tatNanos) > offsetNanos;

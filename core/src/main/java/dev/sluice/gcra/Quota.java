@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
  * The size of a bucket and its refill: {@code burst} tokens, to which {@code count} tokens are
  * added every {@code period}.
  *
- * <p>Immutable and thread-safe. All derived times are whole nanoseconds and fit a signed 64-bit
- * number; a quota for which they would not is refused when it is made.
+ * <p>Immutable and thread-safe. All derived times are whole nanoseconds and fit into a signed
+ * 64-bit number; a quota for which they would not fit is refused when it is made.
  */
 public final class Quota {
 
-  /** The most quotas that one limit may have. */
+  /** The most quotas that one limit can have. */
   public static final int MOST_OF_A_LIMIT = 4;
 
   private final long burst;
@@ -35,13 +35,13 @@ public final class Quota {
   }
 
   /**
-   * Returns a quota whose burst equals its count: a bucket can be emptied at once and refills
-   * within the period.
+   * Returns a quota whose burst equals its count: a client can empty the bucket at once, and the
+   * bucket refills within the period.
    *
-   * @param count tokens of the bucket, all added every period, at least 1
+   * @param count the capacity of the bucket in tokens, at least 1
    * @param period the time in which an empty bucket fills, 1 ns to about 292 years
    * @return the quota
-   * @throws IllegalArgumentException as {@link Burst#refill}
+   * @throws IllegalArgumentException see {@link Burst#refill}
    */
   public static Quota per(long count, Duration period) {
     return of(count, count, period);
@@ -50,8 +50,8 @@ public final class Quota {
   /**
    * Begins a quota with the capacity of its bucket: {@code Quota.burst(20).refill(10, minute)}.
    *
-   * @param tokens capacity of the bucket, at least 1
-   * @return what makes the quota, once the refill is known
+   * @param tokens the capacity of the bucket, at least 1
+   * @return an object that makes the quota from the refill
    */
   public static Burst burst(long tokens) {
     return new Burst(tokens);
@@ -69,11 +69,11 @@ public final class Quota {
     /**
      * Makes the quota.
      *
-     * @param count tokens added every period, at least 1
+     * @param count the number of tokens added every period, at least 1
      * @param period the time in which {@code count} tokens are added, 1 ns to about 292 years
      * @return the quota
-     * @throws IllegalArgumentException naming each of burst, count and period that is out of its
-     *     range, with its value and the rule
+     * @throws IllegalArgumentException if burst, count or period is out of range; the message
+     *     contains each wrong value with its rule
      */
     public Quota refill(long count, Duration period) {
       return of(burst, count, period);
@@ -90,12 +90,12 @@ public final class Quota {
   }
 
   /**
-   * Returns every violation of a quota, for callers that report positions.
+   * Returns every violation of the rules for a quota, for callers that report positions.
    *
-   * @param burst capacity of the bucket in tokens
-   * @param count tokens added every period
+   * @param burst the capacity of the bucket in tokens
+   * @param count the number of tokens added every period
    * @param period the time in which {@code count} tokens are added
-   * @return the faults by field, none for a valid quota
+   * @return the faults by field, empty for a valid quota
    */
   public static List<Fault> faults(long burst, long count, Duration period) {
     Objects.requireNonNull(period, "period");
@@ -141,14 +141,14 @@ public final class Quota {
    * A violation of the rules for a quota.
    *
    * @param field {@code burst}, {@code count} or {@code period}
-   * @param message what was found and what was expected
+   * @param message the value found and the rule
    */
   public record Fault(String field, String message) {}
 
   /**
    * Returns the capacity of the bucket.
    *
-   * @return tokens, at least 1
+   * @return the number of tokens, at least 1
    */
   public long burst() {
     return burst;
@@ -157,7 +157,7 @@ public final class Quota {
   /**
    * Returns the number of tokens added every period.
    *
-   * @return tokens, at least 1
+   * @return the number of tokens, at least 1
    */
   public long count() {
     return count;
@@ -173,8 +173,7 @@ public final class Quota {
   }
 
   /**
-   * Returns the emission interval T, the time in which one token is added: period / count, rounded
-   * down.
+   * Returns the emission interval T, in which one token is added: period / count, rounded down.
    *
    * @return nanoseconds, at least 1
    */
@@ -183,8 +182,7 @@ public final class Quota {
   }
 
   /**
-   * Returns the burst offset, also called tolerance τ: the time in which an empty bucket fills, T ×
-   * burst.
+   * Returns the burst offset or tolerance τ, in which an empty bucket fills: T × burst.
    *
    * @return nanoseconds, at least 1
    */
@@ -195,7 +193,7 @@ public final class Quota {
   /**
    * Returns the cost increment: the time by which a spend moves the TAT, T × cost.
    *
-   * @param cost tokens, 0 to {@link #burst}
+   * @param cost the number of tokens, 0 to {@link #burst}
    * @return nanoseconds, 0 to {@link #offsetNanos}
    */
   public long incrementNanos(long cost) {
@@ -203,11 +201,11 @@ public final class Quota {
   }
 
   /**
-   * Returns whether this quota allows less than another one: a lower rate, or a smaller burst at
-   * the same rate.
+   * Returns whether this quota allows less than another quota: it has a lower rate, or a smaller
+   * burst at the same rate.
    *
    * @param other the quota to compare with
-   * @return true if it is lower
+   * @return true if this quota is lower
    */
   public boolean isLowerThan(Quota other) {
     // count / period < other.count / other.period; the products have up to 126 bits
@@ -221,11 +219,11 @@ public final class Quota {
   }
 
   /**
-   * Returns the quotas of one limit in their order: the longest period first.
+   * Returns the quotas of one limit in order: the longest period first.
    *
-   * @param quotas 1 to {@link #MOST_OF_A_LIMIT} quotas, each with another period
+   * @param quotas 1 to {@link #MOST_OF_A_LIMIT} quotas, each with a different period
    * @return a sorted copy
-   * @throws IllegalArgumentException for another number of quotas, and for two with one period
+   * @throws IllegalArgumentException if there are too few or too many quotas, or equal periods
    */
   public static List<Quota> ofOneLimit(List<Quota> quotas) {
     List<Quota> sorted = new ArrayList<>(List.copyOf(quotas));
@@ -237,7 +235,7 @@ public final class Quota {
     for (int i = 1; i < sorted.size(); i++) {
       if (sorted.get(i - 1).periodNanos == sorted.get(i).periodNanos) {
         throw new IllegalArgumentException(
-            "found two quotas with one period (%s; %s), expected another period for each"
+            "found two quotas with the same period (%s; %s), expected different periods"
                 .formatted(sorted.get(i - 1), sorted.get(i)));
       }
     }
@@ -248,7 +246,7 @@ public final class Quota {
    * Returns the highest cost that a limit can ever allow.
    *
    * @param quotas the quotas of one limit
-   * @return the smallest burst; {@link Long#MAX_VALUE} without a quota
+   * @return the smallest burst; {@link Long#MAX_VALUE} for an empty list
    */
   public static long leastBurst(List<Quota> quotas) {
     return quotas.stream().mapToLong(Quota::burst).min().orElse(Long.MAX_VALUE);

@@ -18,7 +18,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The names that an application knows. Each name, and each number, stands there once.
+ * The limit names of an application. Each name and each number occurs once.
  *
  * <p>Immutable and thread-safe.
  */
@@ -92,14 +92,14 @@ public final class Catalogue {
    *
    * @param names the names
    * @return the catalogue
-   * @throws IllegalArgumentException if two have the same name or number
+   * @throws IllegalArgumentException if two names have the same text or number
    */
   public static Catalogue of(LimitName... names) {
     return new Catalogue(Arrays.asList(names));
   }
 
   /**
-   * A few names that most services need, numbered from 101: logins, API calls, sign-ups.
+   * Returns names that most services need, numbered from 101: logins, API calls, sign-ups.
    *
    * @return the catalogue
    */
@@ -108,11 +108,11 @@ public final class Catalogue {
   }
 
   /**
-   * Returns a catalogue with the names of this and another one.
+   * Returns a catalogue with the names of this catalogue and of another one.
    *
-   * @param other the names to add
+   * @param other the catalogue to add
    * @return a new catalogue
-   * @throws IllegalArgumentException if two have the same name or number
+   * @throws IllegalArgumentException if two names have the same text or number
    */
   public Catalogue plus(Catalogue other) {
     List<LimitName> names = new ArrayList<>(byName.values());
@@ -121,40 +121,40 @@ public final class Catalogue {
   }
 
   /**
-   * The names, in alphabetical order.
+   * Returns the names in alphabetical order.
    *
-   * @return the names, unmodifiable
+   * @return an unmodifiable collection
    */
   public Collection<LimitName> names() {
     return byName.values();
   }
 
   /**
-   * Finds a name.
+   * Returns a name, if it exists.
    *
-   * @param name the name
-   * @return the name, null where there is none
+   * @param name the text of the name
+   * @return the name, null if the catalogue does not have it
    */
   public @Nullable LimitName find(String name) {
     return byName.get(name);
   }
 
   /**
-   * Finds a name by its number.
+   * Returns the name with a number, if it exists.
    *
    * @param number the number
-   * @return the name, null where there is none
+   * @return the name, null if no name has the number
    */
   public @Nullable LimitName find(int number) {
     return byNumber.get(number);
   }
 
   /**
-   * Finds a name that must exist.
+   * Returns a name, which must exist.
    *
-   * @param name the name
+   * @param name the text of the name
    * @return the name
-   * @throws UnknownLimitException where there is none, with the nearest one that there is
+   * @throws UnknownLimitException if there is no such name; the message suggests a similar one
    */
   public LimitName get(String name) {
     LimitName found = find(Objects.requireNonNull(name, "limit"));
@@ -171,12 +171,12 @@ public final class Catalogue {
   }
 
   /**
-   * Throws if a name from outside this catalogue has the number or the name of a different one in
-   * the catalogue, since the two would share buckets or metrics.
+   * Throws if a name from outside this catalogue has the same number or the same text as a
+   * different name of the catalogue, since the two would share buckets or metrics.
    *
-   * @param name a name from anywhere
-   * @throws InvalidRequestException if the catalogue gives its number to another name, or its name
-   *     another number
+   * @param name a name, in this catalogue or not
+   * @throws InvalidRequestException if the catalogue has the same number with another name, or the
+   *     same name with another number
    */
   public void requireNoClash(LimitName name) {
     Integer number = name.number();
@@ -184,14 +184,14 @@ public final class Catalogue {
     if (sameNumber != null && !sameNumber.equals(name)) {
       throw new InvalidRequestException(
           Field.LIMIT,
-          "the limit %s has the number %s, which the catalogue gives to %s: their buckets would be shared; choose another number"
+          "the limit %s has the number %s, which is the number of %s in the catalogue: both limits would share buckets; choose another number"
               .formatted(name, number, sameNumber));
     }
     LimitName sameName = byName.get(name.name());
     if (sameName != null && !sameName.equals(name)) {
       throw new InvalidRequestException(
           Field.LIMIT,
-          "found the limit %s %s, but the catalogue has it %s; use the catalogue's, or choose another name"
+          "found the limit %s %s, but the catalogue has this limit %s; use the catalogue's limit, or choose another name"
               .formatted(name, numbered(name), numbered(sameName)));
     }
   }
@@ -202,7 +202,7 @@ public final class Catalogue {
   }
 
   /**
-   * Returns whether both have the same names, each with the same form of ids and the same texts.
+   * Returns whether both catalogues have the same names, with equal formats, texts and settings.
    */
   @Override
   public boolean equals(@Nullable Object other) {

@@ -17,8 +17,7 @@ import java.util.Set;
 /**
  * A reference to the current limits, which a reload replaces as a whole.
  *
- * <p>Thread-safe; no method blocks for long. A reader sees either all of the old limits or all of
- * the new ones.
+ * <p>Thread-safe; no method blocks for long. A reader sees either all old limits or all new limits.
  */
 public final class CurrentLimits {
 
@@ -28,7 +27,7 @@ public final class CurrentLimits {
   /**
    * Starts with the given limits.
    *
-   * @param limits the current limits until they are replaced
+   * @param limits the limits until they are replaced
    */
   public CurrentLimits(Limits limits) {
     this(Objects.requireNonNull(limits, "limits"), new Requirements());
@@ -40,16 +39,17 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns another reference that shares the {@linkplain #require requirements} of this one, also
-   * those added later. It is for limits derived from these, such as with the overrides of a table.
+   * Returns another reference that shares the {@linkplain #require requirements} of this one,
+   * including requirements that are added later. It is meant for derived limits, for example with
+   * the overrides of a table.
    *
-   * @return a reference that starts with the current limits
+   * @return a reference to the current limits
    */
   public CurrentLimits derived() {
     return new CurrentLimits(limits, requirements);
   }
 
-  /** Returns what the current limits are. */
+  /** Returns a description of the current limits. */
   @Override
   public String toString() {
     return limits.toString();
@@ -65,30 +65,30 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns whether limits that were read before are still current. Compares two references only:
-   * cheap enough for every request that caches values derived from the limits.
+   * Returns whether limits that were read earlier are still current. The method only compares two
+   * references, so it is fast enough for every request.
    *
    * @param seen the limits that were read
-   * @return false once they were replaced
+   * @return false if the limits have been replaced
    */
-  @SuppressWarnings("ReferenceEquality") // the method asks for the same object
+  @SuppressWarnings("ReferenceEquality") // only the same object counts as current
   public boolean isStill(Limits seen) {
     return limits == seen;
   }
 
   /**
-   * Replaces all limits; the next request is decided by the new ones. Equal limits replace nothing,
-   * so that values cached for the current limits stay valid.
+   * Replaces all limits; the next request uses the new limits. If the new limits are equal to the
+   * current ones, nothing is replaced, so that values cached for the current limits stay valid.
    *
    * @param replacement the new limits
-   * @throws MissingDefaultException if they lack a required limit; the current limits then stay
+   * @throws MissingDefaultException if the new limits lack a required limit; nothing changes then
    */
   public void replace(Limits replacement) {
     Limits before = limits;
     if (Objects.requireNonNull(replacement, "replacement").equals(before)) {
       return;
     }
-    // No requirement may be added between the check and the replacement.
+    // // No requirement must be added between the check and the replacement.
     synchronized (requirements) {
       requirements.check(replacement);
       limits = replacement;
@@ -96,12 +96,12 @@ public final class CurrentLimits {
   }
 
   /**
-   * Declares that limits are required, so that a line missing in a file cannot remove a limit.
-   * Checks the current limits, and all limits that replace them.
+   * Adds requirements, so that a line missing in a file cannot remove a limit. The current limits,
+   * and all limits that replace them, are checked against the requirements.
    *
-   * @param more which limits are required, and by what
-   * @throws MissingDefaultException if a limit that must not be missing is not configured now; then
-   *     nothing is declared
+   * @param more the limits that must have a default, and what requires it
+   * @throws MissingDefaultException if the current limits lack a default that must not be missing;
+   *     no requirement is added then
    */
   public void require(Collection<Requirement> more) {
     synchronized (requirements) {
@@ -110,25 +110,25 @@ public final class CurrentLimits {
   }
 
   /**
-   * Removes requirements that {@link #require} has declared.
+   * Removes requirements that {@link #require} has added.
    *
-   * @param some the requirements that no longer apply
+   * @param some the requirements
    */
   public void release(Collection<Requirement> some) {
     requirements.remove(some);
   }
 
   /**
-   * Returns the requirements that limits do not meet, also those that only warn.
+   * Returns the requirements that the given limits do not satisfy, including warnings.
    *
    * @param candidate the current limits, or limits that could replace them
-   * @return the requirements, in the order in which they were declared
+   * @return the requirements, in the order in which they were added
    */
   public List<Requirement> unmet(Limits candidate) {
     return requirements.unmet(candidate);
   }
 
-  /** The callers that ask for limits, and how often each said so. Thread-safe. */
+  /** The requirements, each with the number of times that it was added. Thread-safe. */
   private static final class Requirements {
 
     private static final Logger LOG = System.getLogger(CurrentLimits.class.getName());
@@ -165,7 +165,7 @@ public final class CurrentLimits {
       }
     }
 
-    /** Once for a requirement, until it has been met again. */
+    /** Logs each unmet requirement once, and again if it was met in between. */
     private void warn(Limits limits) {
       for (Requirement one : all.keySet()) {
         if (one.onMissing() == MissingDefault.WARN) {

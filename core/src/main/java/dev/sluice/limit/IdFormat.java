@@ -19,12 +19,12 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The format of a limit's ids: checks an id, and converts it to its one canonical text, so that two
+ * The format of a limit's ids: checks an id, and converts it to its canonical text, so that all
  * spellings of an id share a bucket.
  *
- * <p>Implementations are immutable, thread-safe, never block (nothing is looked up) and take time
- * linear in the text. This interface has methods for the built-in formats; an application may add
- * its own through {@link Registry}.
+ * <p>Implementations are immutable and thread-safe, never block, and take time linear in the length
+ * of the text. This interface has methods for the built-in formats; an application can add its own
+ * formats through {@link Registry}.
  */
 public interface IdFormat {
 
@@ -34,30 +34,30 @@ public interface IdFormat {
   /**
    * Returns the name of the format in files and messages, for example {@code ipAddress}.
    *
-   * @return the name; the names of the parts joined with ":" for a joined format
+   * @return the name; for a joined format the names of the parts, joined with ":"
    */
   String name();
 
   /**
    * Returns the canonical text of an id.
    *
-   * @param text the id as somebody wrote it
-   * @param strictness whether a text that is not canonical already is refused
-   * @return the canonical text; {@code text} itself if it is canonical. It is its own canonical
-   *     text, except in a format for overrides that spells ids differently from transactions: that
-   *     returns the transaction's spelling
-   * @throws InvalidIdException if the text does not match this format, saying what was expected
+   * @param text the id as a user wrote it
+   * @param strictness whether a text that is not canonical is refused
+   * @return the canonical text; {@code text} itself if it is canonical. The canonical text of a
+   *     canonical text is the same text, except in a format for overrides that spells ids
+   *     differently from transactions: such a format returns the transaction's spelling
+   * @throws InvalidIdException if the text does not match this format
    */
   String canonical(String text, Strictness strictness);
 
   /**
-   * Returns whether a text is certainly canonical, without allocating: a short cut for the hot
-   * path, which then need not call {@link #canonical}.
+   * Returns whether a text is certainly canonical, without allocating. This is a fast check for the
+   * hot path, which then need not call {@link #canonical}.
    *
-   * @param ascii the id as somebody wrote it, in ASCII only
-   * @param length how many bytes of the array it takes, from the first one
-   * @return true only if {@link #canonical} would return the same characters; false if it would
-   *     not, or if that is not easy to check
+   * @param ascii the id as a user wrote it, in ASCII only
+   * @param length the number of bytes of the id, counted from the start of the array
+   * @return true only if {@link #canonical} would return the same characters; false otherwise, and
+   *     if the check would be slow
    */
   default boolean isCanonical(byte[] ascii, int length) {
     return false;
@@ -66,20 +66,20 @@ public interface IdFormat {
   /**
    * Returns the parts of the format.
    *
-   * @return this format alone, or the joined formats, in order
+   * @return the joined formats in order; for any other format only this format
    */
   default List<IdFormat> parts() {
     return List.of(this);
   }
 
   /**
-   * Returns the canonical text of an id given part by part. Code should build joined ids this way,
-   * since it needs no quoting.
+   * Returns the canonical text of an id given by its parts. Code should build joined ids with this
+   * method, since the parts need no quoting.
    *
    * @param texts the text of each part, in order
-   * @param strictness whether a text that is not canonical already is refused
-   * @return the canonical text of the whole
-   * @throws InvalidIdException if a part is missing, too many, or not of its format
+   * @param strictness whether a text that is not canonical is refused
+   * @return the canonical text of the whole id
+   * @throws InvalidIdException if the number of parts is wrong, or a part does not match its format
    */
   default String join(List<String> texts, Strictness strictness) {
     if (texts.size() != 1) {
@@ -100,10 +100,10 @@ public interface IdFormat {
   }
 
   /**
-   * Throws for an id that is empty, or longer than {@link #MAX_LENGTH}. Formats call this first.
+   * Throws if an id is empty or longer than {@link #MAX_LENGTH}. Formats call this method first.
    *
-   * @param text the id as somebody wrote it
-   * @param expected what it should be, for the message
+   * @param text the id as a user wrote it
+   * @param expected the expected form, for the message
    * @throws InvalidIdException if the id is empty or too long
    */
   static void requireLength(String text, String expected) {
@@ -118,31 +118,30 @@ public interface IdFormat {
   }
 
   /**
-   * Returns why an override for a valid id would never apply; a check of limit files reports it as
-   * a warning.
+   * Returns why an override for a valid id would never apply, for a warning.
    *
    * @param canonicalId an id that {@link #canonical} has returned
-   * @return what is doubtful about the id, null if nothing is
+   * @return the reason, null if the override can apply
    */
   default @Nullable String doubt(String canonicalId) {
     return null;
   }
 
   /**
-   * Returns the id under which requests for a valid id are counted, such as the registered domain
-   * of a name below it. It serves ids that people enter; requests use the wider id already.
+   * Returns the id whose bucket counts the requests of a valid id, such as the registered domain
+   * for a name below it. This is for ids that people enter; requests already use the wider id.
    *
    * @param canonicalId an id that {@link #canonical} has returned
-   * @return a canonical id; the same one unless it shares a bucket with others
+   * @return a canonical id; the same id unless it shares a bucket with other ids
    */
   default String widened(String canonicalId) {
     return canonicalId;
   }
 
   /**
-   * Returns the format of an IPv4 or IPv6 address, canonical as in RFC 5952; no DNS look-up. A
-   * range such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as its lowest address if no
-   * bit behind the mask is set. The format itself does not group addresses.
+   * Returns the format of an IPv4 or IPv6 address. The canonical form follows RFC 5952; the format
+   * does no DNS look-up. A range such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as
+   * its lowest address if all bits after the prefix are zero. Addresses are not grouped.
    *
    * @return the format {@code ipAddress}
    */
@@ -151,17 +150,17 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the format of a range of IPv6 addresses in CIDR notation, with one fixed mask.
+   * Returns the format of a range of IPv6 addresses in CIDR notation, with one fixed prefix length.
    *
-   * @param prefixLength bits of the mask, 1 to 128
-   * @return the format {@code ipv6RangeCIDR}, with the mask in its name if it is not /48
+   * @param prefixLength the number of bits in the prefix, 1 to 128
+   * @return the format {@code ipv6RangeCIDR}; its name contains the prefix length unless that is 48
    */
   static IdFormat ipv6Range(int prefixLength) {
     return new Ipv6RangeFormat(prefixLength);
   }
 
   /**
-   * Returns the format of an unsigned 64-bit decimal number, under Boulder's name.
+   * Returns the format of an unsigned 64-bit decimal number, with Boulder's name.
    *
    * @return the format {@code regId}
    */
@@ -179,7 +178,7 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the format of a UUID, canonical in lower case.
+   * Returns the format of a UUID; the canonical form is in lower case.
    *
    * @return the format {@code uuid}
    */
@@ -188,7 +187,7 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the format of any text without control characters, which is always canonical.
+   * Returns the format of any text without control characters; every such text is canonical.
    *
    * @return the format {@code string}
    */
@@ -197,8 +196,9 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the format of any bytes, such as the key of a binary protocol: printable ASCII as it
-   * is, "%" and every other byte as {@code %XX}. {@link #ofBytes} converts bytes to it.
+   * Returns the format of any bytes as text, such as the key of a binary protocol. Printable ASCII
+   * characters except "%" are unchanged, every other byte is {@code %XX}. {@link #ofBytes} converts
+   * bytes to such a text.
    *
    * @return the format {@code bytes}
    */
@@ -210,8 +210,8 @@ public interface IdFormat {
    * Returns the id of the format {@link #bytes} for the given bytes. Different bytes have different
    * ids.
    *
-   * @param bytes not empty; at most {@link #MAX_LENGTH} printable ones, or a third of that if none
-   *     is printable
+   * @param bytes at least one byte; at most {@link #MAX_LENGTH} printable bytes, or a third of this
+   *     number if no byte is printable
    * @return the id in canonical form
    * @throws InvalidIdException if there are no bytes, or too many
    */
@@ -220,28 +220,28 @@ public interface IdFormat {
   }
 
   /**
-   * Returns several formats joined with ":". Only the last part may contain a ":" itself; an IPv6
-   * address in an earlier part is written in brackets, {@code [2001:db8::1]:alice}.
+   * Returns several formats joined with ":". Only the last part can contain a ":". An IPv6 address
+   * in an earlier part is written in brackets: {@code [2001:db8::1]:alice}.
    *
-   * @param parts at least two formats, none of them joined
+   * @param parts at least two formats, none of which is a joined format
    * @return the joined format
    */
   static IdFormat joined(IdFormat... parts) {
     return new JoinedFormat(List.of(parts));
   }
 
-  /** The treatment of a valid id that is not written in its canonical form. */
+  /** The treatment of a valid id that is not in canonical form. */
   enum Strictness {
-    /** The id is made canonical; private and reserved addresses are accepted. */
+    /** The id is converted to its canonical form; private and reserved addresses are accepted. */
     LENIENT,
     /** The id is refused, and so is an address that IANA has reserved for a special purpose. */
     STRICT;
 
     /**
-     * Returns the canonical text; if strict, throws for a text that was not canonical already.
+     * Returns the canonical text; if strict, throws for a text that is not canonical.
      *
-     * @param text the id as somebody wrote it
-     * @param canonical its canonical text
+     * @param text the id as a user wrote it
+     * @param canonical the canonical text of the id
      * @param format the format's name, for the message
      * @return {@code canonical}
      * @throws InvalidIdException if strict and the texts differ
@@ -259,7 +259,7 @@ public interface IdFormat {
     }
   }
 
-  /** The id formats that files may use, by name. Immutable. */
+  /** The id formats that limit files can use, by name. Immutable. */
   final class Registry {
 
     private static final String RANGE = "ipv6RangeCIDR";
@@ -281,7 +281,7 @@ public interface IdFormat {
     }
 
     /**
-     * Returns the built-in formats, those of {@link IdFormat}.
+     * Returns the built-in formats, which {@link IdFormat} has methods for.
      *
      * @return the registry
      */
@@ -292,7 +292,7 @@ public interface IdFormat {
     /**
      * Returns this registry with one more format.
      *
-     * @param format the format; replaces one of the same name
+     * @param format the format; replaces a format with the same name
      * @return a new registry
      */
     public Registry with(IdFormat format) {
@@ -302,12 +302,12 @@ public interface IdFormat {
     }
 
     /**
-     * Reads a format as files write it: a name, {@code ipv6RangeCIDR/56} for a mask other than /48,
-     * or several joined with ":".
+     * Reads a format in the form of limit files: a name, {@code ipv6RangeCIDR/56} for a prefix
+     * length other than 48, or several formats joined with ":".
      *
-     * @param text the format's name
+     * @param text the text of the file
      * @return the format
-     * @throws IllegalArgumentException if there is no such format, naming the known ones
+     * @throws IllegalArgumentException if no such format exists
      */
     public IdFormat parse(String text) {
       List<IdFormat> parts = new ArrayList<>();

@@ -28,7 +28,7 @@ final class IdFormats {
 
   private IdFormats() {}
 
-  /** Any text, taken as it is. Text that could be written in two ways as bytes is rejected. */
+  /** Any text, unchanged. Text that can be encoded as bytes in two ways is rejected. */
   static final class StringFormat implements IdFormat {
 
     static final StringFormat INSTANCE = new StringFormat();
@@ -73,7 +73,7 @@ final class IdFormats {
       return text;
     }
 
-    /** Eight at a time where there are eight; the last ones twice rather than one by one. */
+    /** Checks eight bytes at a time; the last eight bytes can overlap bytes already checked. */
     @Override
     public boolean isCanonical(byte[] ascii, int length) {
       if (length < 8) {
@@ -96,16 +96,16 @@ final class IdFormats {
     }
 
     /**
-     * Returns a word with the high bit set for each byte that is not a control character. Each is
-     * below 0x80, so that no sum goes over to the next: 0x60 more sets the bit from 0x20 on, 1 more
-     * sets it for 0x7f alone.
+     * Returns a word whose high bits are set for each byte that is not a control character. Each
+     * byte is below 0x80, so no sum overflows into the next byte: adding 0x60 sets the high bit of
+     * bytes from 0x20 on, and adding 1 sets the high bit only of 0x7f.
      */
     private static long printable(long word) {
       return (word + 0x60 * EACH) & ~(word + EACH) & HIGH_BITS;
     }
   }
 
-  /** Whole numbers in decimal digits, canonical without a plus sign or leading zeros. */
+  /** Whole numbers in decimal digits; the canonical form has no plus sign and no leading zeros. */
   static final class NumberFormat implements IdFormat {
 
     static final NumberFormat REG_ID =
@@ -152,7 +152,7 @@ final class IdFormats {
       return strictness.canonical(text, canonical, name);
     }
 
-    /** The JDK's parsers take the digits of every script, and a plus sign; ids are plain ASCII. */
+    /** Rejects a plus sign and the digits of other scripts, which the JDK's parsers accept. */
     private boolean isAsciiNumber(String text) {
       int first = this == INTEGER && text.charAt(0) == '-' ? 1 : 0;
       return text.length() > first && text.chars().skip(first).allMatch(c -> c >= '0' && c <= '9');
@@ -175,7 +175,7 @@ final class IdFormats {
     }
   }
 
-  /** A UUID as RFC 9562 writes it: 8-4-4-4-12 hexadecimal digits. */
+  /** A UUID in the form of RFC 9562: 8-4-4-4-12 hexadecimal digits. */
   static final class UuidFormat implements IdFormat {
 
     static final UuidFormat INSTANCE = new UuidFormat();
@@ -215,7 +215,9 @@ final class IdFormats {
     }
   }
 
-  /** Any bytes, as text: printable ASCII as it is, "%" and every other byte as {@code %XX}. */
+  /**
+   * Any bytes as text: printable ASCII except "%" is unchanged, every other byte is {@code %XX}.
+   */
   static final class BytesFormat implements IdFormat {
 
     static final BytesFormat INSTANCE = new BytesFormat();
@@ -293,15 +295,17 @@ final class IdFormats {
       return high << 4 | low;
     }
 
-    /** ASCII alone: Character.digit takes the digits of other scripts too. */
+    /**
+     * Returns the value of an ASCII digit. Character.digit alone accepts digits of other scripts.
+     */
     private static int digit(char c) {
       return c < 0x80 ? Character.digit(c, 16) : -1;
     }
   }
 
   /**
-   * An IPv4 or IPv6 address. A range whose bits behind the mask are clear is read as its lowest
-   * address, by which groups of addresses are counted.
+   * An IPv4 or IPv6 address. A range in CIDR notation with zero bits after its prefix is read as
+   * its lowest address, which identifies a group of addresses.
    */
   static final class IpAddressFormat implements IdFormat {
 
@@ -333,7 +337,7 @@ final class IdFormats {
       return canonical;
     }
 
-    /** The lowest address of a range; null if the text is none. */
+    /** Returns the lowest address of a range; null if the text is not a range. */
     private static @Nullable IpAddress lowest(String text, int slash) {
       IpAddress address = IpAddress.parse(text.substring(0, slash));
       String mask = text.substring(slash + 1);
@@ -358,11 +362,11 @@ final class IdFormats {
       return address;
     }
 
-    /** Recognizes IPv4 only: four numbers up to 255 without leading zeros. */
+    /** Recognizes only IPv4 addresses: four numbers up to 255 without leading zeros. */
     @Override
     public boolean isCanonical(byte[] ascii, int length) {
       int dots = 0;
-      int octet = -1; // -1 before the octet's first digit
+      int octet = -1; // -1 before the first digit of an octet
       for (int i = 0; i < length; i++) {
         byte c = ascii[i];
         if (c == '.' && octet >= 0) {
@@ -381,12 +385,10 @@ final class IdFormats {
     }
   }
 
-  /**
-   * A range of IPv6 addresses in CIDR notation, with the one mask that the limit's name asks for.
-   */
+  /** A range of IPv6 addresses in CIDR notation, with exactly the mask of the limit's name. */
   static final class Ipv6RangeFormat implements IdFormat {
 
-    /** The range that is usually assigned to one subscriber, and Boulder's only mask. */
+    /** The prefix length of a typical subscriber, and the only one that Boulder uses. */
     static final int DEFAULT_PREFIX_LENGTH = 48;
 
     private final int prefixLength;
@@ -444,9 +446,9 @@ final class IdFormats {
   /**
    * Several formats joined with ":".
    *
-   * <p>A joined id must be readable in one way only, or an id of one bucket could forge another's.
-   * So only the last part may hold a ":" as it is; an IPv6 address before it is written in
-   * brackets, and every other format has no ":" there.
+   * <p>A joined id must be readable in only one way, otherwise one client could forge the id of
+   * another client's bucket. Only the last part may therefore contain a ":". An IPv6 address before
+   * the last part is written in brackets; other formats cannot contain a ":" there.
    */
   static final class JoinedFormat implements IdFormat {
 
@@ -553,7 +555,7 @@ final class IdFormats {
       return texts;
     }
 
-    /** The first {@code count} parts of a canonical id, as they stand in it. */
+    /** Returns the first {@code count} parts of a canonical id, joined as they are in the id. */
     String prefix(String canonical, int count) {
       int end = -1;
       for (int i = 0; i < count; i++) {
@@ -582,10 +584,10 @@ final class IdFormats {
   }
 
   /**
-   * The address ranges that IANA has set aside for a special purpose: no client on the Internet
-   * comes from them. Multicast addresses are not among them, as in Boulder. Data with its date and
-   * source in the resource beside this class. (IPv4-mapped IPv6, which is also in the registry, is
-   * IPv4 here before it is looked up.)
+   * The address ranges that IANA has reserved for special purposes, from which no client on the
+   * Internet can come. Multicast addresses are not included, as in Boulder. The data, with its date
+   * and source, is in the resource file beside this class. IPv4-mapped IPv6 addresses need no range
+   * here, since they are converted to IPv4 before the lookup.
    */
   static final class SpecialPurpose {
 
@@ -593,7 +595,7 @@ final class IdFormats {
 
     private SpecialPurpose() {}
 
-    /** Refuses a range that overlaps one of the registry's. */
+    /** Throws if an address range overlaps a reserved range. */
     static void refuse(IpAddress lowest, int prefixLength) {
       for (Range range : RANGES) {
         if (range.overlaps(lowest, prefixLength)) {

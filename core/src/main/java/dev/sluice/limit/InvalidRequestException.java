@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A request that can never be decided as it stands: a name that is not declared, an id of a wrong
- * form, a cost out of range. The caller must change it; nothing was charged.
+ * Thrown for a request that can never be decided: it has an unknown limit name, an id in a wrong
+ * format, or a cost out of range. The caller must change the request; nothing was charged.
  */
 public class InvalidRequestException extends IllegalArgumentException {
 
@@ -21,7 +21,7 @@ public class InvalidRequestException extends IllegalArgumentException {
    * Makes an exception.
    *
    * @param field the part of the request that is wrong
-   * @param message what was found, what was expected
+   * @param message what was found, and what was expected
    */
   public InvalidRequestException(Field field, String message) {
     super(message);
@@ -29,7 +29,7 @@ public class InvalidRequestException extends IllegalArgumentException {
   }
 
   /**
-   * The part of the request that is wrong.
+   * Returns the part of the request that is wrong.
    *
    * @return the field
    */
@@ -41,19 +41,19 @@ public class InvalidRequestException extends IllegalArgumentException {
   public enum Field {
     /** The limit's name. */
     LIMIT,
-    /** The id of what is limited. */
+    /** The id. */
     ID,
     /** The cost. */
     COST,
-    /** The act that was asked for. */
+    /** The kind of operation. */
     KIND,
-    /** The list of a batch. */
+    /** The list of transactions in a batch. */
     TRANSACTIONS,
-    /** How long to wait for tokens. */
+    /** The longest wait for tokens. */
     MAX_WAIT
   }
 
-  /** An id that does not match the format of its limit's name. */
+  /** Thrown for an id that does not match the id format of its limit. */
   public static final class InvalidIdException extends InvalidRequestException {
 
     private static final long serialVersionUID = 1;
@@ -61,7 +61,7 @@ public class InvalidRequestException extends IllegalArgumentException {
     /**
      * Makes an exception.
      *
-     * @param message what was found, what was expected
+     * @param message what was found, and what was expected
      */
     public InvalidIdException(String message) {
       super(Field.ID, message);
@@ -69,8 +69,8 @@ public class InvalidRequestException extends IllegalArgumentException {
   }
 
   /**
-   * Thrown for a limit's name that the catalogue does not have, or, as a {@link
-   * MissingDefaultException}, a limit that has no default.
+   * Thrown for a limit name that the catalogue does not have. The subclass {@link
+   * MissingDefaultException} is thrown for a limit without a default.
    */
   public static class UnknownLimitException extends InvalidRequestException {
 
@@ -79,7 +79,7 @@ public class InvalidRequestException extends IllegalArgumentException {
     /**
      * Makes an exception.
      *
-     * @param message what was found, what was perhaps meant
+     * @param message the unknown name, and a similar name if there is one
      */
     public UnknownLimitException(String message) {
       super(Field.LIMIT, message);
@@ -87,9 +87,9 @@ public class InvalidRequestException extends IllegalArgumentException {
   }
 
   /**
-   * Thrown for a limit without a default, since nothing would limit the id. The message names each
-   * such limit, and the line to write in the limits. It is for the operator: asking again does not
-   * help, and nothing was charged.
+   * Thrown for a limit without a default, since nothing would limit the id. The message contains
+   * each such limit, and the line to add to the limits. Only the operator can correct this; a retry
+   * fails again. Nothing was charged.
    */
   public static final class MissingDefaultException extends UnknownLimitException {
 
@@ -105,7 +105,7 @@ public class InvalidRequestException extends IllegalArgumentException {
     /**
      * Makes an exception for a request.
      *
-     * @param limits what the request asks for, at least one limit
+     * @param limits the limits of the request, at least one
      * @return the exception, with a line for each limit
      */
     public static MissingDefaultException of(Collection<LimitName> limits) {
@@ -117,14 +117,14 @@ public class InvalidRequestException extends IllegalArgumentException {
               .collect(Collectors.joining("\n")));
     }
 
-    /** Makes an exception for what {@linkplain CurrentLimits#require limits must have}. */
+    /** Makes an exception for limits that {@linkplain CurrentLimits#require are required}. */
     static MissingDefaultException ofRequired(List<Requirement> missing) {
       return new MissingDefaultException(
           missing.stream().map(Requirement::limit).distinct().toList(),
           missing.stream().map(Requirement::message).collect(Collectors.joining("\n")));
     }
 
-    /** What to write for a limit. */
+    /** Returns what to write in a limit file. */
     static String line(String limit) {
       return "write burst, count and period, or \"%s: {unlimited: true}\"".formatted(limit);
     }
@@ -132,7 +132,7 @@ public class InvalidRequestException extends IllegalArgumentException {
     /**
      * Returns the names of the limits that have no default.
      *
-     * @return at least one
+     * @return at least one name
      */
     public List<String> limits() {
       return limits;

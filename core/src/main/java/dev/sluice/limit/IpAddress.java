@@ -7,9 +7,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * An IPv4 or IPv6 address, or the range of addresses that share its first bits.
  *
- * <p>Immutable and thread-safe. Parsing looks nothing up, and takes no shorthand: an IPv4 address
- * is four decimal numbers without leading zeros, a zone is refused. An IPv4-mapped IPv6 address
- * ({@code ::ffff:192.0.2.1}) is the IPv4 address, so that one host has one bucket.
+ * <p>Immutable and thread-safe. Parsing does no look-up, and accepts no short forms of IPv4
+ * addresses: four decimal numbers without leading zeros are required. A zone is refused. An
+ * IPv4-mapped IPv6 address ({@code ::ffff:192.0.2.1}) is read as IPv4, so that a host has one
+ * bucket.
  */
 public final class IpAddress {
 
@@ -22,8 +23,8 @@ public final class IpAddress {
   /**
    * Reads an address.
    *
-   * @param text RFC 4291 text for IPv6, dotted decimal for IPv4
-   * @return the address, null where the text is none
+   * @param text an IPv6 address as in RFC 4291, or an IPv4 address in dotted decimal form
+   * @return the address, null if the text is not an address
    */
   public static @Nullable IpAddress parse(String text) {
     byte[] parsed = text.indexOf(':') >= 0 ? parseIpv6(text) : parseIpv4(text, 0);
@@ -31,9 +32,9 @@ public final class IpAddress {
   }
 
   /**
-   * Takes an address from its bytes, the most significant first.
+   * Returns the address with the given bytes, the most significant byte first.
    *
-   * @param bytes 4 or 16 bytes; copied
+   * @param bytes 4 or 16 bytes; the array is copied
    * @return the address
    * @throws IllegalArgumentException for any other number of bytes
    */
@@ -46,7 +47,7 @@ public final class IpAddress {
   }
 
   /**
-   * Returns whether this is an IPv4 address (also one that was written as IPv4-mapped IPv6).
+   * Returns whether this is an IPv4 address. An IPv4-mapped IPv6 address counts as IPv4.
    *
    * @return false for IPv6
    */
@@ -55,11 +56,11 @@ public final class IpAddress {
   }
 
   /**
-   * The lowest address of the range that has the same first bits.
+   * Returns the lowest address with the same first bits as this address.
    *
-   * @param length bits to keep, 0 to 32 for IPv4, 0 to 128 for IPv6
-   * @return the address with all other bits clear
-   * @throws IllegalArgumentException for a length out of its range
+   * @param length the number of bits to keep, 0 to 32 for IPv4, 0 to 128 for IPv6
+   * @return the address, in which all other bits are zero
+   * @throws IllegalArgumentException if the length is out of range
    */
   public IpAddress prefix(int length) {
     if (length < 0 || length > bytes.length * 8) {
@@ -75,9 +76,9 @@ public final class IpAddress {
   }
 
   /**
-   * The address's bytes, the most significant first.
+   * Returns the bytes of the address, the most significant byte first.
    *
-   * @return 4 or 16 bytes, a copy
+   * @return a copy of the 4 or 16 bytes
    */
   public byte[] bytes() {
     return bytes.clone();
@@ -93,7 +94,9 @@ public final class IpAddress {
     return Arrays.hashCode(bytes);
   }
 
-  /** The canonical text: dotted decimal, or IPv6 as RFC 5952 section 4 writes it. */
+  /**
+   * Returns the canonical text: dotted decimal for IPv4, the form of RFC 5952 section 4 for IPv6.
+   */
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder(39);
@@ -123,7 +126,9 @@ public final class IpAddress {
     return ((bytes[2 * i] & 0xff) << 8) | (bytes[2 * i + 1] & 0xff);
   }
 
-  /** The first of the longest runs of two or more zero groups; -1 where there is none. */
+  /**
+   * Returns the first of the longest runs of two or more zero groups; -1 if there is no such run.
+   */
   private int longestRunOfZeros() {
     int best = -1;
     int bestLength = 1;
@@ -213,7 +218,9 @@ public final class IpAddress {
     return spread(parsed, filled, gapAt);
   }
 
-  /** Moves what stood behind the "::" to the end; "::" stands for at least one group. */
+  /**
+   * Moves the groups after the "::" to the end of the address; "::" stands for at least one group.
+   */
   private static byte @Nullable [] spread(byte[] parsed, int filled, int gapAt) {
     if (gapAt < 0) {
       return filled == 16 ? parsed : null;

@@ -18,17 +18,18 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The declaration of a limit: its name, perhaps a number, the format of its ids, and the message
- * for denied clients.
+ * The declaration of a limit: its name, an optional number, the id format, and the denial message.
  *
  * <p>The bucket keys of a limit begin with its number, or with its name if it has no number. If
  * that number or name changes, the limit has new buckets, which are all full.
  *
- * <p>Immutable and thread-safe. Two names are equal if number and name are.
+ * <p>Immutable and thread-safe. Two names are equal if they have the same number and name.
  */
 public final class LimitName {
 
-  /** The start of the bucket keys of trials, before the key of the bucket on trial. */
+  /**
+   * The prefix of the bucket keys of trials; a trial's bucket key continues with the ordinary key.
+   */
   private static final String START_OF_TRIALS = "shadow-";
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]{0,99}");
@@ -47,7 +48,7 @@ public final class LimitName {
   private static final Pattern KNOWN =
       Pattern.compile("burst|count|period|goPeriod|rate|id|id\\.[1-9]");
 
-  /** 0 if there is no number. */
+  /** The number, 0 if the limit has none. */
   private final int number;
 
   private final String name;
@@ -81,8 +82,7 @@ public final class LimitName {
   }
 
   /**
-   * Returns a builder for the name of a limit without a number: its bucket keys begin with the
-   * name.
+   * Returns a builder for a limit without a number. The limit's bucket keys begin with its name.
    *
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"; must never change, and
    *     must not begin with {@code shadow-}
@@ -94,8 +94,8 @@ public final class LimitName {
   }
 
   /**
-   * Returns a builder for the name of a limit with a number. The limit's bucket keys begin with the
-   * number instead of the name, so the keys are shorter, and the name may change later.
+   * Returns a builder for a limit with a number. The limit's bucket keys begin with the number
+   * instead of the name, so the keys are shorter, and the name can change later.
    *
    * @param number at least 1, but not one from 2000000000 to 2000000099, which Sluice uses itself;
    *     must never change
@@ -119,7 +119,7 @@ public final class LimitName {
   /**
    * Returns the number with which the bucket keys begin.
    *
-   * @return at least 1, or null if the limit has none and the keys begin with its name
+   * @return the number, at least 1; null if the keys begin with the limit's name
    */
   public @Nullable Integer number() {
     return number == 0 ? null : number;
@@ -144,17 +144,18 @@ public final class LimitName {
   }
 
   /**
-   * Returns the format of an id in an override. It may be another spelling of a transaction's id,
-   * or its first parts: then an override applies to every id that starts with these parts.
+   * Returns the format of an id in an override. This format can be another spelling of a
+   * transaction's id, or the first parts of the id: then an override applies to every id that
+   * starts with these parts.
    *
-   * @return the format; by default the transaction's
+   * @return the format; by default the format of transaction ids
    */
   public IdFormat overrideId() {
     return overrideId;
   }
 
   /**
-   * Returns whether only overrides count for this limit: a default in a file is ignored.
+   * Returns whether the limit has only overrides, so that a default in a file is ignored.
    *
    * @return false unless declared
    */
@@ -163,17 +164,17 @@ public final class LimitName {
   }
 
   /**
-   * Returns whether the limit is disabled for an id that has neither a default nor an override:
-   * such an id is allowed, and nothing is stored. Any other limit refuses requests for such an id.
+   * Returns whether the limit is disabled for an id that has neither a default nor an override. A
+   * disabled limit allows the request and stores nothing; any other limit refuses the request.
    *
-   * @return true if declared so, and for a limit with {@linkplain #overridesOnly overrides only}
+   * @return true if declared, and for a limit with {@linkplain #overridesOnly overrides only}
    */
   public boolean disabledWithoutDefault() {
     return disabledWithoutDefault || overridesOnly;
   }
 
   /**
-   * Returns the message for a denied client, with its placeholders as they were declared.
+   * Returns the message for a denied client, with unfilled placeholders.
    *
    * @return the template; {@link #denial} fills it in
    */
@@ -184,28 +185,28 @@ public final class LimitName {
   /**
    * Returns the page where a denied client can read more.
    *
-   * @return a link, or null
+   * @return a link, null if there is none
    */
   public @Nullable String helpLink() {
     return helpLink;
   }
 
   /**
-   * Returns the largest share of a wait that is added at random to the wait that a client sees, so
-   * that clients don't all return at once. Any share but 0 adds up to one second to a {@code
-   * Retry-After} header, which has whole seconds.
+   * Returns the largest share of a wait by which a decision randomly extends the wait that it shows
+   * to a client, so that clients do not all return at once. Any share above 0 adds up to one second
+   * to a {@code Retry-After} header, which has whole seconds.
    *
-   * @return a share from 0 to 1, 0.03 unless declared otherwise
+   * @return a share from 0 to 1; the default is 0.03
    */
   public double jitter() {
     return jitter;
   }
 
   /**
-   * Returns the longest time that a caller may wait for tokens of this limit, in any process that
-   * shares its buckets.
+   * Returns the longest time for which callers are allowed to wait for tokens of this limit, in any
+   * process that shares its buckets.
    *
-   * @return the longest wait; by default zero, so that nobody may wait
+   * @return the longest wait; the default is zero, which allows no waiting
    */
   public Duration longestWait() {
     return longestWait;
@@ -215,23 +216,23 @@ public final class LimitName {
    * Returns the key of a bucket.
    *
    * @param canonicalId an id that {@link #id} has made canonical
-   * @return the number, or the name if there is none; then ":" and the id
+   * @return the limit's number, or its name if it has no number, followed by ":" and the id
    */
   public String bucketKey(String canonicalId) {
     return keyStart + canonicalId;
   }
 
   /**
-   * Returns the bucket key for an id as written in an override file or on a command line.
+   * Returns the bucket key for an id in the form of an override file or a command line.
    *
-   * <p>If overrides of this limit name only the first parts of an id, both the whole id and those
-   * parts are accepted. An id that shares a bucket with others, such as a name below a registered
-   * domain, has the key of the shared bucket.
+   * <p>If overrides of this limit contain only the first parts of an id, both the whole id and the
+   * first parts are accepted. An id that shares a bucket with other ids, such as a name below a
+   * registered domain, has the key of the shared bucket.
    *
    * @param text the id
-   * @param strictness whether a text that is not canonical already is refused
+   * @param strictness whether an id that is not in canonical form is refused
    * @return the {@linkplain #bucketKey bucket key}
-   * @throws InvalidIdException if the text has neither format
+   * @throws InvalidIdException if the text has none of the accepted formats
    */
   public String keyOf(String text, Strictness strictness) {
     boolean whole = overridesByPrefix() && text.indexOf(':') >= 0;
@@ -240,25 +241,23 @@ public final class LimitName {
   }
 
   /**
-   * Returns the override's id for a bucket key of a table of overrides; the inverse of {@link
-   * #bucketKey}.
+   * Returns an override's id from its bucket key; the inverse of {@link #bucketKey}.
    *
    * @param bucketKey the key for the canonical id of an override
    * @return the id
-   * @throws InvalidIdException if the key is another limit's, or its id is not canonical
+   * @throws InvalidIdException if the key belongs to another limit, or its id is not canonical
    */
   public String overrideIdOf(String bucketKey) {
-    // Unless overrides are for prefixes, keys contain an override's id as transactions spell it.
+    // // Only an override for the first parts of an id has a format of its own in a bucket key.
     return idOf(bucketKey, overridesByPrefix() ? overrideId : id);
   }
 
   /**
-   * Returns the transaction's id for a bucket key of a table of penalties; the inverse of {@link
-   * #bucketKey}.
+   * Returns a transaction's id from its bucket key; the inverse of {@link #bucketKey}.
    *
    * @param bucketKey the key for the canonical id of a transaction
    * @return the id
-   * @throws InvalidIdException if the key is another limit's, or its id is not canonical
+   * @throws InvalidIdException if the key belongs to another limit, or its id is not canonical
    */
   public String idOf(String bucketKey) {
     return idOf(bucketKey, id);
@@ -267,7 +266,7 @@ public final class LimitName {
   private String idOf(String bucketKey, IdFormat form) {
     if (!bucketKey.startsWith(keyStart)) {
       throw new InvalidIdException(
-          "found the bucket key %s, expected one of %s, which starts with %s"
+          "found the bucket key %s, expected a key of %s, which starts with %s"
               .formatted(SafeText.quote(bucketKey), name, SafeText.quote(keyStart)));
     }
     String found = bucketKey.substring(keyStart.length());
@@ -280,7 +279,7 @@ public final class LimitName {
     return found;
   }
 
-  /** Returns the id that an override for a transaction's id would have. */
+  /** Returns the id of an override that would apply to a transaction's id. */
   String overrideKey(String canonicalId) {
     return overridesByPrefix() && id instanceof JoinedFormat joined
         ? joined.prefix(canonicalId, overrideId.parts().size())
@@ -292,11 +291,11 @@ public final class LimitName {
   }
 
   /**
-   * Returns the message for a denied client, without the time to retry.
+   * Returns the message for a denied client, without the time for a retry.
    *
-   * @param quota the limit that denied
-   * @param canonicalId the id that was denied
-   * @return the message with its placeholders filled in
+   * @param quota the exceeded quota
+   * @param canonicalId the denied id
+   * @return the message with filled placeholders
    */
   public String denial(Quota quota, String canonicalId) {
     return PLACEHOLDER
@@ -318,13 +317,13 @@ public final class LimitName {
     };
   }
 
-  /** Describes the quota, such as "10 per minute, 20 at once". */
+  /** Describes a quota, such as "10 per minute, 20 at once". */
   private static String rate(Quota quota) {
     String rate = quota.count() + " per " + GoDuration.shortened(quota.period());
     return quota.burst() == quota.count() ? rate : rate + ", " + quota.burst() + " at once";
   }
 
-  /** Returns the n-th part of a joined id, from 1; the last part includes all that follows. */
+  /** Returns the n-th part of a joined id, counted from 1. */
   private String part(String canonicalId, int n) {
     if (!(id instanceof JoinedFormat joined)) {
       return canonicalId;
@@ -335,7 +334,7 @@ public final class LimitName {
     return canonicalId.substring(start, end);
   }
 
-  /** Whether another name is equal, and has the same id formats, texts and settings. */
+  /** Returns whether another name is equal and has the same formats, texts and settings. */
   boolean describesLike(@Nullable LimitName that) {
     return that != null
         && equals(that)
@@ -394,10 +393,10 @@ public final class LimitName {
     }
 
     /**
-     * Sets the format of the ids; {@code string} if not called.
+     * Sets the format of the ids; the default is {@code string}.
      *
      * @param format the format
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder id(IdFormat format) {
@@ -406,10 +405,10 @@ public final class LimitName {
     }
 
     /**
-     * Sets another format for the ids of overrides: another spelling of the id, or its first parts.
+     * Sets the format of the ids in overrides: another spelling of the id, or its first parts.
      *
      * @param format the format
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder overrideId(IdFormat format) {
@@ -420,7 +419,7 @@ public final class LimitName {
     /**
      * Declares that the limit has overrides only, never a default.
      *
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder overridesOnly() {
@@ -429,10 +428,10 @@ public final class LimitName {
     }
 
     /**
-     * Declares that a missing default disables the limit, as in Boulder. Use it only if an existing
-     * contract demands that: a forgotten line then lets every request pass.
+     * Declares that a missing default disables the limit, as in Boulder. Declare this only if an
+     * existing contract requires it: if the default is forgotten, all requests are allowed.
      *
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder disabledWithoutDefault() {
@@ -443,10 +442,10 @@ public final class LimitName {
     /**
      * Sets the message for denied clients.
      *
-     * @param template the text; {@code {rate}}, {@code {burst}}, {@code {count}}, {@code {period}},
-     *     {@code {goPeriod}} (as Go prints it: {@code 1h0m0s}), {@code {id}} and, for a part of a
-     *     joined id, {@code {id.1}} to {@code {id.9}} are filled in
-     * @return this
+     * @param template the text, in which these placeholders are filled: {@code {rate}}, {@code
+     *     {burst}}, {@code {count}}, {@code {period}}, {@code {goPeriod}} (in Go's format: {@code
+     *     1h0m0s}), {@code {id}}, and {@code {id.1}} to {@code {id.9}} for the parts of a joined id
+     * @return this builder
      * @throws IllegalArgumentException for any other placeholder
      */
     @CanIgnoreReturnValue
@@ -467,7 +466,7 @@ public final class LimitName {
      * Sets the link where a denied client can read more.
      *
      * @param link a link, not empty
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder helpLink(String link) {
@@ -476,12 +475,12 @@ public final class LimitName {
     }
 
     /**
-     * Sets the largest share of a wait that is added at random to the wait that a client sees; 0.03
-     * if not called. Any share but 0 adds up to one second to a {@code Retry-After} header.
+     * Sets the largest share of a wait by which the wait shown to a client is randomly extended;
+     * the default is 0.03. Any share above 0 adds up to one second to a {@code Retry-After} header.
      *
-     * @param share from 0 (none) to 1
-     * @return this
-     * @throws IllegalArgumentException for any other share
+     * @param share a share from 0 (no jitter) to 1
+     * @return this builder
+     * @throws IllegalArgumentException if the share is out of range
      */
     @CanIgnoreReturnValue
     public Builder jitter(double share) {
@@ -494,16 +493,16 @@ public final class LimitName {
     }
 
     /**
-     * Allows callers to wait for tokens up to a longest wait; nobody may wait if not called.
+     * Allows callers to wait for tokens, up to a longest wait. The default allows no waiting.
      *
-     * <p>A waiting caller has taken tokens before they refilled, so its bucket's balance is
-     * negative. Every process that shares the buckets must know how negative it may be: set the
-     * same value in all of them, even in those that never wait.
+     * <p>A waiting caller has taken tokens before they refilled, so its bucket is overdrawn. Every
+     * process that shares the buckets must know how far a bucket can be overdrawn: set the same
+     * value in all of these processes, even in processes that never wait.
      *
-     * @param longest 0 to about 292 years; no longer than callers need, since a bucket may stay in
-     *     debt for that time after its limit shrank
-     * @return this
-     * @throws IllegalArgumentException for a duration out of its range
+     * @param longest 0 to about 292 years; no longer than callers need, since a bucket can stay in
+     *     debt for that time after its limit was lowered
+     * @return this builder
+     * @throws IllegalArgumentException if the duration is out of range
      */
     @CanIgnoreReturnValue
     public Builder longestWait(Duration longest) {
@@ -531,7 +530,7 @@ public final class LimitName {
         if (what.startsWith("id.")
             && Integer.parseInt(what.substring("id.".length())) > id.parts().size()) {
           throw new IllegalArgumentException(
-              "message: found %s, but an id of the form %s has %s part(s)"
+              "message: found %s, but ids of the form %s have only %s part(s)"
                   .formatted(placeholder.group(), id.name(), id.parts().size()));
         }
       }

@@ -11,15 +11,16 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Quotas for one id, in place of all those that its limit has by default.
+ * Quotas for one id, which replace all default quotas of its limit.
  *
  * @param name the limit's name
- * @param id the id as the name's override form has it, canonical
- * @param quotas how much may pass, the longest period first
- * @param comment what a person noted beside it, may be empty
- * @param author who set it, may be empty
- * @param until when it ends, null if it does not end. A server ends it by its own clock, within a
- *     second; without a server, {@link Limits#withoutEnded} must be called
+ * @param id the id in canonical form, in the name's format for overrides
+ * @param quotas the rates and bursts, the longest period first
+ * @param comment a note by a person, can be empty
+ * @param author the person who set the override, can be empty
+ * @param until the end of the override, null if it has no end. A server ends the override by its
+ *     own clock, within a second; without a server, the application must call {@link
+ *     Limits#withoutEnded}
  */
 public record LimitOverride(
     LimitName name,
@@ -33,13 +34,12 @@ public record LimitOverride(
    * Makes an override.
    *
    * @param name the limit's name
-   * @param id the id as the name's override form has it, canonical
-   * @param quotas how much may pass, in any order, as {@link Quota#ofOneLimit} takes them
-   * @param comment a note by a person, may be empty
-   * @param author who set it, may be empty
-   * @param until when it ends, from the epoch to the year 2262; null if it does not end
-   * @throws IllegalArgumentException for an end out of its range, and for quotas that no limit can
-   *     have together
+   * @param id the id in canonical form, in the name's format for overrides
+   * @param quotas the rates and bursts, in any order; {@link Quota#ofOneLimit} checks them
+   * @param comment a note by a person, can be empty
+   * @param author the person who set the override, can be empty
+   * @param until the end of the override, from the epoch to the year 2262; null if it has no end
+   * @throws IllegalArgumentException if the end or the quotas are invalid
    */
   public LimitOverride {
     Objects.requireNonNull(name, "name");
@@ -53,12 +53,12 @@ public record LimitOverride(
   }
 
   /**
-   * Makes an override with one quota, without an author and without an end.
+   * Makes an override with one quota, without an author and an end.
    *
    * @param name the limit's name
-   * @param id the id as the name's override form has it, canonical
-   * @param quota how much may pass
-   * @param comment a note by a person, may be empty
+   * @param id the id in canonical form, in the name's format for overrides
+   * @param quota the rate and burst
+   * @param comment a note by a person, can be empty
    */
   public LimitOverride(LimitName name, String id, Quota quota, String comment) {
     this(name, id, quota, comment, "", null);
@@ -68,11 +68,11 @@ public record LimitOverride(
    * Makes an override with one quota.
    *
    * @param name the limit's name
-   * @param id the id as the name's override form has it, canonical
-   * @param quota how much may pass
-   * @param comment a note by a person, may be empty
-   * @param author who set it, may be empty
-   * @param until when it ends, null if it does not end
+   * @param id the id in canonical form, in the name's format for overrides
+   * @param quota the rate and burst
+   * @param comment a note by a person, can be empty
+   * @param author the person who set the override, can be empty
+   * @param until the end of the override, null if it has no end
    */
   public LimitOverride(
       LimitName name,
@@ -88,8 +88,8 @@ public record LimitOverride(
    * Returns the same override for another limit or id.
    *
    * @param newName the limit's name
-   * @param newId the id, canonical
-   * @return an override that differs only in these
+   * @param newId the id in canonical form
+   * @return the new override
    */
   public LimitOverride moved(LimitName newName, String newId) {
     return new LimitOverride(newName, newId, quotas, comment, author, until);
@@ -99,7 +99,7 @@ public record LimitOverride(
    * Returns whether the override has ended.
    *
    * @param now the current time
-   * @return true from its end on
+   * @return true if the override's end has passed
    */
   public boolean isEndedAt(Instant now) {
     return until != null && !now.isBefore(until);
@@ -108,19 +108,19 @@ public record LimitOverride(
   /**
    * Returns the quota with the longest period.
    *
-   * @return the only quota, or the first of several
+   * @return the quota
    */
   public Quota quota() {
     return quotas.get(0);
   }
 
   /**
-   * Returns what nobody may have meant if this override replaced another one of the same id:
-   * {@linkplain Quota#isLowerThan a lower} quota with the same period, a quota lower than all the
-   * others, or fewer quotas.
+   * Returns how this override would lower an existing override of the same id, which may be
+   * unintended: by a quota {@linkplain Quota#isLowerThan lower} than the quota with the same
+   * period, by a quota lower than all existing quotas, or by fewer quotas.
    *
-   * @param present the override that would be replaced
-   * @return the change; null if it is neither lower nor has fewer quotas
+   * @param present the existing override
+   * @return the change; null if no quota is lower and no quota is missing
    */
   public @Nullable Lowered lowers(LimitOverride present) {
     return quotas.size() < present.quotas.size()
@@ -138,9 +138,9 @@ public record LimitOverride(
   }
 
   /**
-   * Thrown when a change would lower overrides that nobody asked to lower: to a lower rate, or to a
-   * smaller burst at the same rate. For the operator, with a line for each override. Nothing was
-   * changed.
+   * Thrown if a change would lower overrides although this was not requested: to a lower rate, a
+   * smaller burst at the same rate, or fewer quotas. The message, which is meant for the operator,
+   * has a line for each override. Nothing was changed.
    */
   public static final class LoweredException extends IllegalArgumentException {
 
@@ -157,10 +157,10 @@ public record LimitOverride(
   }
 
   /**
-   * One override that would be lowered, or lose some of its quotas.
+   * An override that would be lowered, or would lose some of its quotas.
    *
-   * @param override what it should become
-   * @param present the override now
+   * @param override the new override
+   * @param present the existing override
    */
   public record Lowered(LimitOverride override, LimitOverride present) {
 

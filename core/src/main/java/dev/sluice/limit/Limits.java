@@ -22,21 +22,21 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All limits: the catalogue of names, the default quota of each, and the overrides for single ids.
+ * All limits: the catalogue of names, their default quotas, and the overrides for single ids.
  *
- * <p>Immutable and thread-safe. If a name has no default and the id no override, nothing limits the
- * id. {@link #coverage} returns whether that is declared. If it is not, a {@link
+ * <p>Immutable and thread-safe. If a name has no default and an id no override, nothing limits the
+ * id. {@link #coverage} returns whether this is declared on purpose. If not, a {@link
  * dev.sluice.Limiter} refuses the request.
  *
- * <p>Limits may have {@linkplain #with companions}: values such as rules that were read together
- * with them and refer to their names. So a request that reads the limits once sees limits and
- * companions of the same generation.
+ * <p>Limits can have {@linkplain #with companions}: values, such as rules, that were read together
+ * with the limits and refer to their names. A request that reads the limits once therefore sees
+ * limits and companions of the same generation.
  *
- * <p>Two sets of limits are equal if they decide and answer alike, and have equal companions.
+ * <p>Two sets of limits are equal if their decisions, messages and companions are equal.
  */
 public final class Limits {
 
-  /** The most bursts that a bucket may owe. */
+  /** The largest debt of a bucket, in bursts. */
   public static final int DEEPEST_DEBT = 10;
 
   private static final int SHOWN = 10;
@@ -47,7 +47,7 @@ public final class Limits {
   private final Map<String, Map<String, LimitOverride>> overrides;
   private final Map<String, Integer> debts;
   private final Map<Class<?>, Object> companions;
-  // By limit name, then by a transaction's id.
+  // // By limit name, then by id.
   private final Map<String, Map<String, Penalty>> penalties;
 
   private Limits(Builder builder) {
@@ -65,7 +65,7 @@ public final class Limits {
   /**
    * Returns a builder for a set of limits.
    *
-   * @param catalogue the names that may be limited
+   * @param catalogue the names that can have limits
    * @return a builder
    */
   public static Builder builder(Catalogue catalogue) {
@@ -73,7 +73,7 @@ public final class Limits {
   }
 
   /**
-   * Returns the names that may be limited.
+   * Returns the names that can have limits.
    *
    * @return the catalogue
    */
@@ -82,20 +82,20 @@ public final class Limits {
   }
 
   /**
-   * Returns the quota for every id that has no override.
+   * Returns the default quota, which applies to every id without an override.
    *
    * @param name a name of the catalogue
-   * @return the quota, of several the one with the longest period; null if the name has no default
+   * @return the quota; of several quotas the one with the longest period; null if there is none
    */
   public @Nullable Quota defaultFor(LimitName name) {
     return longest(defaultsFor(name));
   }
 
   /**
-   * Returns all quotas for every id that has no override.
+   * Returns all default quotas, which apply to every id without an override.
    *
    * @param name a name of the catalogue
-   * @return the quotas, the longest period first; none if the name has no default
+   * @return the quotas, the longest period first; empty if the name has no default
    */
   public List<Quota> defaultsFor(LimitName name) {
     return defaults.getOrDefault(name.name(), List.of());
@@ -110,7 +110,7 @@ public final class Limits {
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
-   * @return the override, null where there is none
+   * @return the override, null if the id has none
    */
   public @Nullable LimitOverride overrideFor(LimitName name, String canonicalId) {
     Map<String, LimitOverride> byId = overrides.get(name.name());
@@ -118,23 +118,23 @@ public final class Limits {
   }
 
   /**
-   * Returns the quota for an id: its override, or else the default.
+   * Returns the quota for an id: the quota of its override, otherwise the default quota.
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
-   * @return the quota, of several the one with the longest period; null where nothing limits the
-   *     id; {@link #coverage} says why
+   * @return the quota; of several quotas the one with the longest period; null if nothing limits
+   *     the id, for which {@link #coverage} is the reason
    */
   public @Nullable Quota quotaFor(LimitName name, String canonicalId) {
     return longest(quotasFor(name, canonicalId));
   }
 
   /**
-   * Returns all quotas for an id: those of its override, or else the default ones.
+   * Returns all quotas for an id: the quotas of its override, otherwise the default quotas.
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
-   * @return the quotas, the longest period first; none where nothing limits the id
+   * @return the quotas, the longest period first; empty if nothing limits the id
    */
   public List<Quota> quotasFor(LimitName name, String canonicalId) {
     LimitOverride override = overrideFor(name, canonicalId);
@@ -142,10 +142,10 @@ public final class Limits {
   }
 
   /**
-   * Returns whether an id without an override is limited.
+   * Returns whether ids without an override are limited.
    *
    * @param name a name of the catalogue
-   * @return {@link Coverage#LIMITED} if the name has a default, otherwise why it has none
+   * @return {@link Coverage#LIMITED} if the name has a default, otherwise the reason
    */
   public Coverage coverage(LimitName name) {
     if (defaults.containsKey(name.name())) {
@@ -161,10 +161,10 @@ public final class Limits {
   }
 
   /**
-   * Returns whether it is declared what applies to the ids of a name that have no override.
+   * Returns whether the limits declare what applies to ids without an override.
    *
    * @param name a name of the catalogue
-   * @return true for a default, and for a name that is unlimited on purpose
+   * @return true if the name has a default, or is declared unlimited
    */
   public boolean hasDefault(LimitName name) {
     return defaults.containsKey(name.name()) || unlimited.contains(name.name());
@@ -175,14 +175,14 @@ public final class Limits {
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
-   * @return {@link Coverage#LIMITED} if the id has a quota, otherwise why it has none
+   * @return {@link Coverage#LIMITED} if the id has a quota, otherwise the reason for its absence
    */
   public Coverage coverage(LimitName name, String canonicalId) {
     return overrideFor(name, canonicalId) == null ? coverage(name) : Coverage.LIMITED;
   }
 
   /**
-   * Returns whether these limits have a default or an override for a name, or declare it unlimited.
+   * Returns whether a name has a default or an override in these limits, or is declared unlimited.
    *
    * @param name a name of the catalogue
    * @return false if the name is only in the catalogue
@@ -192,9 +192,9 @@ public final class Limits {
   }
 
   /**
-   * Finds a name that must be configured in these limits.
+   * Returns the limit name for a text; the limit must be configured.
    *
-   * @param name the name
+   * @param name the text
    * @return the name
    * @throws UnknownLimitException if the catalogue has no such name
    * @throws MissingDefaultException if the name is not configured, and not {@linkplain
@@ -221,15 +221,15 @@ public final class Limits {
    * Returns the overrides of a name.
    *
    * @param name a name of the catalogue
-   * @return the overrides in no particular order, may be empty
+   * @return the overrides, in no particular order
    */
   public Collection<LimitOverride> overridesOf(LimitName name) {
     return overrides.getOrDefault(name.name(), Map.of()).values();
   }
 
   /**
-   * Returns a copy of these limits with the given overrides added; an override for the same id
-   * replaces the existing one.
+   * Returns a copy of these limits with further overrides. An override replaces the existing
+   * override for the same id.
    *
    * @param more the overrides, of names of this catalogue
    * @return new limits
@@ -248,8 +248,8 @@ public final class Limits {
   }
 
   /**
-   * Returns a copy of these limits without the overrides that have ended. Limits do not read a
-   * clock: until this is called, an ended override stays in force.
+   * Returns a copy of these limits without the overrides that have ended. Limits never read a
+   * clock: an ended override stays in force until this method is called.
    *
    * @param now the current time
    * @return new limits; these limits if no override has ended
@@ -269,12 +269,12 @@ public final class Limits {
   }
 
   /**
-   * Returns a copy of these limits whose penalties are replaced by the given ones.
+   * Returns a copy of these limits with exactly the given penalties.
    *
    * @param all the penalties, of names of this catalogue
    * @return new limits; these limits if they have the same penalties
    * @throws UnknownLimitException if a name is not in the catalogue
-   * @throws IllegalArgumentException if two penalties are on one id
+   * @throws IllegalArgumentException if two penalties have the same id
    */
   public Limits withPenalties(Collection<Penalty> all) {
     Map<String, Map<String, Penalty>> byName = new HashMap<>();
@@ -298,11 +298,11 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalty on an id. It may be over: the store's clock decides.
+   * Returns the penalty on an id. The penalty may have ended already: the store's clock decides.
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
-   * @return the penalty, null where there is none
+   * @return the penalty, null if the id has none
    */
   public @Nullable Penalty penaltyFor(LimitName name, String canonicalId) {
     Map<String, Penalty> byId = penalties.get(name.name());
@@ -310,17 +310,18 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalties on the ids of a name. Some may be over: the store's clock decides.
+   * Returns the penalties on the ids of a name. Some of the penalties may have ended already: the
+   * store's clock decides.
    *
    * @param name a name of the catalogue
-   * @return the penalties in no particular order, may be empty
+   * @return the penalties, in no particular order
    */
   public Collection<Penalty> penaltiesOf(LimitName name) {
     return penalties.getOrDefault(name.name(), Map.of()).values();
   }
 
   /**
-   * Returns whether any id has a penalty; cheap enough for every request.
+   * Returns whether any id has a penalty. The call is fast enough for every request.
    *
    * @return false if no id has a penalty
    */
@@ -329,11 +330,10 @@ public final class Limits {
   }
 
   /**
-   * Returns how much a bucket may owe on purpose, beyond being empty. A spend does not forgive such
-   * a debt.
+   * Returns how much a bucket is allowed to owe. A spend does not forgive such a debt.
    *
    * @param name a name of any catalogue
-   * @return a number of bursts, the same for ids with an override; 0 unless declared
+   * @return a number of bursts, also for ids with an override; 0 if no debt is declared
    */
   public int debtOf(LimitName name) {
     return debts.getOrDefault(name.name(), 0);
@@ -343,8 +343,8 @@ public final class Limits {
    * Returns a copy of these limits with a companion: an immutable value that is valid together with
    * the limits, and is replaced together with them.
    *
-   * @param type the companion's type; a second companion of a type replaces the first
-   * @param companion the value; compared by {@code equals} when limits are replaced
+   * @param type the companion's type; a second companion of the same type replaces the first
+   * @param companion the value, whose {@code equals} is used when limits are replaced
    * @param <T> the companion's type
    * @return new limits
    */
@@ -389,13 +389,13 @@ public final class Limits {
             && penalties.equals(that.penalties));
   }
 
-  /** Ignores single overrides, of which there may be many. */
+  /** Ignores single overrides, since there can be very many. */
   @Override
   public int hashCode() {
     return Objects.hash(defaults, unlimited, overrides.keySet());
   }
 
-  /** Returns the configured names with their defaults, and only the number of overrides. */
+  /** Returns the configured names with their defaults, and the number of overrides of each. */
   @Override
   public String toString() {
     List<LimitName> names = configured();
@@ -410,7 +410,9 @@ public final class Limits {
         : "limits " + shown + (more > 0 ? ", " + more + " more" : "");
   }
 
-  /** Describes what applies to a name, such as "burst 10, 10 per PT1M, 2 overrides". */
+  /**
+   * Describes the default and overrides of a name, such as "burst 10, 10 per PT1M, 2 overrides".
+   */
   private String describe(LimitName name) {
     List<Quota> quotas = defaultsFor(name);
     int overridden = overridesOf(name).size();
@@ -438,12 +440,12 @@ public final class Limits {
     }
 
     /**
-     * Sets the default of a name. It is ignored for a name that has {@linkplain
+     * Sets the default of a name. The call is ignored for a name with {@linkplain
      * LimitName#overridesOnly overrides only}, as in Boulder.
      *
      * @param name a name of the catalogue
-     * @param quota how much may pass for each id
-     * @return this
+     * @param quota the rate and burst for each id
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException if the name has a default already
      */
@@ -456,11 +458,11 @@ public final class Limits {
      * Sets a default of several quotas, all of which apply to each id.
      *
      * @param name a name of the catalogue
-     * @param quotas how much may pass for each id, as {@link Quota#ofOneLimit} takes them
-     * @return this
+     * @param quotas the rate and burst for each id; {@link Quota#ofOneLimit} checks them
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
-     * @throws IllegalArgumentException if the name has a default already, or the quotas do not fit
-     *     together
+     * @throws IllegalArgumentException if the name has a default already, or if {@link
+     *     Quota#ofOneLimit} refuses the quotas
      */
     @CanIgnoreReturnValue
     public Builder limit(String name, List<Quota> quotas) {
@@ -473,10 +475,10 @@ public final class Limits {
     }
 
     /**
-     * Declares a name unlimited, for every id that has no override.
+     * Declares a name unlimited for every id without an override.
      *
      * @param name a name of the catalogue
-     * @return this
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException if the name has a default already
      */
@@ -491,12 +493,12 @@ public final class Limits {
     }
 
     /**
-     * Allows the buckets of a name to owe tokens, also those of ids with an override. Every process
-     * that shares the buckets must set the same value.
+     * Allows the buckets of a name to owe tokens, including the buckets of ids with an override.
+     * Every process that shares the buckets must set the same value.
      *
      * @param name a name of the catalogue
-     * @param bursts how many bursts a bucket may owe beyond being empty, 0 to {@link #DEEPEST_DEBT}
-     * @return this
+     * @param bursts how many bursts a bucket is allowed to owe, 0 to {@link #DEEPEST_DEBT}
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException for a number out of this range
      */
@@ -528,9 +530,9 @@ public final class Limits {
      * Sets the quota of one id.
      *
      * @param name a name of the catalogue
-     * @param id the id in the name's format for overrides; made canonical
-     * @param quota how much may pass
-     * @return this
+     * @param id the id, in the name's format for overrides; converted to its canonical form
+     * @param quota the rate and burst
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws InvalidIdException if the id has another format
      * @throws IllegalArgumentException if the id has an override already
@@ -547,7 +549,7 @@ public final class Limits {
      * Adds an override whose id is canonical already.
      *
      * @param override the override
-     * @return this
+     * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException if the id has an override already
      */
@@ -570,7 +572,7 @@ public final class Limits {
     /**
      * Returns the overrides added so far.
      *
-     * @return a copy, in no particular order
+     * @return a copy of the list, in no particular order
      */
     public List<LimitOverride> overrides() {
       List<LimitOverride> all = new ArrayList<>();
@@ -588,29 +590,29 @@ public final class Limits {
     }
   }
 
-  /** Whether a quota limits an id, and if not, why. */
+  /** Whether a quota limits an id, and the reason if no quota does. */
   public enum Coverage {
 
-    /** The default, or an override for the id, limits it. */
+    /** The limit has a default, or the id has an override. */
     LIMITED,
 
     /** The limit is declared unlimited. */
     UNLIMITED,
 
     /**
-     * The id has no override, and the limit no default, which its {@linkplain
-     * LimitName#disabledWithoutDefault name} allows.
+     * The id has no override, and the limit has no default. The {@linkplain
+     * LimitName#disabledWithoutDefault limit's name} allows this.
      */
     DISABLED,
 
-    /** The limit has overrides and no default, and the id has no override. */
+    /** The limit has overrides but no default, and the id has no override. */
     NO_DEFAULT,
 
     /** The limit has neither a default nor an override, and is not declared unlimited. */
     NOT_CONFIGURED;
 
     /**
-     * Returns whether nothing limits the id, although nothing declares the limit unlimited. Then a
+     * Returns whether nothing limits the id although the limit is not declared unlimited. Then the
      * request is refused, unless missing defaults are allowed.
      *
      * @return true for {@link #NO_DEFAULT} and {@link #NOT_CONFIGURED}
@@ -621,21 +623,21 @@ public final class Limits {
   }
 
   /**
-   * The requirement, for example of a rule, that a limit has a {@linkplain Limits#hasDefault
-   * default}.
+   * The requirement of a rule, for example, for a limit's {@linkplain Limits#hasDefault default}.
    *
    * @param limit the limit's name
-   * @param by what asks for it, as messages say it: {@code a rule of the filter}
-   * @param onMissing what happens where the limit has no default
+   * @param by the part of the configuration that requires the default, as it appears in messages:
+   *     {@code a rule of the filter}
+   * @param onMissing what happens if the limit has no default
    */
   public record Requirement(String limit, String by, MissingDefault onMissing) {
 
     /**
-     * Returns whether limits satisfy this requirement.
+     * Returns whether the given limits satisfy this requirement.
      *
      * @param limits the limits
-     * @return false if they do not know the limit, or have no default for it though it may have
-     *     one, and do not say that it is unlimited
+     * @return false if the limits do not have the limit, or if the limit can have a default but has
+     *     none and is not declared unlimited
      */
     public boolean isMetBy(Limits limits) {
       LimitName name = limits.catalogue().find(limit);
@@ -643,12 +645,12 @@ public final class Limits {
     }
 
     /**
-     * Returns the error, and what to do about it, where limits do not satisfy this requirement.
+     * Returns the error message for limits that do not satisfy this requirement, and the remedy.
      *
      * @return one line
      */
     public String message() {
-      return "%s has no default, but %s asks for it; %s"
+      return "%s has no default, but %s requires one; %s"
           .formatted(limit, by, MissingDefaultException.line(limit));
     }
 
@@ -658,15 +660,16 @@ public final class Limits {
     public enum MissingDefault {
 
       /**
-       * Requests are refused, by a {@link MissingDefaultException}. Where a requirement says so,
-       * the start fails too, and limits that would cause it are not taken over.
+       * Requests are refused with a {@link MissingDefaultException}. If a requirement has this
+       * policy, the process does not start without the default, and a reload without it is
+       * rejected.
        */
       REFUSE,
 
-      /** A warning is logged once; the limit lets everything pass. */
+      /** A warning is logged once; the limit allows all requests. */
       WARN,
 
-      /** The limit lets everything pass. */
+      /** The limit allows all requests. */
       ALLOW
     }
   }

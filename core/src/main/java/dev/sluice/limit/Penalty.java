@@ -5,21 +5,20 @@ import dev.sluice.internal.text.EndTime;
 import java.time.Instant;
 
 /**
- * A penalty on one id of one limit: the id's bucket counts as empty until an instant. A ban has no
- * other effect. A debt also records how many tokens below an empty bucket the id owed when it was
- * set. The code that sets a debt also moves the bucket's TAT, so that the bucket is empty when the
- * penalty ends.
+ * A penalty on one id of one limit, which makes the id's bucket count as empty until an instant. A
+ * ban has no other effect. A debt also records how many tokens below an empty bucket the id owed
+ * when the debt was set. The code that sets a debt also moves the bucket's TAT, so that the bucket
+ * is empty when the penalty ends.
  *
- * <p>The store's clock decides when a penalty ends, as for all times of a bucket. Immutable and
- * thread-safe.
+ * <p>The store's clock determines when a penalty ends. Immutable and thread-safe.
  *
  * @param name the limit's name
- * @param id the id of a transaction, canonical: a penalty applies to one bucket, even if overrides
- *     apply to the first parts of an id
- * @param until when it ends, from the epoch to the year 2262
+ * @param id the id of a transaction, in canonical form: a penalty applies to one bucket, even if
+ *     overrides apply to the first parts of an id
+ * @param until the end of the penalty, from the epoch to the year 2262
  * @param owed the tokens that the id owed when the penalty was set, 0 for a ban
- * @param comment a note by a person, may be empty; never shown to clients
- * @param author who set it, may be empty; never shown to clients
+ * @param comment a note by a person, can be empty; never shown to clients
+ * @param author the person who set the penalty, can be empty; never shown to clients
  */
 public record Penalty(
     LimitName name, String id, Instant until, long owed, String comment, String author) {
@@ -30,12 +29,12 @@ public record Penalty(
    * Makes a penalty.
    *
    * @param name the limit's name
-   * @param id the id of a transaction, canonical
-   * @param until when it ends, from the epoch to the year 2262
+   * @param id the id of a transaction, in canonical form
+   * @param until the end of the penalty, from the epoch to the year 2262
    * @param owed the tokens that the id owed when the penalty was set, 0 for a ban
-   * @param comment a note by a person, may be empty
-   * @param author who set it, may be empty
-   * @throws IllegalArgumentException for an end out of its range, and for a negative debt
+   * @param comment a note by a person, can be empty
+   * @param author the person who set the penalty, can be empty
+   * @throws IllegalArgumentException if the end is out of range, or the debt is negative
    */
   public Penalty {
     requireInRange(until);
@@ -48,11 +47,11 @@ public record Penalty(
    * Makes a penalty without an author.
    *
    * @param name the limit's name
-   * @param id the id of a transaction, canonical
-   * @param until when it ends, from the epoch to the year 2262
+   * @param id the id of a transaction, in canonical form
+   * @param until the end of the penalty, from the epoch to the year 2262
    * @param owed the tokens that the id owed when the penalty was set, 0 for a ban
-   * @param comment a note by a person, may be empty
-   * @throws IllegalArgumentException for an end out of its range, and for a negative debt
+   * @param comment a note by a person, can be empty
+   * @throws IllegalArgumentException if the end is out of range, or the debt is negative
    */
   public Penalty(LimitName name, String id, Instant until, long owed, String comment) {
     this(name, id, until, owed, comment, "");
@@ -67,7 +66,7 @@ public record Penalty(
   }
 
   /**
-   * Returns the end as a time of a store's clock.
+   * Returns the end as a store's time.
    *
    * @return nanoseconds since the Unix epoch, not negative
    */
@@ -79,7 +78,7 @@ public record Penalty(
    * Returns whether the penalty is in force.
    *
    * @param nowNanos the store's current time, in nanoseconds since the Unix epoch
-   * @return false from its end on
+   * @return false if the penalty's end has passed
    */
   public boolean holdsAt(long nowNanos) {
     return nowNanos < untilNanos();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Limits: their names, the form of their ids, and how much they allow. All types are immutable
- * except {@link dev.sluice.limit.CurrentLimits}, whose content a reload replaces.
+ * Limits: their names, the formats of their ids, and their quotas. All types are immutable except
+ * {@link dev.sluice.limit.CurrentLimits}, whose content a reload replaces.
  */
 @NullMarked
 @CheckReturnValue

@@ -8,9 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs alarms on an unbounded number of daemon threads: in a bounded pool, such as the common one,
- * callers that block its threads would stop all alarms. Idle threads end after a while.
- * Thread-safe.
+ * Runs alarms on an unbounded number of daemon threads. In a bounded pool, such as the common pool,
+ * callers that block the pool's threads would stop all alarms. Thread-safe.
  */
 final class AlarmThreads {
 
@@ -31,7 +30,7 @@ final class AlarmThreads {
   static void run(Runnable task) {
     try {
       THREADS.execute(task);
-    } catch (OutOfMemoryError e) { // no thread available: the alarm must still run
+    } catch (OutOfMemoryError e) { // no thread is available, but the alarm must still run
       ForkJoinPool.commonPool().execute(task);
     }
   }

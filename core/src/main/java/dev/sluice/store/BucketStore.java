@@ -15,49 +15,51 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores the TATs of buckets, and decides on charges where the TATs are stored.
+ * Stores the TATs of buckets, and decides on charges in the place where the TATs are stored.
  *
- * <p>Its one operation is to charge a batch. An implementation guarantees:
+ * <p>A store has one operation: it charges a batch. An implementation guarantees:
  *
  * <ul>
  *   <li><b>Atomic.</b> The charges of a batch take effect together, at one moment between the call
- *       and its return; no other call sees a part of it. If a charge that votes does not fit, no
- *       charge is made. (A store over several servers may let concurrent callers see intermediate
- *       states, which its documentation describes; it never grants more than the limit allows.)
- *   <li><b>Own clock.</b> The store reads the time once for a batch, where the buckets are stored
- *       (once per server, if there are several); callers never supply it.
+ *       and its return; no other call sees a part of the batch. If a charge that {@linkplain
+ *       Op#votes can deny} does not fit, no charge is made. A store over several servers can show
+ *       intermediate states to concurrent callers, which its documentation describes; it never
+ *       grants more than the limit allows.
+ *   <li><b>Own clock.</b> The store reads the time once per batch, or once per server, where the
+ *       buckets are stored. Callers never supply the time. (once per server, if there are several);
+ *       callers never supply it.
  *   <li><b>Arithmetic.</b> Decisions follow {@link Effect#passes} and {@link Effect#tatAfterNanos}.
  *   <li><b>Order of give-backs.</b> On one bucket, a reset or a forgiven debt is not applied before
- *       a refund that was sent earlier. None of the three is applied before an earlier withdrawal.
- *       A charge that failed may still be applied later.
- *   <li><b>Bounded.</b> Every call ends by the store's time-out, with readings or with a {@link
- *       StoreException}; all calls of one {@link #forOneCall} share one time-out. A live bucket is
- *       never dropped silently.
+ *       a refund that was sent earlier. A refund, a reset and a forgiven debt are not applied
+ *       before an earlier withdrawal. A charge that failed can still be applied later.
+ *   <li><b>Bounded.</b> Every call ends within the store's time-out, with readings or with a {@link
+ *       StoreException}. All calls through one {@link #forOneCall} share one time-out. A live
+ *       bucket is never dropped silently.
  * </ul>
  *
- * <p>Thread-safe. {@link #charge} may block for a round trip, up to the store's time-out; {@link
- * #chargeAsync} never blocks.
+ * <p>Thread-safe. {@link #charge} can block for a round trip, at most for the store's time-out;
+ * {@link #chargeAsync} never blocks.
  */
 public interface BucketStore extends AutoCloseable {
 
   /**
-   * Decides on a batch: all of its charges or none.
+   * Decides on a batch: makes all of its charges or none.
    *
-   * @param charges at least one, no two with the same key
+   * @param charges at least one charge, each with a different key
    * @return the reading of each bucket before its charge, in the order of the charges
    * @throws StoreException if the store could not decide
-   * @throws IllegalArgumentException for two charges with the same key
+   * @throws IllegalArgumentException if two charges have the same key
    */
   List<Reading> charge(List<Charge> charges);
 
   /**
    * Decides on a batch without blocking the caller.
    *
-   * @param charges at least one, no two with the same key
+   * @param charges at least one charge, each with a different key
    * @return the reading of each bucket before its charge, in the order of the charges. If the store
-   *     could not decide, the stage fails with a {@link StoreException}, which may be wrapped in a
+   *     could not decide, the stage fails with a {@link StoreException}, which can be wrapped in a
    *     {@link java.util.concurrent.CompletionException}
-   * @throws IllegalArgumentException for two charges with the same key
+   * @throws IllegalArgumentException if two charges have the same key
    */
   default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
     try {
@@ -68,34 +70,34 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Decides on a batch as {@link #charge(List)} does. A store that may take tokens before the
-   * verdict on the batch reports them to {@code tentative}, which decides on their refunds.
+   * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
+   * is decided reports them to {@code tentative}, which decides on their refunds.
    *
-   * @param charges as above
-   * @param tentative follows tokens that are taken before the verdict is known
-   * @return as above
-   * @throws StoreException as above
+   * @param charges see {@link #charge(List)}
+   * @param tentative tracks tokens that are taken before the decision is known
+   * @return see {@link #charge(List)}
+   * @throws StoreException if the store could not decide
    */
   default List<Reading> charge(List<Charge> charges, Tentative tentative) {
     return charge(charges);
   }
 
   /**
-   * Decides on a batch as {@link #chargeAsync(List)} does. A store that may take tokens before the
-   * verdict on the batch reports them to {@code tentative}, which decides on their refunds.
+   * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
+   * batch is decided reports them to {@code tentative}, which decides on their refunds.
    *
-   * @param charges as above
-   * @param tentative follows tokens that are taken before the verdict is known
-   * @return as above
+   * @param charges see {@link #chargeAsync(List)}
+   * @param tentative tracks tokens that are taken before the decision is known
+   * @return see {@link #chargeAsync(List)}
    */
   default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
     return chargeAsync(charges);
   }
 
   /**
-   * Returns a view of this store for one caller's call, which may need several charges. They share
-   * one time-out, counted from now. A charge after the time-out fails at once, and takes nothing.
-   * Never blocks.
+   * Returns a view of this store for one call of a caller, which can need several charges. All
+   * charges of the view share one time-out, which starts now. A charge after the time-out fails at
+   * once, and takes nothing. Never blocks.
    *
    * @return the view, which need not be closed; this store itself if it has no time-out
    */
@@ -104,11 +106,11 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Throws for a batch with two charges on one bucket, whose result is not defined. Stores call
-   * this first.
+   * Checks that all charges of a batch have different keys. The result of two charges on one bucket
+   * would be undefined, so stores call this method first.
    *
    * @param charges a batch
-   * @throws IllegalArgumentException for two charges with the same key, which it names
+   * @throws IllegalArgumentException if two charges have the same key; the message contains the key
    */
   static void requireDifferentKeys(List<Charge> charges) {
     if (charges.size() < 2) {
@@ -125,15 +127,15 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Checks that the store is reachable. May block for a round trip.
+   * Checks that the store can be reached. Can block for a round trip.
    *
-   * @throws StoreException if it is unreachable, saying why
+   * @throws StoreException if the store cannot be reached; the message contains the reason
    */
   default void ping() {}
 
   /**
-   * Returns the largest difference between the clocks that decide on these buckets. If a TAT
-   * exceeds now + τ by at most this difference, another clock is ahead.
+   * Returns the largest difference between the clocks that decide on the buckets. A TAT that
+   * exceeds now + τ by at most this difference only shows that another clock is ahead.
    *
    * @return nanoseconds; 0 if one clock decides
    */
@@ -144,40 +146,38 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the current time of the clock that decides on the buckets. Never blocks, never throws.
    *
-   * @return nanoseconds since the Unix epoch; empty if the store is closed, or if only a server
-   *     knows the time
+   * @return nanoseconds since the Unix epoch; empty if the store is closed or its time unknown
    */
   default OptionalLong nowNanos() {
     return OptionalLong.empty();
   }
 
   /**
-   * Returns the number of live buckets (those that are not full) that the store keeps, for metrics.
-   * Never blocks.
+   * Returns the number of live (not full) buckets in the store, for metrics. Never blocks.
    *
-   * @return the number, which may include some buckets that are full by now; empty if unknown
+   * @return the number, which can include some buckets that are full by now; empty if it is unknown
    */
   default OptionalLong liveBuckets() {
     return OptionalLong.empty();
   }
 
   /**
-   * Returns the number of live buckets that the store may keep, for metrics. Never blocks.
+   * Returns the largest number of live buckets in the store, for metrics. Never blocks.
    *
-   * @return the bound at which new buckets are refused; empty if there is none, or it is unknown
+   * @return the bound, at which new buckets are refused; empty if there is none or it is unknown
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();
   }
 
   /**
-   * Returns keys of buckets that the store keeps, for a look at many buckets. Reads them in small
-   * steps, so that decisions do not wait. Blocks for all steps.
+   * Returns keys of buckets in the store, for programs that inspect many buckets. Reads the keys in
+   * small steps, so that decisions need not wait. Blocks until all steps are done.
    *
-   * @param most the most keys to return
-   * @param longest how long to look for keys; a step that has begun may last longer
-   * @return different keys in no order, perhaps also some of full buckets and of other programs;
-   *     empty if the store cannot list its keys
+   * @param most the largest number of keys to return
+   * @param longest how long to search for keys; a step that has begun can take longer
+   * @return different keys in no particular order; they can include keys of full buckets and of
+   *     other programs; empty if the store cannot list its keys
    * @throws StoreException if the keys could not be read
    */
   default Optional<List<String>> someKeys(int most, Duration longest) {
@@ -185,9 +185,9 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Returns the list of processes that use this store.
+   * Returns the list of the processes that use this store.
    *
-   * @return the list; empty if the store cannot keep one
+   * @return the list; empty if the store cannot keep such a list
    */
   default Optional<Presence> presence() {
     return Optional.empty();
@@ -220,15 +220,15 @@ public interface BucketStore extends AutoCloseable {
    * Returns a store in this process's memory with a given clock and bound.
    *
    * @param time the clock
-   * @param maxBuckets the most live buckets (those that are not full) that it keeps, 1 to
-   *     200,000,000; a charge that needs one more fails with a {@link StoreException}
+   * @param maxBuckets the largest number of live buckets (buckets that are not full), 1 to
+   *     200,000,000; a charge that needs a further bucket fails with a {@link StoreException}
    * @return a new, empty store
    */
   static BucketStore inMemory(TimeSource time, long maxBuckets) {
     return MemoryStore.builder().time(time).maxBuckets(maxBuckets).build();
   }
 
-  /** The list, inside a store, of the processes that use it. Thread-safe. */
+  /** A list of the processes that use a store, kept in the store. Thread-safe. */
   @FunctionalInterface
   interface Presence {
 
@@ -237,75 +237,73 @@ public interface BucketStore extends AutoCloseable {
      *
      * @param process the unique name of the process, without line breaks
      * @param time how long the process stays on the list, at most a minute; zero removes it
-     * @return the names of all processes on the list, in no order
+     * @return the names of all processes on the list, in no particular order
      * @throws StoreException if no server of the store answers
      */
     List<String> announce(String process, Duration time);
   }
 
   /**
-   * Follows tokens that a store takes before it knows the verdict on a batch, and decides how many
-   * to give back.
+   * Tracks tokens that a store takes before the whole batch is decided, and computes their refunds.
    *
-   * <p>A store over several servers sends each server its part at once. If one server denies, the
-   * others have taken tokens in vain. How many may be given back depends on all other refunds and
-   * resets of the bucket, which the caller of the store knows and the store does not. Thread-safe;
-   * never blocks.
+   * <p>A store over several servers sends each server its part of the batch at the same time. If
+   * one server denies its part, the other servers have taken tokens for nothing. How many of these
+   * tokens can be given back depends on all other refunds and resets of the bucket. The caller of
+   * the store knows them, the store does not. Thread-safe; never blocks.
    */
   @FunctionalInterface
   interface Tentative {
 
     /**
-     * Called before a charge is sent that may have to be given back.
+     * Called before the store sends a charge that may have to be given back.
      *
      * @param charge a spend of a batch over several servers
-     * @return the charge's follower; the store calls either {@link Part#kept}, or {@link
+     * @return the tracker of the charge; the store calls either {@link Part#kept}, or {@link
      *     Part#giveBack} and {@link Part#gaveBack}
      */
     Part begin(Charge charge);
 
-    /** Follows one charge. Its threads take turns. */
+    /** Tracks one charge. The store never calls two of its methods at the same time. */
     interface Part {
 
       /**
-       * Returns the refund of a charge that was made in vain.
+       * Returns the refund of a charge whose batch was denied.
        *
        * @param found the reading before the charge
-       * @return the refund to send, null if nothing may be given back; then no other method is
-       *     called
+       * @return the refund to send; null if there is none, after which no other method is called
        */
       @Nullable Charge giveBack(Reading found);
 
       /**
-       * Called when the refund was answered, or failed.
+       * Called when the refund was answered or has failed.
        *
-       * @param found the reading before the refund, null if it is unknown whether it was made
+       * @param found the reading before the refund, null if its effect is unknown
        */
       void gaveBack(@Nullable Reading found);
 
-      /** Called if the charge stays spent, or was not made. */
+      /** Called if the charge stays spent, or if no tokens were taken. */
       void kept();
     }
   }
 
   /**
-   * One operation on one bucket, as plain data: all that a store needs to know.
+   * One operation on one bucket, as plain data: everything that a store needs to know.
    *
    * <p>Immutable and thread-safe.
    *
-   * @param key the bucket key, not empty; opaque to the store
-   * @param effect what is to be done
+   * @param key the bucket key, not empty; the store does not interpret it
+   * @param effect the operation and its parameters
    */
   record Charge(String key, Effect effect) {
 
     /**
-     * Makes a charge of the parts of its effect.
+     * Makes a charge from the parameters of its effect.
      *
-     * @param key the bucket key, not empty; opaque to the store
-     * @param op as in {@link Effect}
-     * @param incrementNanos as in {@link Effect}
-     * @param offsetNanos as in {@link Effect}
-     * @param untilNanos as in {@link Effect}
+     * @param key the bucket key, not empty; the store does not interpret it
+     * @param op see {@link Effect}
+     * @param incrementNanos see {@link Effect}
+     * @param offsetNanos see {@link Effect}
+     * @param untilNanos see {@link Effect}
      */
     public Charge(String key, Op op, long incrementNanos, long offsetNanos, long untilNanos) {
       this(key, new Effect(op, incrementNanos, offsetNanos, untilNanos));
@@ -321,7 +319,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * The time that the operation adds to the TAT or gives back.
+     * Returns the time that the operation adds to the TAT or gives back.
      *
      * @return the effect's increment
      */
@@ -330,7 +328,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * The burst offset τ of the bucket's limit.
+     * Returns the burst offset τ of the bucket's limit.
      *
      * @return the effect's offset
      */
@@ -339,8 +337,8 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * The instant from which a refund gives nothing back, the TAT that a withdrawal expects, or the
-     * emission interval of a spend of up to some tokens.
+     * Returns the instant from which a refund gives nothing back, the TAT that a withdrawal
+     * expects, or the emission interval of a spend-up-to.
      *
      * @return the effect's end, unsigned
      */
@@ -353,7 +351,7 @@ public interface BucketStore extends AutoCloseable {
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-     * @return false only where the operation votes and does not fit
+     * @return false only if the operation can deny its batch and does not fit
      */
     public boolean passes(long nowNanos, long tatNanos) {
       return effect.passes(nowNanos, tatNanos);
@@ -365,7 +363,7 @@ public interface BucketStore extends AutoCloseable {
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
      * @param batchPasses whether every charge of the batch {@link #passes}
-     * @return the TAT to keep
+     * @return the TAT to store
      */
     public long tatAfterNanos(long nowNanos, long tatNanos, boolean batchPasses) {
       return effect.tatAfterNanos(nowNanos, tatNanos, batchPasses);
@@ -373,33 +371,34 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * The state of a bucket when a store decided on a charge; {@code Gcra} computes all other numbers
-   * from it.
+   * The state of a bucket at the moment of a store's decision on a charge; {@code Gcra} computes
+   * all other numbers from this state.
    *
-   * @param nowNanos the store's time at that moment, nanoseconds since the Unix epoch
+   * @param nowNanos the store's time at that moment, in nanoseconds since the Unix epoch
    * @param tatNanos the TAT <em>before</em> the charge, unsigned; 0 if there was no bucket
    */
   record Reading(long nowNanos, long tatNanos) {}
 
   /**
-   * Receives, for metrics, events of a store on servers that a {@code LimiterObserver} cannot see.
+   * Receives events of a store on servers that a {@code LimiterObserver} cannot see, for metrics.
    *
-   * <p>Called on the store's threads and on those of callers: keep it short, never block. While it
-   * blocks, the answers to other callers wait, up to their time-outs. Time-outs, and later events
-   * while those wait, are reported in order on another thread, so that the observer cannot delay
-   * time-outs; while 16,384 events wait, more are dropped and logged. The observer's first
-   * exception is logged; none reaches a caller. Implementations are thread-safe.
+   * <p>The methods are called on threads of the store and of callers: keep them short, and never
+   * block. While a method blocks, results of other calls are delayed, up to their time-outs.
+   * Time-outs are reported on another thread, so that the observer cannot delay them. Events that
+   * follow a waiting time-out are reported on this thread too, in order. While 16,384 events wait,
+   * further events are dropped, and this is logged. The observer's first exception is logged; no
+   * exception reaches a caller. Implementations are thread-safe.
    */
   interface Observer {
 
     /**
-     * Called when a call of a server ended.
+     * Called when a call of a server has ended.
      *
      * @param server host and port, or another name of the server
      * @param result how the call ended
-     * @param batches how many callers shared the call
-     * @param charges how many charges they had together
-     * @param elapsedNanos how long the call took
+     * @param batches how many batches of callers shared the call
+     * @param charges how many charges these batches had in total
+     * @param elapsedNanos the duration of the call
      */
     default void called(
         String server, Result result, int batches, int charges, long elapsedNanos) {}
@@ -412,7 +411,7 @@ public interface BucketStore extends AutoCloseable {
      */
     default void refused(String server, Refusal why) {}
 
-    /** Called when a remembered denial answered a charge, without a call. */
+    /** Called when a remembered denial decided a charge without a call of a server. */
     default void deniedFromMemory() {}
 
     /**
@@ -424,7 +423,7 @@ public interface BucketStore extends AutoCloseable {
      */
     default void changed(String server, State state, String reason) {}
 
-    /** The end of a call. */
+    /** The result of a call. */
     enum Result {
       /** The server decided. */
       ANSWERED,
@@ -438,7 +437,7 @@ public interface BucketStore extends AutoCloseable {
     enum Refusal {
       /** The queue was full. */
       QUEUE_FULL,
-      /** The batch's turn did not come in time. */
+      /** The batch waited in the queue for too long. */
       WAITED_TOO_LONG,
       /** The server is marked down. */
       DOWN
@@ -448,7 +447,7 @@ public interface BucketStore extends AutoCloseable {
     enum State {
       /** The server is called. */
       UP,
-      /** The server is not called: charges fail at once, and probes check for its return. */
+      /** The server is not called: charges fail at once, and probes check whether it is back. */
       DOWN
     }
   }

@@ -14,22 +14,23 @@ import org.jspecify.annotations.Nullable;
 /*
  * When the clock is read.
  *
- * The clock is read before the TAT. Then the time from reading the TAT to locking the slot is
- * shortest, and other threads on a hot bucket seldom interfere. Nor does the clock's fence wait for
- * the cache line.
+ * The clock is read before the TAT. The time from reading the TAT to locking the slot is then
+ * shortest, so other threads on a hot bucket seldom interfere. Besides, the fence of the clock read
+ * does not wait for the slot's cache line.
  *
- * So the TAT may be newer than the clock reading, if another thread charged the bucket in between.
- * A spend that fits at the older reading fits at every later moment, and leaves the same TAT as it
- * would right after that other charge. That moment lies within the call, so the decision is correct
- * at that moment. In four cases the clock is read again after the TAT: a spend that does not fit
- * might fit by now; a TAT beyond now + tau would be lowered; a refund with an end gives back less,
- * and a spend of up to some tokens takes more, the later it is. So the clock reading of a denial is never older than its TAT.
+ * The TAT can therefore be newer than the clock reading, if another thread charged the bucket in
+ * between. A spend that fits at the older clock reading also fits at every later moment, and leaves
+ * the same TAT as right after the other charge. That moment lies within the call, so the decision
+ * is correct at that moment. In four cases the clock is read again after the TAT: a spend that did
+ * not fit could fit by now; a TAT beyond now + τ would be lowered; a refund with an end gives back
+ * less the later it is made; and a spend-up-to takes more the later it is made. So the clock
+ * reading of a denial is never older than its TAT.
  */
 
-/** All buckets of a memory store, in segments; decides on one bucket. Thread-safe. */
+/** All buckets of a memory store, in segments. Decides on single buckets. Thread-safe. */
 final class BucketTable {
 
-  /** A segment with more lines is split; copying this many blocks the segment for 1 to 3 ms. */
+  /** The most lines of a segment before it is split; copying them blocks it for 1 to 3 ms. */
   private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;
@@ -52,9 +53,9 @@ final class BucketTable {
   }
 
   /**
-   * Creates a table for a clock that may step back.
+   * Creates a table for a clock that can step back.
    *
-   * @param keptNanos how long a full bucket is kept at least
+   * @param keptNanos the shortest time for which a full bucket is kept
    */
   BucketTable(TimeSource time, long bound, long keptNanos) {
     this(time, bound, keptNanos, new SecureRandom());
@@ -70,9 +71,9 @@ final class BucketTable {
   }
 
   /**
-   * Creates a table with segments of another size, for tests.
+   * Creates a table with segments of a different size, for tests.
    *
-   * @param mostLines a segment that needs more lines is split
+   * @param mostLines the most lines of a segment before it is split
    */
   BucketTable(TimeSource time, long bound, long keptNanos, long key0, long key1, int mostLines) {
     this.time = time;
@@ -84,12 +85,11 @@ final class BucketTable {
     this.cleaner = new TableCleaner(directory, bucketCount, time, keptNanos);
   }
 
-  /** Returns the initial state of every hash, to be copied. */
+  /** Returns a hash state with this table's key, which callers copy for each hash. */
   SipHash keyedHash() {
     return keyed;
   }
 
-  /** Returns the bound on live buckets. */
   long bound() {
     return bucketCount.bound();
   }
@@ -103,8 +103,8 @@ final class BucketTable {
   }
 
   /**
-   * Returns place, tag and TAT of every live bucket, each as of some moment during the call; one
-   * array per segment.
+   * Returns the place, tag and TAT of every live bucket, in one array per segment. Each value was
+   * valid at some moment during the call.
    */
   List<long[]> live() {
     long nowNanos = TimeSource.read(time); // reads the clock even after close()
@@ -129,9 +129,9 @@ final class BucketTable {
   }
 
   /**
-   * Inserts a bucket of a snapshot, unless it is full.
+   * Inserts a bucket of a snapshot, unless the bucket is full.
    *
-   * @throws IllegalArgumentException if the bucket exists already, or no real table could have it
+   * @throws IllegalArgumentException if the bucket exists already, or cannot come from a real table
    * @throws StoreException if the table is full
    */
   void restore(long place, long tag, long tatNanos, long nowNanos) {
@@ -163,7 +163,6 @@ final class BucketTable {
     closed = true;
   }
 
-  /** Returns the current time, see {@link TimeSource#read}. */
   long nanos() {
     if (closed) {
       throw new StoreException("the memory store is closed; close it only after the last request");
@@ -194,13 +193,13 @@ final class BucketTable {
   }
 
   /**
-   * Prefetches the lines of some keys, so that the processor fetches many at a time. It reads a
-   * little of each line; the sum keeps the compiler from removing the reads.
+   * Prefetches the lines of some keys, so that the processor fetches many lines at the same time.
+   * The method reads a part of each line; the sum keeps the compiler from removing the reads.
    *
    * @param hashTags the first parts of the keys' hashes
-   * @param places their second parts
-   * @param from the first key
-   * @param to the one after the last
+   * @param places the second parts of the keys' hashes
+   * @param from the index of the first key
+   * @param to the index after the last key
    */
   void touch(long[] hashTags, long[] places, int from, int to) {
     long sum = 0;
@@ -212,7 +211,6 @@ final class BucketTable {
     }
   }
 
-  /** Returns the current segment of an entry. */
   Segment segmentAt(int entry) {
     return directory.segment(entry);
   }
@@ -221,13 +219,13 @@ final class BucketTable {
     return directory.segment(Directory.entryOf(place));
   }
 
-  /** Locks and returns the segment of a key. The caller holds no lock. */
+  /** Locks and returns the segment of a key. The caller must not hold any lock. */
   Segment lockedSegment(long place) {
     return directory.lock(Directory.entryOf(place));
   }
 
   /**
-   * Decides on one bucket. Allocates nothing, except when the lines of a segment are rebuilt.
+   * Decides on one bucket. Allocates nothing, except to rebuild the lines of a segment.
    *
    * @param hashTag the first part of the key's hash
    * @param place the second part of the key's hash
@@ -238,7 +236,7 @@ final class BucketTable {
     return charge(hashTag, place, effect, id, outcome, nanos());
   }
 
-  /** Decides on one bucket with a clock reading that was taken just before. */
+  /** Decides on one bucket with a clock reading that was taken immediately before. */
   <R extends @Nullable Object> R charge(
       long hashTag,
       long place,
@@ -258,14 +256,14 @@ final class BucketTable {
 
   /**
    * Spends from a bucket that has a slot, if the spend fits and no other thread holds the slot's
-   * lock: the common case. It reads the slot only, neither the segment nor its version. {@link
-   * #chargeAny} handles all other cases and every denial.
+   * lock. This is the common case. The method reads only the slot, neither the segment nor its
+   * version. {@link #chargeAny} handles all other cases and every denial.
    *
-   * <p>The sum is written out here, in place of {@link Effect#tatAfterNanos}: with one key, the
-   * medians were 2 and 4 % lower, but the ranges of the rounds overlapped. Reading the slot alone
-   * saves 5 % of a single decision, and 8 % if 32 are made at a time.
+   * <p>The code computes the TAT without {@link Effect#tatAfterNanos}. With one key, the median
+   * times were 2 and 4 % lower, but the ranges of the rounds overlapped. Reading only the slot
+   * makes a single decision 5 % faster, and 32 decisions at a time 8 % faster.
    *
-   * @return the TAT before, {@link SlotArray#LOCKED} if nothing was done
+   * @return the TAT before the spend, {@link SlotArray#LOCKED} if nothing was done
    */
   private long spend(long tag, long place, Effect effect, long nowNanos) {
     long incrementNanos = effect.incrementNanos();
@@ -290,7 +288,7 @@ final class BucketTable {
     return tatNanos;
   }
 
-  /** Decides on any act on any bucket. */
+  /** Decides on any charge of any bucket. */
   private <R extends @Nullable Object> R chargeAny(
       long tag,
       long place,
@@ -318,8 +316,8 @@ final class BucketTable {
       long nowNanos = fits && !act.hasEnd() ? readNanos : nanos();
       long tatNanos = SlotArray.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos = effect.tatAfterNanos(nowNanos, tatNanos, effect.passes(nowNanos, tatNanos));
-      // A reset clears a full bucket too: its TAT would lie ahead again if the clock steps back.
-      // Any other operation that leaves a full bucket full does not change its TAT.
+      // // A reset also clears a full bucket: its TAT would be in the future again if the clock
+      // steps back. Any other operation that leaves a full bucket full does not change its TAT.
       boolean writes = afterNanos != (act == Op.RESET ? storedNanos : tatNanos);
       if (!writes && segment.isStill(version)) {
         return outcome.of(id, effect, nowNanos, tatNanos);
@@ -346,11 +344,11 @@ final class BucketTable {
   }
 
   /**
-   * Decides on a bucket that has a slot, but was reset. A slot without a TAT does not show when it
-   * was written, so the clock is read under the slot's lock. (With a clock reading from before the
-   * reset, a spend would count as older than it is, and leave too many tokens.)
+   * Decides on a bucket that has a slot and was reset. A slot without a TAT does not show when it
+   * was written, so the clock is read under the slot's lock. With a clock reading from before the
+   * reset, a spend would count as older than it is, and leave too many tokens.
    *
-   * @return the moment of the decision, {@link #EXISTS} if the slot has changed
+   * @return the time of the decision, {@link #EXISTS} if the slot has changed
    */
   private long chargeForgotten(long[] slots, int at, long tag, Effect effect) {
     if (!SlotArray.lock(slots, at, Gcra.NO_TAT)) {
@@ -370,16 +368,16 @@ final class BucketTable {
     return nowNanos;
   }
 
-  /** Returns the TAT after an act on a bucket without a TAT. */
+  /** Returns the TAT after a charge of a bucket without a TAT. */
   private static long tatAfterNanos(Effect effect, long nowNanos) {
     boolean passes = effect.passes(nowNanos, Gcra.NO_TAT);
     return effect.tatAfterNanos(nowNanos, Gcra.NO_TAT, passes);
   }
 
   /**
-   * Decides on a bucket that does not exist, and creates it if the act needs one.
+   * Decides on a bucket that does not exist, and creates the bucket if the charge leaves a TAT.
    *
-   * @return the moment of the decision, {@link #EXISTS} if the bucket exists by now
+   * @return the time of the decision, {@link #EXISTS} if the bucket exists by now
    */
   private long insert(long tag, long place, Effect effect) {
     for (int spins = 0; ; spins = Spin.once(spins)) {
@@ -407,7 +405,7 @@ final class BucketTable {
 
   /**
    * Makes room in a segment that the caller has locked, unless another thread holds a slot's lock.
-   * In both cases the caller then releases the segment, waits, and tries again.
+   * In both cases the caller must then unlock the segment, wait, and try again.
    *
    * @throws StoreException if no number of lines suffices
    */
@@ -421,8 +419,8 @@ final class BucketTable {
 
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
     boolean mayCount = bucketCount.roomFor(1) == LiveBucketCount.Room.FOUND;
-    if (mayCount) { // else a flood of refused charges would make the table scan for dead buckets
-      // Recorded before the bucket is counted, since the bucket may be dead by then.
+    if (mayCount) { // otherwise many refused charges would cause scans for dead buckets
+      // // Recorded before the bucket is counted: afterwards the bucket can be dead already.
       cleaner.diesAt(place, afterNanos);
     }
     int at = segment.claim(tag, place, cleaner.fullNanos(nowNanos));
@@ -436,7 +434,7 @@ final class BucketTable {
     return true;
   }
 
-  /** A tag is never 0, which stands for an empty slot. */
+  /** Returns the tag for a hash. A tag is never 0, which marks an empty slot. */
   static long tag(long hash) {
     return hash == 0 ? 1 : hash;
   }

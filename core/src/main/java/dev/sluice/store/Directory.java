@@ -6,16 +6,16 @@ import java.lang.invoke.VarHandle;
 
 /*
  * With few segments, the arrays that lead to a slot stay in the processor's caches, and a small
- * table takes little memory. With many segments, little of the table is blocked while one grows. So
- * a table starts with few segments, and a segment that has become large is split (Segment.split).
+ * table takes little memory. With many segments, only a small part of the table is blocked while
+ * one segment grows. So a table starts with few segments, and splits large ones.
  *
- * The upper ten bits of a key's place choose an entry. A segment has a run of entries, whose length
- * is a power of two; its halves have half of the run each. Each entry refers to its segment, and
+ * The upper ten bits of a key's place determine an entry. A segment has consecutive entries, whose
+ * number is a power of two; a split divides them in halves. Each entry refers to its segment, and
  * also to the segment's slots, which saves one read on the way to a slot.
  *
- * Entries are replaced one after the other, under the lock of the segment that had them. A reader
- * may see some replaced and others not. That is safe: the old slots stay locked for ever, and so
- * does a segment that was split. A thread that finds a lock looks the entry up again.
+ * Entries are replaced one after the other, under the lock of the old segment. A reader can see
+ * some new and some old entries. That is safe: the old slots stay locked for good, and so does a
+ * segment that was split. A thread that finds a slot or segment locked looks the entry up again.
  */
 
 /** Maps keys to segments. Thread-safe. */
@@ -23,7 +23,7 @@ final class Directory {
 
   static final int BITS = 10;
 
-  /** Number of entries; each segment has at least one. */
+  /** The number of entries; each segment has at least one entry. */
   static final int ENTRIES = 1 << BITS;
 
   private static final int FIRST_SEGMENTS = 64;
@@ -36,7 +36,7 @@ final class Directory {
   /**
    * Creates a directory of empty segments.
    *
-   * @param mostLines a segment of several entries that needs more lines than this is split
+   * @param mostLines the largest number of lines; a segment with several entries is split beyond it
    */
   Directory(LiveBucketCount bucketCount, int mostLines) {
     int entries = ENTRIES / FIRST_SEGMENTS;
@@ -49,12 +49,11 @@ final class Directory {
     return (int) (place >>> (Long.SIZE - BITS));
   }
 
-  /** Returns a place with the bits that a table uses: its entry, and the bits of its line. */
+  /** Returns the part of a key's place that a table uses: the entry, and the bits for the line. */
   static long place(int entry, int lineBits) {
     return (long) entry << (Long.SIZE - BITS) | lineBits;
   }
 
-  /** Returns the slots of the segment of a key. */
   long[] slots(long place) {
     return (long[]) SLOTS.getAcquire(slots, entryOf(place));
   }
@@ -63,7 +62,7 @@ final class Directory {
     return (Segment) SEGMENTS.getAcquire(segments, entry);
   }
 
-  /** Locks and returns the segment of an entry. The caller holds no lock. */
+  /** Locks and returns the segment of an entry. The caller must not hold any lock. */
   Segment lock(int entry) {
     for (int spins = 0; ; spins = Spin.once(spins)) {
       Segment segment = segment(entry);

@@ -4,12 +4,12 @@ package dev.sluice.store;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A lower bound for the instant at which the first of some buckets is full, so that a full table
- * can refuse without reading every bucket. The bound may be too early, which costs a scan, but
- * never too late.
+ * A lower bound for the instant at which the first of some buckets becomes full. With this bound a
+ * full table can refuse a charge without reading every bucket. The bound can be too early, which
+ * costs a scan, but it is never too late.
  *
- * <p>A thread that scans the buckets for a later bound {@linkplain #startOver starts over} first,
- * and then reports each bucket; so reports from other threads during the scan are kept.
+ * <p>A thread that scans the buckets for a later bound first {@linkplain #startOver starts over},
+ * and then reports each bucket. So reports from other threads during the scan are kept.
  *
  * <p>Thread-safe and lock-free.
  */
@@ -17,7 +17,7 @@ final class EarliestExpiry {
 
   private static final long NEVER = -1L;
 
-  /** The bound if a bucket may already be full: every caller then scans. */
+  /** The bound if a bucket can be full already, so that every caller scans. */
   static final long UNKNOWN = 0;
 
   private final AtomicLong nanos = new AtomicLong(NEVER); // unsigned

@@ -6,23 +6,23 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Counts the tagged slots of the whole table, and enforces the bound on live buckets.
  *
- * <p>A tagged slot holds a live bucket, or a full one that was not cleared yet; so the count is
- * never below the number of live buckets. It changes only when an empty slot is tagged or a tag is
- * cleared: a table in steady use does not write it.
+ * <p>A tagged slot holds a live bucket, or a full bucket that was not cleared yet, so the count is
+ * never below the number of live buckets. The count changes only when an empty slot gets a tag or a
+ * tag is cleared, so a table in steady use does not change the count.
  *
  * <p>A batch reserves all slots that it may need before it claims the first one, and later returns
- * those it did not use. While a reservation is open, no caller is refused because the table is
- * full, since slots may be returned. A batch settles without waiting for other threads.
+ * the slots that it did not use. While a reservation is open, no caller is told that the table is
+ * full, since slots can be returned. A batch returns its slots without waiting for other threads.
  *
  * <p>Thread-safe and lock-free.
  */
 final class LiveBucketCount {
 
-  /** Whether more slots may be tagged. */
+  /** Whether the bound allows more tagged slots. */
   enum Room {
-    /** There is room. */
+    /** The bound allows more tagged slots. */
     FOUND,
-    /** A reservation is about to be settled: ask again. */
+    /** An open reservation may return slots soon: the caller must try again. */
     UNSETTLED,
     /** More slots would exceed the bound. */
     NONE
@@ -33,7 +33,9 @@ final class LiveBucketCount {
 
   private final long bound;
 
-  /** Reserved slots in the upper half; tagged and reserved ones in the lower half. */
+  /**
+   * The number of reserved slots in the upper half; of tagged and reserved slots in the lower half.
+   */
   private final AtomicLong counts = new AtomicLong();
 
   LiveBucketCount(long bound) {
@@ -60,12 +62,12 @@ final class LiveBucketCount {
     return known >>> RESERVED_SHIFT == 0 ? Room.NONE : Room.UNSETTLED;
   }
 
-  /** Counts another bucket, or refuses because that would exceed the bound. */
+  /** Counts another bucket; returns false if it would exceed the bound. */
   boolean tryAdd() {
     return tryAdd(1, 1);
   }
 
-  /** Reserves slots, all or none; {@link #settle} follows. */
+  /** Reserves all slots or none; the caller must then call {@link #settle}. */
   boolean tryReserve(int slots) {
     return tryAdd(slots, (long) slots << RESERVED_SHIFT | slots);
   }
@@ -82,10 +84,10 @@ final class LiveBucketCount {
   }
 
   /**
-   * Ends a reservation.
+   * Ends a reservation, and returns the slots that were not used.
    *
    * @param reserved the number of reserved slots
-   * @param used how many more slots are tagged now; negative if fewer are
+   * @param used by how many the number of tagged slots has grown; negative if it has shrunk
    */
   void settle(int reserved, int used) {
     counts.addAndGet(used - reserved - ((long) reserved << RESERVED_SHIFT));

@@ -16,18 +16,18 @@ import java.util.Objects;
 import java.util.OptionalLong;
 
 /**
- * A store in this process's memory: a table of TATs without keys, 19 bytes a slot.
+ * A store in this process's memory: a table of TATs without keys, with 19 bytes per slot.
  *
- * <p>A charge of an existing bucket locks only that bucket, for a few instructions. A new bucket
+ * <p>A charge of an existing bucket locks only this bucket, for a few instructions. A new bucket
  * locks a part of the table: a 64th of a small table, a thousandth of a large one. There is no
- * background thread. ({@code Segment} explains the locks, {@code SlotArray} the layout.)
+ * background thread. {@code Segment} documents the locks, {@code SlotArray} the layout.
  *
- * <p>Thread-safe. Deciding never blocks for long; {@link #save} writes a file.
+ * <p>Thread-safe. A decision never blocks for long; {@link #save} writes a file.
  */
 @SuppressWarnings("exports") // DirectStore is for Sluice's own modules
 public final class MemoryStore implements BucketStore, DirectStore {
 
-  /** The most bytes that one live bucket takes in a table that is not small. */
+  /** The most bytes of heap per live bucket, except in a small table. */
   private static final int BYTES_A_BUCKET = 24;
 
   private static final int SHARE_OF_HEAP = 4;
@@ -94,27 +94,29 @@ public final class MemoryStore implements BucketStore, DirectStore {
   }
 
   /**
-   * Writes all live buckets to a file, which is replaced as a whole: a reader finds a complete
-   * snapshot or none. Decisions continue during the call; each bucket is saved as of some moment
-   * during it.
+   * Writes all live buckets to a file, and replaces the file as a whole: a reader finds a complete
+   * snapshot or none. Decisions continue during the call; each bucket is saved with its value at
+   * some moment during the call.
    *
-   * <p>The file has no ids, but a secret with which guessed ids could be tested, so only its owner
-   * can read it.
+   * <p>The file contains no ids, but a secret with which guessed ids could be tested, so only the
+   * owner of the file can read it.
    *
-   * @param file the snapshot
-   * @throws IOException if it could not be written; the previous file then stays
+   * @param file the snapshot file
+   * @throws IOException if the file could not be written; a previous file then stays
    */
   public void save(Path file) throws IOException {
     Snapshot.write(table, file);
   }
 
-  /** Refuses every later charge with a {@link StoreException}. The buckets can still be saved. */
+  /**
+   * Makes every later charge fail with a {@link StoreException}. The buckets can still be saved.
+   */
   @Override
   public void close() {
     table.close();
   }
 
-  /** Returns the number of slots, free or not. For tests. */
+  /** Returns the number of slots, used or free, for tests. */
   long slots() {
     return table.slots();
   }
@@ -130,10 +132,10 @@ public final class MemoryStore implements BucketStore, DirectStore {
     private Builder() {}
 
     /**
-     * Sets the clock; {@link TimeSource#system} if not called.
+     * Sets the clock; the default is {@link TimeSource#system}.
      *
      * @param newTime the clock
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder time(TimeSource newTime) {
@@ -142,16 +144,17 @@ public final class MemoryStore implements BucketStore, DirectStore {
     }
 
     /**
-     * Sets how far the clock may step back behind its latest time. A full bucket is kept for that
-     * time, since its TAT lies ahead again after a step back. So decisions depend on the charges
-     * and their times alone. A charge at an earlier time fails with a {@link StoreException}.
+     * Sets how far the clock can step back behind its latest time. A full bucket is kept for this
+     * time, since after a step back its TAT is in the future again. Decisions therefore depend only
+     * on the charges and their times. A charge at an earlier time fails.
      *
-     * <p>For replays of recorded traffic. If not called, full buckets are removed at once, a step
-     * back is never refused, and a bucket that was full before the step may still be full after it.
+     * <p>This is meant for replays of recorded traffic. By default full buckets are removed at
+     * once, and a step back is never refused: a bucket that was full before the step can still be
+     * full after it.
      *
-     * @param step zero to 292 years; full buckets count towards the bound for that time
-     * @return this
-     * @throws IllegalArgumentException for a step out of its range
+     * @param step zero to 292 years; full buckets count towards the bound for this time
+     * @return this builder
+     * @throws IllegalArgumentException if the step is out of range
      */
     @CanIgnoreReturnValue
     public Builder stepsBackUpTo(Duration step) {
@@ -164,13 +167,13 @@ public final class MemoryStore implements BucketStore, DirectStore {
     }
 
     /**
-     * Sets the most live buckets (those that are not full) that are kept; a quarter of the largest
-     * heap, at 24 bytes a bucket, if not called. A charge that needs one more bucket fails with a
-     * {@link StoreException}; a live bucket is never removed to make room.
+     * Sets the largest number of live buckets (buckets that are not full). The default is a quarter
+     * of the largest heap, at 24 bytes per bucket. A charge that needs a further bucket fails with
+     * a {@link StoreException}; a live bucket is never removed to make room.
      *
      * @param newMaxBuckets 1 to 200,000,000
-     * @return this
-     * @throws IllegalArgumentException for a number out of its range
+     * @return this builder
+     * @throws IllegalArgumentException if the number is out of range
      */
     @CanIgnoreReturnValue
     public Builder maxBuckets(long newMaxBuckets) {
@@ -187,17 +190,17 @@ public final class MemoryStore implements BucketStore, DirectStore {
      *
      * @param snapshot a file that {@link MemoryStore#save} has written
      * @return the store
-     * @throws SnapshotException if the file is torn, changed, or no snapshot
-     * @throws IOException if it could not be read
+     * @throws SnapshotException if the file is incomplete, changed, or not a snapshot
+     * @throws IOException if the file could not be read
      */
     public MemoryStore restore(Path snapshot) throws IOException {
       return new MemoryStore(Snapshot.read(snapshot, clock(), maxBuckets, keptNanos));
     }
 
     /**
-     * Makes the store.
+     * Makes an empty store.
      *
-     * @return the store, empty
+     * @return the store
      */
     public MemoryStore build() {
       return new MemoryStore(new BucketTable(clock(), maxBuckets, keptNanos));
@@ -208,7 +211,9 @@ public final class MemoryStore implements BucketStore, DirectStore {
     }
   }
 
-  /** A snapshot that cannot be used: torn, changed, of another version, or no snapshot at all. */
+  /**
+   * Thrown for a snapshot that is incomplete, changed or of another version, or is not a snapshot.
+   */
   public static final class SnapshotException extends IOException {
 
     private static final long serialVersionUID = 1;
@@ -216,7 +221,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
     /**
      * Makes an exception.
      *
-     * @param message the file, what was found and expected, and what to do
+     * @param message the file, what was found, what was expected, and what to do
      */
     public SnapshotException(String message) {
       super(message);

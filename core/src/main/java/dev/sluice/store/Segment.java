@@ -8,39 +8,42 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The locking protocol, and why it is enough.
+ * The locking protocol, and why it is sufficient.
  *
- * There are two locks. A slot is locked by swapping its TAT for LOCKED: that is the right to write
- * its TAT. The segment is locked by making its version odd: that is the right to change which slot
- * belongs to which key, together with the lock of each slot concerned. So
+ * There are two locks. A slot is locked by replacing its TAT by LOCKED; the holder can write the
+ * slot's TAT. The segment is locked by making its version odd; the holder can change which slot
+ * belongs to which key, if it also holds the locks of these slots. So
  *
- *   - a thread that holds a slot's lock and finds the key's tag in it has the only slot of this
- *     key: tags don't change under that lock, and a key has one slot. (The tag must be read after
- *     locking: the swapped TAT may by chance equal the TAT of the slot's next key.)
+ *   - a thread that holds a slot's lock and finds the key's tag in the slot has the only slot of
+ *     this key: a tag does not change while its slot is locked, and a key has one slot. The tag
+ *     must be read after locking, since the replaced TAT can by chance equal the TAT of the slot's
+ *     next key.
  *   - a thread that holds the segment's lock and does not find a key knows that the key has no
- *     slot: slots are assigned only under that lock.
+ *     slot: slots are assigned only under the segment's lock.
  *   - a thread that holds no lock, reads version, tag, TAT and version again, and finds the version
- *     even and unchanged, has read the TAT of this key: no slot changed hands in between. So a
- *     denial, a check and the reading of an absent bucket write nothing.
+ *     even and unchanged, has read the TAT of this key: no slot has changed its key in between. So
+ *     a denial, a check and the reading of an absent bucket write nothing.
  *
  * A full bucket need not be removed: its slot counts as free from then on. A key that returns to
- * its old slot and a key that is assigned this slot both lock it first; the loser looks again.
+ * its old slot and a key that is assigned this slot both lock it first; the loser searches again.
  *
- * Rebuilding (more lines, fewer, or the same without dead buckets) locks all slots of the old lines
- * and never unlocks them, copies them, and publishes the new lines. A thread that finds a slot
- * locked for long finds the new lines by looking the key up again, as every attempt does. Splitting
- * does the same with the segment: the old one stays locked for ever, and two new ones are published
- * in its place, locked until both are visible. So a thread that locked a segment of the directory
- * has the segment of its key. Rebuilding or splitting blocks one segment while it is copied.
+ * Rebuilding gives a segment more lines, fewer lines, or the same lines without dead buckets. It
+ * locks all slots of the old lines for good, copies them, and publishes the new lines. A thread
+ * that finds a slot locked for long finds the new lines by looking the key up again, as every
+ * attempt does. Splitting does the same with the segment: the old segment stays locked for good,
+ * and two new segments are published in its place, locked until both are visible. So a thread that
+ * locked a segment of the directory has the segment of its key. Rebuilding or splitting blocks one
+ * segment while it is copied.
  *
- * No thread waits while it holds a lock. It tries to take the next lock a bounded number of times;
- * if that fails, it releases all its locks, waits, and starts again. So a thread that holds a lock
- * never depends on another thread, and a scheduler that runs only waiting threads (as that of
- * virtual threads may) causes no deadlock. Segments are locked in ascending order: of threads that
- * wait for each other, the one with the highest segment makes progress.
+ * No thread waits while it holds a lock. A thread tries to take the next lock a bounded number of
+ * times; if that fails, it releases all its locks, waits, and starts again. So a thread that holds
+ * a lock never depends on another thread. A scheduler that runs only waiting threads, as the
+ * scheduler of virtual threads may do, therefore causes no deadlock. Segments are locked in
+ * ascending order: among threads that wait for each other, the thread with the highest segment
+ * makes progress.
  */
 
-/** A part of the table; its lock guards the rare changes of which slot belongs to which key. */
+/** A part of the table; its lock guards the assignment of slots to keys. */
 final class Segment {
 
   private static final VarHandle VERSION;
@@ -60,16 +63,16 @@ final class Segment {
   private final int entries;
   private final EarliestExpiry earliestExpiry = new EarliestExpiry();
   private SlotArray lines = SlotArray.NONE;
-  private boolean replaced; // whether two halves have replaced this segment
+  private boolean replaced; // whether this segment was split
 
   private long version;
 
   /**
-   * Creates a segment without lines, not yet published.
+   * Creates a segment without lines, which is not published yet.
    *
-   * @param mostLines a segment of several entries that needs more lines than this is split
+   * @param mostLines the largest number of lines; a segment with several entries is split beyond it
    * @param firstEntry the segment's first entry in the directory
-   * @param entries number of directory entries, a power of two
+   * @param entries the number of directory entries, a power of two
    */
   Segment(
       LiveBucketCount bucketCount,
@@ -88,12 +91,11 @@ final class Segment {
     return firstEntry;
   }
 
-  /** Returns the directory entry after the segment's last one. */
+  /** Returns the directory entry after the segment's last entry. */
   int endEntry() {
     return firstEntry + entries;
   }
 
-  /** Publishes the current lines in the directory. */
   void show() {
     directory.show(this, lines.slots);
   }
@@ -102,7 +104,7 @@ final class Segment {
     return (long) VERSION.getAcquire(this);
   }
 
-  /** Whether no slot has changed hands since {@code thenVersion}, nor is about to. */
+  /** Returns whether no slot has changed or is changing its key since {@code thenVersion}. */
   boolean isStill(long thenVersion) {
     return (thenVersion & 1) == 0 && version() == thenVersion;
   }
@@ -123,46 +125,44 @@ final class Segment {
     }
   }
 
-  // Under the lock
+  // Methods for callers that hold the lock
 
-  /** Returns the slots of the current lines. */
   long[] slots() {
     return lines.slots;
   }
 
   /**
-   * Finds a slot for a key that has none, and leaves it locked with the key's tag.
+   * Finds a slot for a new key, and leaves the slot locked with the key's tag.
    *
-   * @param fullNanos buckets that were full at this instant may be removed
-   * @return the slot's index in {@link #slots}, -1 if there is none
+   * @param fullNanos buckets that were full at this instant can be removed
+   * @return the slot's index in {@link #slots}, -1 if no slot was found
    */
   int claim(long tag, long place, long fullNanos) {
     return lines.claim(tag, SlotArray.kept(place), fullNanos, bucketCount);
   }
 
-  /** Like {@link #claim}, for a batch that has already reserved its slots in the count. */
+  /** Like {@link #claim}, for a batch that has already reserved its slots in the bucket count. */
   int claimReserved(long tag, long place, long fullNanos) {
     return lines.claim(tag, SlotArray.kept(place), fullNanos, null);
   }
 
-  /** Releases a slot, still locked, that {@link #claimReserved} returned. */
+  /** Empties a locked slot that {@link #claimReserved} returned. */
   void releaseReserved(int at) {
     lines.clear(at, null);
   }
 
-  /** Returns how many slots have a tag. */
   int tagged() {
     return lines.tagged();
   }
 
-  /** Whether {@link #claim} failed because of the bound, and not because the lines are crowded. */
+  /** Returns whether {@link #claim} failed because of the bound on live buckets. */
   boolean isRefused() {
     return lines.refused();
   }
 
-  /** The outcome of an attempt to make room in the lines. */
+  /** The result of an attempt to make room in the lines. */
   enum Growth {
-    /** There is more room. */
+    /** The segment has more room. */
     DONE,
     /** Another thread holds a slot's lock: release the segment, wait, and try again. */
     BUSY,
@@ -171,8 +171,8 @@ final class Segment {
   }
 
   /**
-   * Makes room for more buckets. The caller holds no slot's lock. Since this may split the segment,
-   * the caller then releases it and looks its key up again.
+   * Makes room for more buckets. The caller must not hold a slot's lock. Since this method can
+   * split the segment, the caller must afterwards unlock it and look its key up again.
    */
   Growth grow(int buckets, long fullNanos) {
     int live = lines.countLive(fullNanos);
@@ -184,7 +184,9 @@ final class Segment {
         : rebuild(least, SlotArray.mostLinesFor(live + buckets), fullNanos);
   }
 
-  /** Empties slots of dead buckets, and shrinks the lines if less than half of them are needed. */
+  /**
+   * Empties the slots of dead buckets, and shrinks the lines if less than half of them are needed.
+   */
   void tidy(long fullNanos) {
     if (!earliestExpiry.mayBeBy(fullNanos)) {
       return;
@@ -197,7 +199,7 @@ final class Segment {
     }
   }
 
-  /** Empties the slots of dead buckets, and returns whether there were any. */
+  /** Empties the slots of dead buckets, and returns whether there were any dead buckets. */
   @CanIgnoreReturnValue
   boolean clearDead(long fullNanos) {
     int before = lines.tagged();
@@ -206,7 +208,9 @@ final class Segment {
     return lines.tagged() < before;
   }
 
-  /** Returns place, tag and TAT of each live bucket; null if another thread holds a slot's lock. */
+  /**
+   * Returns the place, tag and TAT of each live bucket; null if another thread holds a slot's lock.
+   */
   long @Nullable [] live(long nowNanos) {
     return lines.live(firstEntry, nowNanos);
   }
@@ -230,7 +234,7 @@ final class Segment {
         });
   }
 
-  /** Replaces this segment by two, each with room for more buckets. */
+  /** Replaces this segment by two segments, each with room for more buckets. */
   private Growth split(int buckets, long fullNanos) {
     return withLockedSlots(
         tatsNanos -> {
@@ -252,9 +256,9 @@ final class Segment {
   }
 
   /**
-   * Locks all slots, and unlocks them again unless they are replaced.
+   * Locks all slots, and unlocks them again unless the slots are replaced.
    *
-   * @param replacing receives their TATs; returns false if the keys collide too often
+   * @param replacing receives the TATs of the slots; returns false if too many keys collide
    */
   private Growth withLockedSlots(Predicate<long[]> replacing) {
     SlotArray old = lines;
@@ -273,7 +277,9 @@ final class Segment {
     }
   }
 
-  /** Copies half of the entries to a new, locked segment; null if no number of lines suffices. */
+  /**
+   * Copies half of the entries to a new, locked segment; null if no number of lines is sufficient.
+   */
   private @Nullable Segment half(int first, long[] tatsNanos, int buckets, long fullNanos) {
     Segment half = new Segment(bucketCount, directory, mostLines, first, entries / 2);
     half.version = 1;
@@ -288,7 +294,9 @@ final class Segment {
     return half;
   }
 
-  /** Copies the live buckets of a segment to new lines; null if no number of lines suffices. */
+  /**
+   * Copies the live buckets of a segment to new lines; null if no number of lines is sufficient.
+   */
   private @Nullable SlotArray copy(
       long[] tatsNanos, int least, int most, long fullNanos, Segment part) {
     SlotArray fresh = null;
@@ -299,7 +307,7 @@ final class Segment {
   }
 
   /**
-   * Whether a bucket of this segment, or of the segment that was split into it, belongs here.
+   * Returns whether a bucket belongs to this segment, and not to the other half of a split.
    *
    * @param keptPlace the part of the bucket's place that {@link SlotArray} stores
    */

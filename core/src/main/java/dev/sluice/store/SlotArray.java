@@ -7,33 +7,35 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Slots in lines of four, as large as a cache line. A slot is two longs: a tag (64 bits of the
- * key's hash, 0 for an empty slot) and a TAT. A slot whose TAT has passed is free, whatever its
- * tag.
+ * Slots in lines of four; a line has the size of a cache line. A slot consists of two longs: a tag,
+ * which is 64 bits of the key's hash (0 marks an empty slot), and a TAT. A slot whose TAT has
+ * passed is free, even if it has a tag.
  *
- * A key may be in one of two lines. The first line is computed from 16 bits of the key's place (the
- * other half of the hash), the second from the first line and the tag, reversibly. So a bucket can
- * be moved to its other line with the slot's content alone. A new key goes to its first line, then
- * to its second. If both are full, one of their eight buckets is moved to its other line, at most
- * two moves deep. In simulations this first fails at a load of 0.90 to 0.95 (without moves at 0.27
- * to 0.54, with one move at 0.71 to 0.85). Then the lines are rebuilt, with a load of at most 0.8.
+ * A key has two possible lines. The first line is computed from 16 bits of the key's place, which
+ * is the other half of the hash. The second line is computed from the first line and the tag, and
+ * the first line from the second line and the tag in the same way. So the content of a slot is
+ * enough to move a bucket to its other line. A new key goes to its first line if that has room,
+ * otherwise to its second line. If both lines are full, one of their eight buckets is moved to its
+ * other line, at most two moves deep. In simulations the first failure comes at a load of 0.90 to
+ * 0.95; without moves it comes at 0.27 to 0.54, with one move at 0.71 to 0.85. After a failure the
+ * lines are rebuilt with a load of at most 0.8.
  *
- * 24 bits of the key's place are stored beside each slot, which takes 19 bytes in all. Keys are not
- * stored, so these bits say where a bucket goes when the number of lines changes (16 bits) or the
- * segment is split (8 bits). The tag cannot serve for that: the tags of keys in one line would then
- * differ in fewer than 64 bits.
+ * 24 bits of the key's place are stored beside each slot, so a slot takes 19 bytes in total. Keys
+ * are not stored. The stored bits determine the bucket's position when the number of lines changes
+ * (16 bits) or when the segment is split (8 bits). The bits of the tag are not used for this: the
+ * tags of the keys in one line would then differ in fewer than 64 bits.
  */
 
 /**
- * The slots of one segment. {@link Segment} documents the locks; the static methods on the bare
- * array are the hot path.
+ * The slots of one segment. {@link Segment} documents the locks. The static methods take the bare
+ * array and form the hot path.
  */
 final class SlotArray {
 
-  /** Marks a locked slot in place of its TAT; a real TAT, now + τ, is at most 2^64 − 2. */
+  /** Marks a slot as locked, in the place of its TAT. A real TAT, now + τ, is at most 2^64 − 2. */
   static final long LOCKED = -1L;
 
-  /** An empty set of lines: nothing is found, and nothing can be claimed. */
+  /** An array without lines, in which no key is found and no slot can be claimed. */
   static final SlotArray NONE = new SlotArray(0);
 
   private static final int SLOTS = 4;
@@ -46,7 +48,7 @@ final class SlotArray {
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
   private static final int FEW_LONGS = 2 * LONGS; // two lines
-  // 8 KiB per segment, reached with 26,000 buckets in the table.
+  // // A segment has 8 KiB when the table has 26,000 buckets.
   private static final int NEAR_LONGS = 1 << 10;
   private static final int MOST_ENLARGED = 8;
   private static final double FRESH_LOAD = 0.8;
@@ -62,15 +64,16 @@ final class SlotArray {
     places = new byte[lines * SLOTS * PLACE_BYTES];
   }
 
-  /** Returns the number of lines for this many live buckets at the load of fresh lines. */
+  /** Returns the number of lines for a number of live buckets at {@link #FRESH_LOAD}. */
   static int linesFor(int buckets) {
     double lines = Math.ceil(buckets / (SLOTS * FRESH_LOAD));
     return (int) Math.min(Math.max(lines, 1), MOST_LINES);
   }
 
   /**
-   * Returns the most lines to try for this many live buckets. Keys hashed with a secret fit in far
-   * fewer; a forged snapshot, or ids chosen by somebody who has read one, may fit in none.
+   * Returns the largest number of lines to try for a number of live buckets. Keys that are hashed
+   * with a secret fit into far fewer lines. Keys of a forged snapshot, or keys chosen by an
+   * attacker who has read a snapshot, may fit into no number of lines.
    */
   static int mostLinesFor(int buckets) {
     return Math.max(FEW_LINES, MOST_ENLARGED * linesFor(buckets));
@@ -78,7 +81,7 @@ final class SlotArray {
 
   // The bare array
 
-  /** Returns the index of a key's slot, -1 if it has none. */
+  /** Returns the index of a key's slot, -1 if the key has no slot. */
   static int find(long[] slots, long tag, long place) {
     int lines = slots.length / LONGS;
     if (lines == 0) {
@@ -93,11 +96,11 @@ final class SlotArray {
   }
 
   /**
-   * Reads all eight slots without a branch. The lines of a small table are in the processor's
-   * caches, where a branch misprediction costs more than reading: 11 % of a decision with 20,000
-   * keys. With 300,000 keys this method would be 15 % slower instead. With a few keys branches are
-   * predicted well, and two threads on one key would take twice as long with this method: each
-   * holds the cache line for longer before it writes.
+   * Reads all eight slots without branches. The lines of a small table are in the processor's
+   * caches, where a branch misprediction costs more than reading: without branches a decision with
+   * 20,000 keys takes 11 % less time. With 300,000 keys it would take 15 % more. With a few keys,
+   * branches are predicted well; two threads on one key would need twice the time without branches,
+   * since each thread holds the cache line for longer before it writes.
    */
   private static int findNear(long[] slots, int first, int second, long tag) {
     int inFirst = afterIndexInLine(slots, first, tag);
@@ -105,7 +108,7 @@ final class SlotArray {
     return (inFirst | (inSecond & ((inFirst - 1) >> 31))) - 1; // prefers the first line
   }
 
-  /** Returns the index of a tag's slot in a line plus 1, 0 if there is none. */
+  /** Returns 1 plus the index of a tag's slot in a line, 0 if the line does not have the tag. */
   private static int afterIndexInLine(long[] slots, int at, long tag) {
     return ((at + 1) & ifEqual(tag(slots, at), tag))
         | ((at + 3) & ifEqual(tag(slots, at + 2), tag))
@@ -113,17 +116,17 @@ final class SlotArray {
         | ((at + 7) & ifEqual(tag(slots, at + 6), tag));
   }
 
-  /** Returns -1 (all bits) for equal numbers, 0 for others. */
+  /** Returns -1 (all bits set) if two numbers are equal, otherwise 0. */
   private static int ifEqual(long one, long other) {
     long difference = one ^ other;
     return (int) ~((difference | -difference) >> 63);
   }
 
   /**
-   * Prefetches both lines of a key. (The array may begin anywhere in memory, so a line may lie in
-   * two cache lines: both ends are read.)
+   * Prefetches both lines of a key. An array can begin at any address, so a line can lie in two
+   * cache lines; the method reads both ends of each line.
    *
-   * @return a sum of the values read, so that the reads are not optimized away
+   * @return a sum of the values, without which the JIT would remove the reads
    */
   static long touch(long[] slots, long tag, long place) {
     int lines = slots.length / LONGS;
@@ -139,9 +142,9 @@ final class SlotArray {
   }
 
   /**
-   * Returns the index of a tag's slot in a line, -1 if there is none. The loop branches on purpose:
-   * the processor speculates while the line is fetched. (Without branches a decision waited for the
-   * line first, and took a tenth longer.)
+   * Returns the index of a tag's slot in a line, -1 if the line does not have the tag. The loop has
+   * branches so that the processor speculates while it fetches the line. Without branches a
+   * decision waited for the line first, and took a tenth longer.
    */
   private static int findInLine(long[] slots, int at, long tag) {
     for (int slot = at; slot < at + LONGS; slot += 2) {
@@ -165,14 +168,17 @@ final class SlotArray {
   /**
    * Returns the directory entry of a bucket.
    *
-   * @param kept the stored bits of its place
-   * @param firstEntry the first entry of its segment, which has at most {@link #ENTRIES_KEPT}
+   * @param kept the stored bits of the bucket's place
+   * @param firstEntry the first entry of the bucket's segment, which has at most {@link
+   *     #ENTRIES_KEPT} entries
    */
   static int entry(int kept, int firstEntry) {
     return firstEntry + (((kept >>> LINE_BITS) - firstEntry) & (ENTRIES_KEPT - 1));
   }
 
-  /** Returns a key's other line; applied twice, it returns the same line again. */
+  /**
+   * Returns the other line of a key; applied to the other line, it returns the first line again.
+   */
   private static int otherLine(int line, long tag, int lines) {
     int sum = (int) (((tag >>> 48) * lines) >>> 16);
     int other = sum - line;
@@ -188,9 +194,9 @@ final class SlotArray {
   }
 
   /**
-   * Replaces the TAT of a key's slot, if the slot still has the expected TAT and the key's tag.
+   * Replaces the TAT of a slot if the slot still has the expected TAT and the key's tag.
    *
-   * @return whether the TAT was replaced; otherwise nothing changed
+   * @return whether the TAT was replaced; if not, nothing has changed
    */
   static boolean replace(long[] slots, int at, long tag, long tatNanos, long afterNanos) {
     if (!lock(slots, at, tatNanos)) {
@@ -201,23 +207,26 @@ final class SlotArray {
     return still;
   }
 
-  /** Locks a slot if it still has this TAT. A thread that succeeds must check the tag again. */
+  /**
+   * Locks a slot if it still has the given TAT. After success the caller must check the tag again.
+   */
   static boolean lock(long[] slots, int at, long tatNanos) {
     return AT.compareAndSet(slots, at + 1, tatNanos, LOCKED);
   }
 
   /**
-   * Locks a slot whose tag cannot change, unless another thread holds its lock. It does not wait,
-   * since the caller holds the segment's lock, but retries a few times, since locks are short.
+   * Locks a slot whose tag cannot change, unless another thread holds the slot's lock. The method
+   * only retries a few times, since the caller holds the segment's lock.
    *
-   * @return the TAT, {@link #LOCKED} if the slot was not locked
+   * @return the TAT, {@link #LOCKED} if the slot could not be locked
    */
   static long tryLock(long[] slots, int at) {
     for (int tries = 0; tries < TRIES; tries++) {
       if (tatNanos(slots, at) == LOCKED) {
         continue;
       }
-      // LOCKED is replaced by LOCKED, which changes nothing, and no spend can come in between.
+      // // If the slot is locked, LOCKED replaces LOCKED, which changes nothing; no spend can
+      // interleave.
       long tatNanos = (long) AT.getAndSet(slots, at + 1, LOCKED);
       if (tatNanos != LOCKED) {
         return tatNanos;
@@ -226,7 +235,6 @@ final class SlotArray {
     return LOCKED;
   }
 
-  /** Unlocks a slot by writing its new TAT. */
   static void unlock(long[] slots, int at, long tatNanos) {
     AT.setRelease(slots, at + 1, tatNanos);
   }
@@ -235,7 +243,7 @@ final class SlotArray {
     return Long.compareUnsigned(tatNanos, nowNanos) <= 0;
   }
 
-  // Under the segment's lock
+  // Methods for callers that hold the segment's lock
 
   int count() {
     return slots.length / LONGS;
@@ -245,20 +253,17 @@ final class SlotArray {
     return tagged;
   }
 
-  /**
-   * Returns whether the last {@link #claim} would have found a slot if the bound allowed another
-   * bucket.
-   */
+  /** Returns whether the last {@link #claim} failed only because of the bound on live buckets. */
   boolean refused() {
     return refused;
   }
 
   /**
-   * Finds a slot for a key that has none, tags it, and leaves it locked.
+   * Finds a slot for a new key, sets its tag, and leaves the slot locked.
    *
    * @param place the {@linkplain #kept stored bits} of the key's place
-   * @param bucketCount counts newly tagged slots, null if the caller counts them
-   * @return the slot's index, -1 if there is none
+   * @param bucketCount counts slots that had no tag, null if the caller counts them
+   * @return the slot's index, -1 if no slot was found
    */
   int claim(long tag, int place, long nowNanos, @Nullable LiveBucketCount bucketCount) {
     if (count() == 0) {
@@ -280,7 +285,7 @@ final class SlotArray {
     return -1;
   }
 
-  /** Returns a slot of the line that is free or was freed by moves; locked, with an old tag. */
+  /** Returns a free slot of the line, or one freed by moves; locked, with its old tag. */
   private int free(int line, long nowNanos, int moves, @Nullable LiveBucketCount bucketCount) {
     int start = line * LONGS;
     for (int at = start; at < start + LONGS; at += 2) {
@@ -312,7 +317,7 @@ final class SlotArray {
     return true;
   }
 
-  /** Moves a bucket, and leaves its old slot locked; clears the target if the bucket is locked. */
+  /** Moves a bucket and leaves its old slot locked. If the bucket is locked, clears the target. */
   private boolean move(int at, int to, @Nullable LiveBucketCount bucketCount) {
     long tatNanos = tatNanos(slots, at);
     if (tatNanos == LOCKED || !lock(slots, at, tatNanos)) {
@@ -334,7 +339,7 @@ final class SlotArray {
     }
   }
 
-  /** Empties the slots of full buckets; returns the earliest TAT of the remaining ones. */
+  /** Empties the slots of full buckets, and returns the earliest TAT of the remaining buckets. */
   long clearDead(long nowNanos, LiveBucketCount bucketCount) {
     long firstNanos = -1L;
     for (int at = 0; at < slots.length; at += 2) {
@@ -353,9 +358,9 @@ final class SlotArray {
   }
 
   /**
-   * Locks every slot for ever: a thread that finds a slot locked looks for newer lines.
+   * Locks every slot for good. A thread that finds a slot locked reads the newer array.
    *
-   * @return whether it succeeded; if another thread holds a slot's lock, nothing changed
+   * @return whether all slots were locked; if a slot's lock was held, nothing has changed
    */
   boolean tryLockAll(long[] tatsNanos) {
     for (int at = 0; at < slots.length; at += 2) {
@@ -369,7 +374,6 @@ final class SlotArray {
     return true;
   }
 
-  /** Undoes {@link #tryLockAll}. */
   void unlockAll(long[] tatsNanos) {
     unlockAll(tatsNanos, slots.length);
   }
@@ -388,7 +392,7 @@ final class SlotArray {
     return live;
   }
 
-  /** Counts the live buckets that belong to a segment, by the TATs from {@link #tryLockAll}. */
+  /** Counts the live buckets of a segment, by the TATs from {@link #tryLockAll}. */
   int countLive(long[] tatsNanos, long nowNanos, Segment part) {
     int live = 0;
     for (int at = 0; at < slots.length; at += 2) {
@@ -398,10 +402,10 @@ final class SlotArray {
   }
 
   /**
-   * Returns place, tag and TAT of each live bucket.
+   * Returns the place, tag and TAT of each live bucket.
    *
    * @param firstEntry the segment's first entry
-   * @return three numbers a bucket; null if another thread holds a slot's lock
+   * @return three numbers per bucket; null if another thread holds a slot's lock
    */
   long @Nullable [] live(int firstEntry, long nowNanos) {
     long[] live = new long[3 * tagged];
@@ -425,12 +429,11 @@ final class SlotArray {
   }
 
   /**
-   * Copies the live buckets that belong to a segment to new lines. The caller has locked all slots
-   * of these lines.
+   * Copies the live buckets of a segment to a new array. The caller has locked all slots.
    *
    * @param tatsNanos the TATs from {@link #tryLockAll}
-   * @param lines the number of new lines
-   * @return the new lines, null if the buckets do not fit
+   * @param lines the number of lines of the new array
+   * @return the new array, null if the buckets do not fit
    */
   @Nullable SlotArray copy(long[] tatsNanos, int lines, long nowNanos, Segment part) {
     SlotArray copy = new SlotArray(lines);

@@ -32,20 +32,20 @@ import java.util.zip.CheckedOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The file, big endian:
+ * The file format, big endian:
  *
- *   8 bytes  "SLUICE\0" and the version, 1
- *   2 longs  the key of the hash: without it the tags mean nothing, with it they can be forged, so
- *            the file is readable by its owner alone
- *   a long   the number of buckets
- *   of each  place (long: segment and line, see BucketTable and SlotArray), tag (long), TAT (long)
- *   a long   the CRC-32C of everything before
+ *   8 bytes     "SLUICE\0" and the version, 1
+ *   2 longs     the key of the hash; without this key the tags mean nothing, with it tags can be
+ *               forged, so only the owner can read the file
+ *   1 long      the number of buckets
+ *   per bucket  3 longs: place (see BucketTable and SlotArray), tag and TAT
+ *   1 long      the CRC-32C of all bytes before it
  *
- * It is written under another name, forced to the disk, and then given its name: a reader finds the
- * last whole snapshot, or none.
+ * The file is written under a temporary name, forced to the disk, and then renamed. A reader finds
+ * the last complete snapshot, or none.
  */
 
-/** Writes a table to a file, and reads it back. Stateless and thread-safe. */
+/** Writes a table to a file, and reads a table from a file. Thread-safe. */
 final class Snapshot {
 
   private static final byte VERSION = 1;
@@ -66,14 +66,14 @@ final class Snapshot {
     }
     try {
       write(table, absolute, directory);
-    } catch (NoSuchFileException e) { // another process moved the directory away
+    } catch (NoSuchFileException e) { // another process has moved the directory
       throw withoutDirectory(file, directory);
     }
   }
 
   private static SnapshotException withoutDirectory(Path file, @Nullable Path directory) {
     return new SnapshotException(
-        "%s: there is no directory %s to write the snapshot to; make it"
+        "%s: the directory %s for the snapshot does not exist; create it"
             .formatted(file, directory));
   }
 
@@ -98,13 +98,13 @@ final class Snapshot {
   }
 
   /**
-   * Deletes what killed processes left behind. A process that is still writing holds a lock on its
-   * file, or has touched it within the last seconds.
+   * Deletes temporary files of processes that were killed. A process that is still writing holds a
+   * lock on its file, or has changed the file within the last seconds.
    */
   private static void deleteLeftovers(Path directory, String prefix, Path next) throws IOException {
     Pattern unfinished =
         Pattern.compile(Pattern.quote(prefix) + "\\d+" + Pattern.quote(UNFINISHED));
-    // Uses the clock of the file system, which may differ from this machine's.
+    // // Uses the clock of the file system, which can differ from this machine's clock.
     long cutoffMillis = next.toFile().lastModified() - UNTIL_LOCKED.toMillis();
     try (Stream<Path> all = Files.list(directory)) {
       for (Path path : all.toList()) {
@@ -169,14 +169,13 @@ final class Snapshot {
     }
   }
 
-  /** Before anything is made of it: what a damaged or forged file says may take any memory. */
+  /** Checks a file before anything is created from it: a forged file could require any memory. */
   private static void requireWhole(Path file, long nowNanos, long bound) throws IOException {
     try (CheckedInputStream checked = new CheckedInputStream(open(file), new CRC32C())) {
       DataInputStream in = new DataInputStream(checked);
       long magic = in.readLong();
       if (magic != MAGIC) {
-        throw unusable(
-            file, "the file does not begin as a snapshot of version " + VERSION + " does");
+        throw unusable(file, "the file does not begin like a snapshot of version " + VERSION);
       }
       in.skipNBytes(2 * Long.BYTES);
       long count = in.readLong();
@@ -197,7 +196,7 @@ final class Snapshot {
       if (live > bound) {
         throw unusable(
             file,
-            "found %s live buckets, more than the store may keep (%s)".formatted(live, bound),
+            "found %s live buckets, more than the store can keep (%s)".formatted(live, bound),
             "Give the store more room (a larger heap: -Xmx)");
       }
     }

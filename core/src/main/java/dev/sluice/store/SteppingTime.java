@@ -4,7 +4,7 @@ package dev.sluice.store;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A clock that may step back by a bounded time. Thread-safe; never blocks. */
+/** A clock that can step back by a bounded time. Thread-safe; never blocks. */
 final class SteppingTime implements TimeSource {
 
   private final TimeSource time;
@@ -29,7 +29,6 @@ final class SteppingTime implements TimeSource {
     return nowNanos;
   }
 
-  /** Returns the latest time that this clock has returned. */
   long latestNanos() {
     return latestNanos.get();
   }

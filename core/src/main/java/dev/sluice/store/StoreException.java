@@ -2,11 +2,11 @@
 package dev.sluice.store;
 
 /**
- * The store could not decide: it is unreachable, too slow, full, or holds a value that is not a
- * TAT.
+ * Thrown if a store could not decide: it cannot be reached, is too slow or full, or has stored a
+ * value that is not a TAT.
  *
- * <p>The caller's failure rule decides on the request. Whether the charge was made is unknown,
- * unless the message says that it was not.
+ * <p>The failure rule of the limit then decides on the request. It is unknown whether the charge
+ * was made, unless the message states that it was not.
  */
 public class StoreException extends RuntimeException {
 
@@ -15,7 +15,7 @@ public class StoreException extends RuntimeException {
   /**
    * Makes an exception.
    *
-   * @param message what was asked, of which store, and what went wrong
+   * @param message the request, the store, and the failure
    */
   public StoreException(String message) {
     super(message);
@@ -24,17 +24,17 @@ public class StoreException extends RuntimeException {
   /**
    * Makes an exception with its cause.
    *
-   * @param message what was asked, of which store, and what went wrong
-   * @param cause what the store's client threw
+   * @param message the request, the store, and the failure
+   * @param cause the exception of the store's client
    */
   public StoreException(String message, Throwable cause) {
     super(message, cause);
   }
 
   /**
-   * Returns whether the failed charge was certainly not made, and will not be. If one call spends
-   * from many ids, others may have been charged. A store that knows overrides this; the limiter
-   * then need not treat a failed refund as still in flight.
+   * Returns whether the failed charge was certainly not made, and will not be made. If one call
+   * spends from many ids, other ids can have been charged. A store that is certain overrides this
+   * method; the limiter then need not treat a failed refund as still in flight.
    *
    * @return false if the charge was made or its effect is unknown, as in this class
    */

@@ -12,28 +12,28 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A batch over several buckets of a table: all or nothing, at one moment.
+ * An atomic batch over several buckets of a table.
  *
- * <p>It locks the segments of its keys in ascending order, then the slots of those buckets that
- * exist; so neither can change, nor can a missing one appear. Then it reads the clock once,
- * decides, finds slots for the new buckets, and only then writes. Until the first write everything
- * can be let go of unchanged. That is done where another thread has a segment or a slot, where a
- * slot is missing because lines are crowded, and where the bound is reached. The batch then waits,
- * or makes room, and starts again. It never waits while it holds a lock. A reader that meets a
- * batch halfway finds locked slots, and waits; so it sees all of it or nothing.
+ * <p>The batch locks the segments of its keys in ascending order, then the slots of the existing
+ * buckets. Existing buckets then cannot change, and missing buckets cannot appear. The batch reads
+ * the clock once, decides, finds slots for the new buckets, and only then writes. Until the first
+ * write it can release everything unchanged. It does so if another thread holds a segment or a
+ * slot, if crowded lines have no slot, and if the bound on buckets is reached. Then it waits, or
+ * makes room, and starts again. It never waits while it holds a lock. A reader that finds a locked
+ * slot waits, so it sees the whole batch or nothing of it.
  *
- * <p>For one thread, once.
+ * <p>For use by one thread, once.
  */
 final class TableBatch {
 
-  /** The outcome of one attempt. */
+  /** The result of one attempt. */
   private enum Attempt {
     DONE,
-    /** Another thread has a segment or a slot. */
+    /** Another thread holds a segment or a slot. */
     BUSY,
-    /** There is no slot for the bucket of {@link #failed}. */
+    /** The bucket of the charge {@link #failed} has no slot. */
     CROWDED,
-    /** More buckets would be over the bound. */
+    /** New buckets would exceed the bound. */
     REFUSED
   }
 
@@ -44,14 +44,14 @@ final class TableBatch {
   private final int[] slotAt; // the slot of each charge, -1 for none
   private final long[] storedNanos; // the TAT in each charge's slot, 0 for none
   private final long[] afterNanos;
-  private final int[] entries; // ascending indexes in the directory
+  private final int[] entries; // indexes in the directory, ascending
   private final Segment[] segments; // the segments to lock, in ascending order
   private long nowNanos;
   private int missing; // the number of missing slots, before any was claimed
   private int reserved; // the number of slots reserved in the count of buckets
-  private int taggedBefore; // the number of used slots when slots were reserved
+  private int taggedBefore; // the number of slots with a tag when slots were reserved
   private int failed; // index of the charge that found no slot
-  private int locked; // the number of locked segments, from the first
+  private int locked; // the number of locked segments
 
   static TableBatch of(BucketTable table, List<Charge> charges) {
     long[] tags = new long[charges.size()];
@@ -66,7 +66,7 @@ final class TableBatch {
     return new TableBatch(table, charges, tags, places);
   }
 
-  /** Charges whose keys are hashed already, to different tags. */
+  /** Creates a batch of charges whose keys are already hashed; the tags must differ. */
   TableBatch(BucketTable table, List<Charge> charges, long[] tags, long[] places) {
     this.table = table;
     this.charges = charges;
@@ -102,7 +102,6 @@ final class TableBatch {
     }
   }
 
-  /** How many buckets of the batch are in the same segment: so many may be missing there. */
   private int withSegmentOf(int charge) {
     int count = 0;
     for (int i = 0; i < slotAt.length; i++) {
@@ -187,7 +186,7 @@ final class TableBatch {
     }
   }
 
-  /** Finds slots for the new buckets: all or none. */
+  /** Finds slots for all new buckets, or for none. */
   private Attempt claimSlots() {
     missing = 0;
     for (int i = 0; i < slotAt.length; i++) {
@@ -237,7 +236,7 @@ final class TableBatch {
     return true;
   }
 
-  /** Gives back what was claimed in vain. */
+  /** Releases the slots that were claimed before a claim failed. */
   private void release(boolean[] claimed) {
     for (int i = 0; i < slotAt.length; i++) {
       if (claimed[i]) {
@@ -255,7 +254,6 @@ final class TableBatch {
     return tagged;
   }
 
-  /** Whether its bucket is to be made. */
   private boolean isMissing(int i) {
     return slotAt[i] < 0 && afterNanos[i] != Gcra.NO_TAT;
   }
@@ -272,7 +270,7 @@ final class TableBatch {
     return SlotArray.isDead(storedNanos[i], nowNanos) ? Gcra.NO_TAT : storedNanos[i];
   }
 
-  /** The segment of a charge's key; stays so while it is locked. */
+  /** Returns the segment of a charge's key, which does not change while the segment is locked. */
   private Segment segment(int i) {
     return table.segmentAt(Directory.entryOf(places[i]));
   }

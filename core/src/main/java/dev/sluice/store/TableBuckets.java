@@ -9,7 +9,7 @@ import dev.sluice.internal.direct.ReadingMapper;
 import dev.sluice.internal.direct.SipHash;
 import org.jspecify.annotations.Nullable;
 
-/** The buckets of one limit in a table: the hash of the prefix is kept. Thread-safe. */
+/** The buckets of one limit in a table. The limit's prefix is hashed once. Thread-safe. */
 final class TableBuckets implements Buckets {
 
   private final BucketTable table;
@@ -38,8 +38,8 @@ final class TableBuckets implements Buckets {
   }
 
   /**
-   * A pipeline of decisions on a table. All lines of a group are touched before its first decision,
-   * so that the processor fetches many at a time.
+   * A pipeline of decisions on a table. All lines of a group are prefetched before its first
+   * decision, so that the processor fetches many lines at the same time.
    */
   private static final class TablePipeline implements BucketPipeline {
 
@@ -48,7 +48,7 @@ final class TableBuckets implements Buckets {
     private final long[] tags;
     private final long[] places;
     private int size;
-    private int end; // end of the group that shares one reading of the clock
+    private int end; // the end of the group that shares one clock reading
     private long nowNanos;
 
     TablePipeline(BucketTable table, SipHash prefixHash, int capacity) {
@@ -91,7 +91,7 @@ final class TableBuckets implements Buckets {
       if (to - from > 1) {
         table.touch(tags, places, from, to);
       }
-      // Throws if the table is closed; the next decision reads the clock again.
+      // // Throws if the table is closed; the next decision then reads the clock again.
       nowNanos = table.nanos();
       end = to;
     }

@@ -8,13 +8,14 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Removes full ("dead") buckets from a table: now and then from one segment, and from all segments
+ * Removes full ("dead") buckets from a table: occasionally from one segment, and from all segments
  * when the table's bound is reached. Callers do this work on their own threads.
  */
 final class TableCleaner {
 
   private static final long TIDY_EVERY_NANOS = 1_000_000;
-  private static final long TIDY_NANOS_PER_LONG = 50; // tidying takes about 1 ns: 2 % at most
+  private static final long TIDY_NANOS_PER_LONG =
+      50; // tidying takes about 1 ns per long, so at most 2 % of the time
 
   private final Directory directory;
   private final LiveBucketCount bucketCount;
@@ -30,7 +31,7 @@ final class TableCleaner {
    * Creates the cleaner of a table.
    *
    * @param time the table's clock
-   * @param keptNanos how long a full bucket is kept at least
+   * @param keptNanos the shortest time for which a full bucket is kept
    */
   TableCleaner(Directory directory, LiveBucketCount bucketCount, TimeSource time, long keptNanos) {
     this.directory = directory;
@@ -40,9 +41,9 @@ final class TableCleaner {
   }
 
   /**
-   * Returns the instant by which a bucket must have been full to be removed now. A clock that steps
-   * back does not move this instant back: otherwise the hash, which decides what was tidied before
-   * the step, would also decide whether the table is full.
+   * Returns the instant at which a bucket must have been full so that it can be removed now. A
+   * clock that steps back does not move this instant back. Otherwise the hash, which determines
+   * what was tidied before the step, would also determine whether the table is full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
@@ -51,15 +52,15 @@ final class TableCleaner {
 
   /**
    * Records when a new bucket dies, or that a known bucket dies earlier than before. The caller
-   * holds the lock of the bucket's slot or segment, so that nobody sees the bucket before the table
-   * knows when it dies. Otherwise a caller could see a dead bucket and a "table full" error.
+   * holds the lock of the bucket's slot or segment, so that no thread sees the bucket before its
+   * death is recorded. Otherwise a caller could see a dead bucket and a "store full" error.
    */
   void diesAt(long place, long tatNanos) {
     directory.segment(Directory.entryOf(place)).earliestExpiry().tell(tatNanos);
     earliestExpiry.tell(tatNanos);
   }
 
-  /** Called after each decision that wrote a TAT. The caller holds no slot's lock. */
+  /** Called after each decision that changed a TAT. The caller must not hold any slot's lock. */
   void now(long nowNanos) {
     long sinceNanos = nowNanos - tidiedNanos.getPlain();
     if (sinceNanos >= tidyEveryNanos || sinceNanos < 0) {
@@ -67,7 +68,7 @@ final class TableCleaner {
     }
   }
 
-  /** Tidies the next segment, in turn, if no other caller has just begun. */
+  /** Tidies the next segment, unless another caller has just started to tidy. */
   private void tidy(long nowNanos) {
     long thenNanos = tidiedNanos.get();
     if (!tidiedNanos.compareAndSet(thenNanos, nowNanos)) {
@@ -88,13 +89,13 @@ final class TableCleaner {
   }
 
   /**
-   * Makes room by emptying slots of full buckets, unless another caller just did. The caller holds
-   * no lock.
+   * Makes room by emptying slots of full buckets, unless another caller has just made room. The
+   * caller must not hold any lock.
    *
-   * <p>One caller at a time: another would read the first death while it is being recomputed, and
-   * find the table full although it has room.
+   * <p>Only one caller at a time makes room: a second caller could read the time of the first death
+   * while it is being recomputed, and find the table full although it has room.
    *
-   * @param slots how many slots the caller lacks in total
+   * @param slots the total number of slots that the caller needs
    * @throws StoreException if the table is full
    */
   void makeRoom(int slots, long nowNanos) {
@@ -139,18 +140,18 @@ final class TableCleaner {
         room = clear(segment, fullNanos, room);
       } else if (segment.isStill(version)) {
         earliestExpiry.tell(diesNanos);
-      } else { // another thread may be changing the segment's earliest expiry
+      } else { // another thread can be changing the segment's earliest expiry
         earliestExpiry.tell(EarliestExpiry.UNKNOWN);
         room = room == Room.FOUND ? room : Room.UNSETTLED;
       }
       entry = segment.endEntry();
     }
-    // A bucket may have died in a segment that this scan had already passed.
+    // // A bucket can have died in a segment that this scan had already passed.
     boolean mayHaveDied = room == Room.NONE && earliestExpiry.mayBeBy(fullNanos);
     return mayHaveDied ? Room.UNSETTLED : room;
   }
 
-  /** Removes the dead buckets of a segment, and records when its next bucket may die. */
+  /** Removes the dead buckets of a segment, and records when its next bucket can die. */
   private Room clear(Segment segment, long fullNanos, Room before) {
     if (!segment.tryLock()) {
       earliestExpiry.tell(EarliestExpiry.UNKNOWN);
@@ -158,7 +159,8 @@ final class TableCleaner {
     }
     try {
       boolean found = segment.clearDead(fullNanos);
-      // Called with the lock held, since the next holder may change the segment's earliest expiry.
+      // // Called with the lock held, since the next holder can change the segment's earliest
+      // expiry.
       earliestExpiry.tell(segment.earliestExpiry().nanos());
       if (found) {
         return Room.FOUND;

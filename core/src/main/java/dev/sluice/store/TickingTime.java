@@ -4,7 +4,7 @@ package dev.sluice.store;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** The ticking time of {@link TimeSource#ticking}. Thread-safe. */
+/** The clock that {@link TimeSource#ticking} returns. Thread-safe. */
 final class TickingTime implements TimeSource.Ticking {
 
   private static final Duration SHORTEST = Duration.ofNanos(100_000);

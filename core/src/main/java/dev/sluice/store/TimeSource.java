@@ -10,9 +10,9 @@ import java.util.concurrent.TimeUnit;
 /**
  * A clock in nanoseconds since the Unix epoch.
  *
- * <p>Thread-safe; a reading never blocks. A store reads it once for a batch. Readings lie between 0
- * and {@link Long#MAX_VALUE} (the year 2262). A source may step back: stores tolerate it (a TAT
- * beyond now + τ counts as an empty bucket), but the system's source never does.
+ * <p>Thread-safe; reading the time never blocks. A store reads the time once per batch. Times lie
+ * between 0 and {@link Long#MAX_VALUE} (the year 2262). A source may step back: stores treat a TAT
+ * beyond now + τ as an empty bucket. The system's source never steps back.
  */
 @FunctionalInterface
 public interface TimeSource {
@@ -25,16 +25,17 @@ public interface TimeSource {
   long nanos();
 
   /**
-   * Runs a task when this clock reaches an instant; at once if it has already passed. No thread
-   * waits until then.
+   * Runs a task when this clock reaches an instant, or at once if it has passed, without a waiting
+   * thread.
    *
-   * <p>By default the system's clock measures the remaining time, and no two tasks that run at the
-   * same time share a thread. If the source runs at another rate than the system's clock, the task
-   * may run too early, so it reads the source again. It must be short, and neither block nor throw.
+   * <p>The default implementation measures the remaining time with the system's clock. It runs
+   * tasks that overlap on different threads. If this source runs faster or slower than the system's
+   * clock, the task can run too early, so it must read this source again. The task must be short,
+   * and must neither block nor throw.
    *
-   * @param atNanos nanoseconds since the Unix epoch
-   * @param task run at most once
-   * @return the pending task; a caller that no longer needs it cancels it
+   * @param atNanos the instant, in nanoseconds since the Unix epoch
+   * @param task the task, which runs at most once
+   * @return the pending task, which a caller can cancel
    */
   @CanIgnoreReturnValue
   default Future<?> alarm(long atNanos, Runnable task) {
@@ -46,17 +47,17 @@ public interface TimeSource {
   }
 
   /**
-   * Reads a source and rejects a time before the epoch, at which every bucket would seem full.
+   * Reads a source and rejects a time before the epoch, at which every bucket would count as full.
    *
    * @param time the source
    * @return nanoseconds since the Unix epoch, not negative
-   * @throws StoreException if the source returns a negative number
+   * @throws StoreException if the source returns a negative time
    */
   static long read(TimeSource time) {
     long nowNanos = time.nanos();
     if (nowNanos < 0) {
       throw new UnchargedException(
-          "the clock says "
+          "the clock returned "
               + nowNanos
               + " ns since the epoch, expected a number that is not negative; correct the"
               + " TimeSource");
@@ -67,7 +68,7 @@ public interface TimeSource {
   /**
    * Returns the system's monotonic time, anchored to the wall clock when the source is created.
    *
-   * <p>A later step of the wall clock neither locks anyone out nor admits too many; in return the
+   * <p>A later step of the wall clock neither denies nor admits too many requests. In return the
    * source drifts from the wall clock until the process restarts.
    *
    * @return a new source, anchored now
@@ -79,27 +80,26 @@ public interface TimeSource {
   }
 
   /**
-   * Starts a clock that a thread of its own updates every tick.
+   * Starts a clock whose own thread updates it every tick.
    *
-   * @param tick the time from one renewal to the next, 100 µs to 1 s
+   * @param tick the time between two updates, 100 µs to 1 s
    * @return a running clock
-   * @throws IllegalArgumentException for a tick out of its range
+   * @throws IllegalArgumentException if the tick is out of range
    */
   static Ticking ticking(Duration tick) {
     return TickingTime.every(tick);
   }
 
   /**
-   * A cached system time that a daemon thread updates every tick. Reading it is almost free, while
-   * reading the system's clock costs more than the rest of a decision.
+   * A cached system time that a daemon thread updates every tick. Reading this clock costs almost
+   * nothing, while reading the system's clock costs more than the rest of a decision.
    *
-   * <p>It suits stores under heavy load, and costs precision. A reading is up to one tick old, or
-   * older if the machine is too busy to run the thread, and never ahead. So within a real time
-   * <i>s</i> a limit grants up to what it would in <i>s</i> plus one tick. A wait may end up to one
-   * tick later. Use it with limits whose emission interval is well above the tick.
+   * <p>This clock suits stores under heavy load, and costs precision. The time is up to one tick
+   * old, or older if the machine is too busy to run the thread, and never ahead. Within a real time
+   * <i>s</i> a limit therefore grants up to what it would grant in <i>s</i> plus one tick, and a
+   * wait can end up to one tick later. Use it for emission intervals well above the tick.
    *
-   * <p>Thread-safe; a reading never blocks. Close it when its stores are no longer used: it then
-   * stops advancing.
+   * <p>Thread-safe; reading the time never blocks. Closing stops the clock.
    */
   interface Ticking extends TimeSource, AutoCloseable {
 

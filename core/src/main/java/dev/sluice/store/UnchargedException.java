@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
-/** A failure before anything was charged, which its message says at the end. */
+/** Thrown for a failure before anything was charged; its message ends with this fact. */
 final class UnchargedException extends StoreException {
 
   private static final long serialVersionUID = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Stores of buckets: the contract of every store, and the store in memory. A store gets charges on
- * keys; it knows no limits and no limit names.
+ * Stores of buckets: the contract of every store, and the store in memory. A store receives charges
+ * of keys; limits and their names are unknown to it.
  */
 @NullMarked
 @CheckReturnValue

@@ -52,7 +52,7 @@ class LimitNameTest {
     assertThat(name.keyOf("bob", Strictness.STRICT)).isEqualTo("PerUser:bob");
     assertThatThrownBy(() -> name.idOf("7:bob"))
         .isInstanceOf(InvalidIdException.class)
-        .hasMessageContaining("expected one of PerUser, which starts with \"PerUser:\"");
+        .hasMessageContaining("expected a key of PerUser, which starts with \"PerUser:\"");
     assertThat(name)
         .isEqualTo(LimitName.builder("PerUser").build())
         .isNotEqualTo(LimitName.builder(7, "PerUser").build());
@@ -82,9 +82,9 @@ class LimitNameTest {
 
   @Test
   void build_partThatTheIdHasNot_isRefused() {
-    assertThatThrownBy(() -> joined("{id.4}")).hasMessageContaining("has 3 part(s)");
+    assertThatThrownBy(() -> joined("{id.4}")).hasMessageContaining("have only 3 part(s)");
     assertThatThrownBy(() -> LimitName.builder(7, "PerUser").message("{id.2}").build())
-        .hasMessageContaining("has 1 part(s)");
+        .hasMessageContaining("have only 1 part(s)");
   }
 
   @Test

@@ -173,7 +173,7 @@ class LimitsTest {
     assertThatThrownBy(() -> current.require(List.of(signUps(MissingDefault.REFUSE))))
         .isInstanceOf(MissingDefaultException.class)
         .hasMessage(
-            "SignUpsPerIPAddress has no default, but a test asks for it; write burst, count and"
+            "SignUpsPerIPAddress has no default, but a test requires one; write burst, count and"
                 + " period, or \"SignUpsPerIPAddress: {unlimited: true}\"");
     assertThat(current.unmet(current.get())).isEmpty();
     current.require(List.of(signUps(MissingDefault.WARN), signUps(MissingDefault.ALLOW)));

@@ -81,13 +81,15 @@ class PenalizedLimitsTest {
     NAMES.requireNoClash(LimitName.builder(3, "C").build());
     NAMES.requireNoClash(LimitName.builder("C").build());
     assertThatThrownBy(() -> NAMES.requireNoClash(LimitName.builder("A").build()))
-        .hasMessageContaining("A without a number, but the catalogue has it with the number 1");
+        .hasMessageContaining(
+            "A without a number, but the catalogue has this limit with the number 1");
     assertThatThrownBy(() -> NAMES.requireNoClash(LimitName.builder(1, "C").build()))
         .isInstanceOfSatisfying(
             InvalidRequestException.class, e -> assertThat(e.field()).isEqualTo(Field.LIMIT))
-        .hasMessageContaining("C has the number 1, which the catalogue gives to A");
+        .hasMessageContaining("C has the number 1, which is the number of A in the catalogue");
     assertThatThrownBy(() -> NAMES.requireNoClash(LimitName.builder(3, "A").build()))
-        .hasMessageContaining("A with the number 3, but the catalogue has it with the number 1");
+        .hasMessageContaining(
+            "A with the number 3, but the catalogue has this limit with the number 1");
   }
 
   @Test

@@ -108,11 +108,11 @@ class SnapshotTest {
           .hasMessageContaining("move it away");
     }
     Files.write(bad, new byte[1 << 16]);
-    assertThatThrownBy(() -> restored(bad)).hasMessageContaining("does not begin as a snapshot");
+    assertThatThrownBy(() -> restored(bad)).hasMessageContaining("does not begin like a snapshot");
     assertThatThrownBy(() -> restored(directory.resolve("none")))
         .isInstanceOf(NoSuchFileException.class);
     assertThatThrownBy(() -> MemoryStore.builder().time(nowNanos::get).maxBuckets(5).restore(file))
-        .hasMessageContaining("100 live buckets, more than the store may keep (5)");
+        .hasMessageContaining("100 live buckets, more than the store can keep (5)");
   }
 
   @Test
@@ -125,7 +125,7 @@ class SnapshotTest {
     MemoryStore.Builder five = MemoryStore.builder().time(nowNanos::get).maxBuckets(5);
     assertThat(five.restore(file).liveBuckets()).hasValue(5);
     assertThatThrownBy(() -> five.maxBuckets(4).restore(file))
-        .hasMessageContaining("found 5 live buckets, more than the store may keep (4)");
+        .hasMessageContaining("found 5 live buckets, more than the store can keep (4)");
   }
 
   @Test
@@ -263,14 +263,14 @@ class SnapshotTest {
   void missing_directory_isNamed() {
     assertThatThrownBy(() -> store.save(directory.resolve("no/buckets")))
         .isInstanceOf(SnapshotException.class)
-        .hasMessageContaining("there is no directory");
+        .hasMessageContaining("for the snapshot does not exist");
   }
 
   @Test
   void root_isNoFileForASnapshot() {
     assertThatThrownBy(() -> store.save(Path.of("/")))
         .isInstanceOf(SnapshotException.class)
-        .hasMessageStartingWith("/: there is no directory");
+        .hasMessageStartingWith("/: the directory");
   }
 
   @Test
@@ -297,7 +297,7 @@ class SnapshotTest {
       try {
         store.save(here.resolve("buckets"));
       } catch (SnapshotException e) {
-        assertThat(e).hasMessageContaining("there is no directory");
+        assertThat(e).hasMessageContaining("for the snapshot does not exist");
         failures++;
       }
     }

@@ -173,7 +173,7 @@ class TableClockTest {
   @Test
   void clock_thatFailsAtANewBucket_leavesNothingLocked() {
     after(1, () -> nowNanos = -1);
-    assertThatThrownBy(() -> charge(Op.SPEND, 1)).hasMessageContaining("the clock says -1 ns");
+    assertThatThrownBy(() -> charge(Op.SPEND, 1)).hasMessageContaining("the clock returned -1 ns");
     nowNanos = NOW;
     assertThat(table.segmentAt(0).tryLock()).isTrue();
     table.segmentAt(0).unlock();
@@ -185,7 +185,7 @@ class TableClockTest {
     charge(Op.SPEND, 1);
     charge(Op.RESET, 0);
     after(1, () -> nowNanos = -1);
-    assertThatThrownBy(() -> charge(Op.SPEND, 1)).hasMessageContaining("the clock says -1 ns");
+    assertThatThrownBy(() -> charge(Op.SPEND, 1)).hasMessageContaining("the clock returned -1 ns");
     assertThat(SlotArray.tatNanos(table.segmentAt(0).slots(), 0)).isZero();
     nowNanos = NOW;
     assertThat(charge(Op.SPEND, 1)).isEqualTo(new Reading(NOW, 0));

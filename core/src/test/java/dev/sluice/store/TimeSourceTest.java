@@ -23,7 +23,7 @@ class TimeSourceTest {
     assertThatThrownBy(() -> TimeSource.read(() -> -1))
         .isInstanceOfSatisfying(
             StoreException.class, failure -> assertThat(failure.chargedNothing()).isTrue())
-        .hasMessageContaining("the clock says -1 ns since the epoch");
+        .hasMessageContaining("the clock returned -1 ns since the epoch");
   }
 
   @Test

@@ -97,7 +97,7 @@ class PacerTest {
       assertThat(logged.lines())
           .containsExactly(
               "WARNING could not read from a response whether to pause requests",
-              "WARNING could not read from a response whether to pause requests (and 1 more like it since)");
+              "WARNING could not read from a response whether to pause requests (similar lines omitted: 1)");
     }
     assertThat(pacer.admit(PARTNER)).isCompleted();
   }

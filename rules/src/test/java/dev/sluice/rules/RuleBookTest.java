@@ -455,8 +455,7 @@ class RuleBookTest {
     assertThat(lacks.match()).isNull();
     assertThat(lacks.unusable())
         .isEqualTo(
-            new Explanation.Unusable(
-                3, "the request lacks the header X-Key, by which it is limited"));
+            new Explanation.Unusable(3, "the request lacks the header X-Key, which a limit needs"));
   }
 
   @Test

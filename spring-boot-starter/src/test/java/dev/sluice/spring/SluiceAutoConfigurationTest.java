@@ -425,7 +425,7 @@ class SluiceAutoConfigurationTest {
             context ->
                 assertThat(analysis(context.getStartupFailure()))
                     .contains(
-                        "SignUpsPerIPAddress has no default, but the rule /login asks for it"));
+                        "SignUpsPerIPAddress has no default, but the rule /login requires one"));
     forgetful(property, "sluice.filter.enabled=false")
         .withBean(Forgetful.class)
         .run(

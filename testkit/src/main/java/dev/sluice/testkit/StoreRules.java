@@ -201,7 +201,7 @@ interface StoreRules extends DrivenStores {
           List.of(List.of(spend("1:a", 1)), List.of(spend("1:a", 1), spend("1:b", 1)))) {
         assertThatThrownBy(() -> store.charge(charges))
             .isInstanceOf(StoreException.class)
-            .hasMessageContaining("the clock says -1 ns");
+            .hasMessageContaining("the clock returned -1 ns");
       }
       nowNanos.set(ManualTime.START_NANOS);
       assertThat(tats(store, List.of("1:a", "1:b")))

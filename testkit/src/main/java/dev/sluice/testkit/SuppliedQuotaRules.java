@@ -258,8 +258,9 @@ interface SuppliedQuotaRules extends DrivenStores {
     try (Bench bench = Bench.tenPerSecond(this)) {
       LimitName sameNumber = LimitName.builder(1, "Mine").build();
       LimitName sameName = LimitName.builder(9, B).build();
-      assertRefused(bench.limiter, sameNumber, "the number 1, which the catalogue gives to A");
-      assertRefused(bench.limiter, sameName, "but the catalogue has it with the number 2");
+      assertRefused(
+          bench.limiter, sameNumber, "the number 1, which is the number of A in the catalogue");
+      assertRefused(bench.limiter, sameName, "but the catalogue has this limit with the number 2");
       assertThat(bench.state()).hasRemaining(10);
     }
   }

@@ -4,15 +4,14 @@ package dev.sluice.web;
 import dev.sluice.limit.IpAddress;
 
 /**
- * The addresses that share their first bits, as CIDR notation writes them. Immutable and
- * thread-safe.
+ * A range of addresses with the same first bits, as in CIDR notation. Immutable and thread-safe.
  */
 public final class AddressRange {
 
   private final IpAddress lowest;
   private final int length;
 
-  /** Its lowest address has all bits clear but the first {@code length}. */
+  /** Makes a range; in the lowest address, all bits after the first {@code length} are zero. */
   private AddressRange(IpAddress lowest, int length) {
     this.lowest = lowest;
     this.length = length;
@@ -23,8 +22,7 @@ public final class AddressRange {
    *
    * @param text {@code 10.0.0.0/8}, {@code 2001:db8::/32}, or one address
    * @return the range
-   * @throws IllegalArgumentException if the text is not a range, or has host bits that are not
-   *     clear
+   * @throws IllegalArgumentException if the text is not a range, or sets bits after its prefix
    */
   public static AddressRange parse(String text) {
     int slash = text.indexOf('/');
@@ -37,7 +35,7 @@ public final class AddressRange {
         IpAddress lowest = address.prefix(length);
         if (!lowest.equals(address)) {
           throw new IllegalArgumentException(
-              "found %s, whose host bits are not clear; did you mean %s/%s?"
+              "found %s, which has bits after its prefix that are not zero; did you mean %s/%s?"
                   .formatted(text, lowest, length));
         }
         return new AddressRange(lowest, length);
@@ -49,26 +47,26 @@ public final class AddressRange {
   }
 
   /**
-   * Returns whether an address is in this range. An IPv4 address is never in a range of IPv6.
+   * Returns whether an address is in this range. An IPv4 address is never in an IPv6 range.
    *
    * @param address the address
-   * @return true if it is
+   * @return true if the address is in this range
    */
   public boolean contains(IpAddress address) {
     return address.isIpv4() == lowest.isIpv4() && address.prefix(length).equals(lowest);
   }
 
   /**
-   * Returns whether each address of another range is in this one.
+   * Returns whether all addresses of another range are in this range.
    *
    * @param other the other range
-   * @return true if it lies in this one
+   * @return true if the other range lies in this range
    */
   public boolean covers(AddressRange other) {
     return length <= other.length && contains(other.lowest);
   }
 
-  /** As CIDR notation writes it. */
+  /** Returns the range in CIDR notation. */
   @Override
   public String toString() {
     return lowest + "/" + length;

@@ -11,11 +11,11 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of charging a request: it may pass, or how it is refused. If conditional rules spent
- * tokens, the response's status later decides whether these stay spent: {@link #settle} or {@link
- * #leaveSpent} then ends the admission, once. If a rule {@linkplain Rule.Builder#estimate
- * estimated} the cost, {@link #cost} sets the true one, which is charged when the admission ends,
- * or at once if it has ended.
+ * The result of charging a request: the request may pass, or is refused. If rules with conditions
+ * spent tokens, the response's status later decides whether these tokens stay spent: {@link
+ * #settle} or {@link #leaveSpent} then ends the admission, once. If a rule {@linkplain
+ * Rule.Builder#estimate estimated} the cost, {@link #cost} sets the true cost, which is charged
+ * when the admission ends, or at once if it has ended.
  *
  * <p>Thread-safe.
  */
@@ -52,7 +52,7 @@ public final class Admission {
   }
 
   /**
-   * Returns how the request is refused.
+   * Returns the response to a refused request.
    *
    * @return the response, null if the request may pass
    */
@@ -63,28 +63,27 @@ public final class Admission {
   /**
    * Returns the decision of the enforced rules.
    *
-   * @return the decision; null if no enforced rule matches the request, or none could be made
+   * @return the decision; null if no enforced rule matches, or no decision could be made
    */
   public @Nullable Decision decision() {
     return decision;
   }
 
   /**
-   * Returns whether the response's status decides on tokens to give back, or the true cost replaces
-   * an estimate. If so, call {@link #settle}, {@link #settleAsync} or {@link #leaveSpent} when the
-   * request ends.
+   * Returns whether the response's status decides about tokens to give back, or the true cost
+   * replaces an estimate. If so, call {@link #settle}, {@link #settleAsync} or {@link #leaveSpent}
+   * when the request ends.
    *
-   * @return false for a request that was refused
+   * @return false if the request was refused
    */
   public boolean isConditional() {
     return !open.isEmpty();
   }
 
   /**
-   * Returns whether a rule estimated the cost. If so, end the admission when all of the response is
-   * sent.
+   * Returns whether a rule estimated the cost. If so, end the admission after the response.
    *
-   * @return false if all costs were known before
+   * @return false if no cost was estimated
    */
   public boolean isEstimated() {
     return open.stream().anyMatch(Batch::isEstimated);
@@ -101,17 +100,18 @@ public final class Admission {
   }
 
   /**
-   * Sets the true cost, for the rules that estimated it. The last call before the end of the
-   * admission counts, or else the first one after it, which charges without blocking. Without one,
-   * the estimate stays spent.
+   * Sets the true cost for the rules that estimated it. The last call before the end of the
+   * admission counts. If there is none, the first call after the end counts, and charges the cost
+   * without blocking. If this method is never called, the estimate stays spent.
    *
-   * @param tokens the tokens that the request cost
-   * @throws IllegalArgumentException below 1, which may come from a report that could not be read
+   * @param tokens the number of tokens that the request cost
+   * @throws IllegalArgumentException if the cost is below 1, which can come from a usage report
+   *     that could not be read
    */
   public void cost(long tokens) {
     if (tokens < 1) {
       throw new IllegalArgumentException(
-          "cost: found %s, expected 1 or more; for requests that cost nothing, let the rule count all statuses but theirs"
+          "cost: found %s, expected 1 or more; for requests that cost nothing, use a rule that does not count their statuses"
               .formatted(tokens));
     }
     Ending known;
@@ -125,7 +125,7 @@ public final class Admission {
     open.forEach(batch -> batch.settleAsync(known, this::notSettled));
   }
 
-  /** Keeps how the request ended; returns null if it has ended before. */
+  /** Records how the request ended; returns null if the admission has ended before. */
   private synchronized @Nullable Ending end(@Nullable Integer status) {
     if (ending != null) {
       return null;
@@ -134,18 +134,17 @@ public final class Admission {
     return ending;
   }
 
-  /** Returns the batches that can end; one with an estimate may wait for a later cost. */
+  /** Returns the batches to end now; a batch with an estimate can wait for the true cost. */
   private List<Batch<Ending>> due(Ending how) {
     return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();
   }
 
   /**
    * Gives back the tokens of rules that do not count the response's status, and charges the true
-   * cost where it was estimated. Blocks until the store has answered. If the store fails, the
-   * tokens stay spent and a warning is logged. Only the first call that ends the admission does
-   * anything.
+   * cost in place of estimates. Blocks until the store has answered. If the store fails, the tokens
+   * stay spent and a warning is logged. Does nothing if the admission has ended before.
    *
-   * @param status the status that the application answered with
+   * @param status the status of the application's response
    */
   public void settle(int status) {
     Ending how = end(status);
@@ -157,8 +156,8 @@ public final class Admission {
   /**
    * Does the same as {@link #settle} without blocking.
    *
-   * @param status the status that the application answered with
-   * @return completes when the tokens are back; never fails because of the store
+   * @param status the status of the application's response
+   * @return a stage that completes when the store has answered; it never fails because of the store
    */
   public CompletionStage<Void> settleAsync(int status) {
     Ending how = end(status);
@@ -173,9 +172,9 @@ public final class Admission {
   }
 
   /**
-   * Leaves all tokens spent, since the outcome of the application's work is unknown. Only the true
-   * cost is charged where it was estimated. Never blocks. Only the first call that ends the
-   * admission does anything.
+   * Leaves all tokens spent, since the outcome of the application's work is unknown. Only a true
+   * cost that was set is charged in place of an estimate. Never blocks. Does nothing if the
+   * admission has ended before.
    */
   public void leaveSpent() {
     Ending how = end(null);
@@ -190,7 +189,9 @@ public final class Admission {
     }
   }
 
-  /** The response is on its way: the tokens stay spent, which errs on the strict side. */
+  /**
+   * Logs that a settlement failed: the response cannot change any more, and the tokens stay spent.
+   */
   private void notSettled(StoreException failure) {
     log.failed(
         isEstimated() ? "the true cost was not charged" : "tokens were not given back", failure);

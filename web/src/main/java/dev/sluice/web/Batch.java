@@ -28,27 +28,28 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The transactions of one piece of work, spent all or nothing. Some tokens may be given back when
- * the outcome of the work is known: the status of a response, or the exception of a method. Some
- * costs may be estimates, which the true cost replaces when it is known.
+ * The transactions of one piece of work, spent all or none. Some tokens can be given back when the
+ * outcome of the work is known: the status of a response, or the exception of a method. Some costs
+ * can be estimates, which the true cost replaces when it is known.
  *
- * <p>A bucket is charged once. If two rules name it, the higher cost counts, and the tokens are
- * given back only if neither rule counts the outcome; if one cost is an estimate, the true cost is
- * at least the other one. A limited transaction decides before an unlimited one, a quota that the
- * application supplied before the limit's own, then the lower one. If the application supplied
- * several quotas, the lower one of each period decides; together they may have {@value
+ * <p>A bucket is charged once. If two rules charge the same bucket, the higher cost is charged, and
+ * the tokens are given back only if neither rule counts the outcome. If one of the costs is an
+ * estimate, the true cost is at least the other cost. If the two transactions have different
+ * quotas, the batch uses a quota before no quota, a quota supplied by the application before a
+ * quota of the limits, and a lower quota before a higher one. If the application supplied several
+ * quotas, the batch uses the lowest quota of each period; together they can have {@value
  * Quota#MOST_OF_A_LIMIT} periods.
  *
- * <p>One thread adds the transactions; the other methods may be called by other threads. The first
- * call that settles the batch or leaves it spent ends it, later calls do nothing. If the store
- * fails at giving back, the tokens stay spent.
+ * <p>One thread adds the transactions; other threads can call the other methods. The first call
+ * that settles the batch or leaves it spent ends the batch; later calls do nothing. If the store
+ * fails to give tokens back, they stay spent.
  *
  * @param <O> the outcome of the work
  */
 public final class Batch<O> {
 
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  // A limit without an entry gives no tokens back, whatever the outcome.
+  // // A limit without an entry never gives tokens back.
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
@@ -57,12 +58,12 @@ public final class Batch<O> {
   public Batch() {}
 
   /**
-   * Adds a transaction whose tokens stay spent, or may be given back.
+   * Adds a transaction whose tokens stay spent, or are given back after some outcomes.
    *
    * @param transaction the transaction to spend
-   * @param counts whether tokens stay spent after an outcome; null if they always do
-   * @throws InvalidRequestException if another rule charges the bucket a cost above the burst of
-   *     the quota that decides
+   * @param counts returns whether tokens stay spent after an outcome; null if they always do
+   * @throws InvalidRequestException if another rule charges the same bucket a cost above the burst
+   *     of the quota that the batch uses
    */
   public void add(Transaction transaction, @Nullable Predicate<? super O> counts) {
     put(transaction, counts);
@@ -74,10 +75,10 @@ public final class Batch<O> {
    * Adds a transaction whose cost is an estimate, which the true cost replaces.
    *
    * @param transaction the transaction to reserve
-   * @param counts as in {@link #add}
-   * @param trueCost returns the true cost of an outcome, 0 or more; null if it is unknown, so that
-   *     the estimate stays spent
-   * @throws InvalidRequestException as {@link #add}
+   * @param counts see {@link #add}
+   * @param trueCost returns the true cost of an outcome, 0 or more; null if the cost is unknown, so
+   *     that the estimate stays spent
+   * @throws InvalidRequestException see {@link #add}
    */
   public void addEstimate(
       Transaction transaction,
@@ -92,10 +93,10 @@ public final class Batch<O> {
   }
 
   /**
-   * How the true cost of a bucket is found.
+   * Computes the true cost of a bucket.
    *
-   * @param least the highest cost that a rule fixes, 0 for none
-   * @param other of another rule, null for none
+   * @param least the highest fixed cost of another rule, 0 if there is none
+   * @param other the estimate of another rule, null if there is none
    */
   private record Estimated<O>(
       long least, @Nullable Estimated<O> other, Function<? super O, @Nullable Long> trueCost) {
@@ -160,7 +161,7 @@ public final class Batch<O> {
   /**
    * Returns the transactions to spend.
    *
-   * @return one transaction for each bucket
+   * @return one transaction per bucket
    */
   public List<Transaction> transactions() {
     return List.copyOf(byBucket.values());
@@ -173,7 +174,7 @@ public final class Batch<O> {
   /**
    * Spends the tokens. Blocks until the store has decided.
    *
-   * @param limiter decides
+   * @param limiter the limiter that decides
    * @return the decision
    */
   public Decision spend(Limiter limiter) {
@@ -182,10 +183,10 @@ public final class Batch<O> {
 
   /**
    * Spends the tokens without blocking. To give up, cancel the future: a charge that was not sent
-   * by then is not made.
+   * by then is never sent.
    *
-   * @param limiter decides
-   * @param late ends this batch if its tokens were spent although the caller had given up
+   * @param limiter the limiter that decides
+   * @param late ends this batch if its tokens were spent after the caller had given up
    * @return the decision
    */
   public CompletableFuture<Decision> spendAsync(
@@ -222,7 +223,7 @@ public final class Batch<O> {
   }
 
   /**
-   * Returns whether a cost is an estimate.
+   * Returns whether a transaction has an estimated cost.
    *
    * @return true if a true cost can replace it
    */
@@ -231,10 +232,10 @@ public final class Batch<O> {
   }
 
   /**
-   * Returns whether the outcome decides on tokens to give back, or a true cost can replace an
-   * estimate, so that this batch must be ended.
+   * Returns whether this batch must be ended, because the outcome decides whether tokens are given
+   * back, or a true cost can replace an estimate.
    *
-   * @return false for a batch that was denied or has ended
+   * @return false if the batch was denied or has ended
    */
   public boolean isOpen() {
     return reservation.get() != null;
@@ -244,8 +245,7 @@ public final class Batch<O> {
    * Gives back the tokens of transactions that do not count this outcome, and replaces estimates by
    * the true costs. Blocks until the store has answered.
    *
-   * @param outcome how the work ended; null for an outcome without a value, if the conditions
-   *     accept null
+   * @param outcome the outcome; null for an outcome without a value, if the conditions accept null
    * @param failed called if the store failed
    */
   public void settle(@Nullable O outcome, Consumer<StoreException> failed) {
@@ -267,9 +267,9 @@ public final class Batch<O> {
   /**
    * Does the same as {@link #settle} without blocking.
    *
-   * @param outcome as in {@link #settle}
-   * @param failed as in {@link #settle}
-   * @return completes when the store has answered; never fails because of the store
+   * @param outcome see {@link #settle}
+   * @param failed see {@link #settle}
+   * @return a stage that completes when the store has answered; it never fails because of the store
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> settleAsync(@Nullable O outcome, Consumer<StoreException> failed) {
@@ -292,7 +292,7 @@ public final class Batch<O> {
         });
   }
 
-  /** Returns the true costs; null if none is known. */
+  /** Returns the true costs; null if no true cost is known. */
   private @Nullable Costs costs(@Nullable O outcome) {
     Predicate<Transaction> free = isFree(outcome);
     Costs costs = Costs.of(Map.of()).allowZero();
@@ -310,7 +310,7 @@ public final class Batch<O> {
     return isKnown ? costs : null;
   }
 
-  /** Whether an outcome gives tokens back, or has a true cost. */
+  /** Returns whether an outcome gives tokens back, or has a true cost. */
   boolean isDueFor(O outcome) {
     return costs(outcome) != null || byBucket.values().stream().anyMatch(isFree(outcome));
   }

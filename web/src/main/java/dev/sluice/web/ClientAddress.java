@@ -10,14 +10,14 @@ import org.jspecify.annotations.Nullable;
  * Finds the client's address, also behind proxies.
  *
  * <p>The header of a trusted proxy is read from the right, up to the first address that is not a
- * trusted proxy: that is the client. Everything left of it was written by the client, and is
- * ignored. If a trusted proxy names no address ({@code unknown}, an obfuscated id, nothing), the
- * address of the last trusted proxy is used for all its clients.
+ * trusted proxy: that address is the client. All text to the left was written by the client, and is
+ * ignored. If a trusted proxy sends no address ({@code unknown}, an obfuscated id, nothing), the
+ * address of the last trusted proxy is used for all of its clients.
  *
- * <p>IPv6 addresses are grouped by their first 64 bits, as one subscriber has at least that many;
- * an IPv4-mapped IPv6 address is the IPv4 address.
+ * <p>IPv6 addresses are grouped by their first 64 bits, since one subscriber has at least a /64
+ * range. An IPv4-mapped IPv6 address is read as the IPv4 address.
  *
- * <p>Immutable and thread-safe; looks nothing up.
+ * <p>Immutable and thread-safe; does no look-up.
  */
 public final class ClientAddress {
 
@@ -35,9 +35,9 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns a resolver that takes the connection's peer and trusts no header.
+   * Returns a resolver that uses the connection's address and trusts no header.
    *
-   * @return the default
+   * @return the default resolver
    */
   public static ClientAddress direct() {
     return DIRECT;
@@ -46,16 +46,16 @@ public final class ClientAddress {
   /**
    * Returns a resolver that finds the client behind a chain of trusted proxies.
    *
-   * @param header the header that they write, all of them
-   * @param trustedProxies their addresses or ranges of addresses, such as {@code 10.0.0.0/8}; at
-   *     least one
-   * @return a way to find the client
-   * @throws IllegalArgumentException for a text that is neither an address nor a range
+   * @param header the header that all of the proxies write
+   * @param trustedProxies the proxies' addresses or ranges of addresses, such as {@code
+   *     10.0.0.0/8}; at least one
+   * @return the resolver
+   * @throws IllegalArgumentException if a text is neither an address nor a range
    */
   public static ClientAddress behind(ProxyHeader header, String... trustedProxies) {
     if (trustedProxies.length == 0) {
       throw new IllegalArgumentException(
-          "no trusted proxy given; name at least one, or use direct()");
+          "there is no trusted proxy; add at least one, or use direct()");
     }
     return new ClientAddress(
         header, Stream.of(trustedProxies).map(ClientAddress::trusted).toList(), SUBSCRIBER_BITS);
@@ -72,9 +72,9 @@ public final class ClientAddress {
   /**
    * Returns this resolver with another grouping of IPv6 addresses.
    *
-   * @param bits how many of the first bits count, 1 to 128; 128 for every address on its own
-   * @return a new way to find the client
-   * @throws IllegalArgumentException for a number out of its range
+   * @param bits the number of bits in a group's prefix, 1 to 128
+   * @return a new resolver
+   * @throws IllegalArgumentException if the number is out of range
    */
   public ClientAddress groupIpv6By(int bits) {
     if (bits < 1 || bits > 128) {
@@ -87,19 +87,20 @@ public final class ClientAddress {
    * Returns the client's address, not grouped.
    *
    * @param request the request
-   * @return the address, null if the connection has none (a Unix socket, for example)
+   * @return the address, null if the connection has none, for example a Unix socket
    */
   public @Nullable IpAddress find(WebRequest request) {
     return find(request, false);
   }
 
   /**
-   * Returns the client's address, not grouped, if trusted proxies name it. For a server that
-   * proxies ask about their requests: there a proxy's own address would stand for all clients.
+   * Returns the client's address, not grouped, if trusted proxies send it. This method is for a
+   * server that decides on requests of proxies, where a proxy's own address would stand for all
+   * clients.
    *
    * @param request the request
-   * @return the address; null if the peer is not a trusted proxy, or one of the proxies up to the
-   *     client names no address
+   * @return the address; null if the peer is not a trusted proxy, or if one of the proxies on the
+   *     way to the client sends no address
    */
   public @Nullable IpAddress findNamed(WebRequest request) {
     return find(request, true);
@@ -125,17 +126,18 @@ public final class ClientAddress {
     return address;
   }
 
-  /** Returns the address of the client's group: itself, or the lowest one of its IPv6 range. */
+  /**
+   * Returns the lowest address of an IPv6 client's range; an IPv4 address is returned unchanged.
+   */
   IpAddress grouped(IpAddress address) {
     return address.isIpv4() ? address : address.prefix(ipv6Prefix);
   }
 
   /**
-   * Returns whether an address that opened a connection is a trusted proxy's, whose headers are
-   * believed.
+   * Returns whether an address that opened a connection belongs to a trusted proxy.
    *
    * @param peer the address as text, null if the connection has none
-   * @return false without trusted proxies
+   * @return false if there are no trusted proxies
    */
   public boolean trusts(@Nullable String peer) {
     if (header == null) {
@@ -159,7 +161,7 @@ public final class ClientAddress {
   }
 
   /**
-   * Containers write the zone of a link-local peer, {@code fe80::1%eth0}. It is not the client's.
+   * Removes the zone that containers append to a link-local address, such as {@code fe80::1%eth0}.
    */
   private static String withoutZone(String peer) {
     int zone = peer.indexOf('%');

@@ -7,12 +7,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reads an Authorization header: a scheme, whose case does not count, and credentials. Pure; takes
- * time linear in the header.
+ * Reads an Authorization header: a scheme, whose case is ignored, and credentials. Takes time
+ * linear in the header.
  */
 final class Credentials {
 
-  /** What some application takes for a space, within a character class. */
+  /** The characters that some application accepts as a space, for use in a character class. */
   static final String BLANK = "\\s\\p{Cntrl}\u0085\u00a0";
 
   private static final Pattern FORM =
@@ -27,9 +27,9 @@ final class Credentials {
   }
 
   /**
-   * Returns a header in one form: the scheme as {@code Bearer} is written, one space, the
-   * credentials. Those of {@code Basic} are encoded anew, as most applications decode them
-   * leniently.
+   * Returns a header in normalized form: the scheme in the case of {@code Bearer}, one space, and
+   * the credentials. The credentials of {@code Basic} are decoded and encoded again, since most
+   * applications decode them leniently.
    */
   static String canonical(String value) {
     String text = value.strip();
@@ -41,7 +41,7 @@ final class Credentials {
     return scheme + ' ' + (scheme.equals("Basic") ? basic(form.group(2)) : form.group(2));
   }
 
-  /** Returns the beginning of a header with its scheme in one form, and the rest as it is. */
+  /** Returns a text with the scheme at its beginning in normalized case, and the rest unchanged. */
   static String scheme(String text) {
     int end = text.indexOf(' ') < 0 ? text.length() : text.indexOf(' ');
     return text.isEmpty()
@@ -56,10 +56,9 @@ final class Credentials {
         NOT_BASE64.matcher(credentials.replace('-', '+').replace('_', '/')).replaceAll("");
     int end = base64.indexOf('=') < 0 ? base64.length() : base64.indexOf('=');
     if (base64.substring(end).chars().anyMatch(c -> c != '=')) {
-      throw new UnusableRequestException(
-          "the credentials continue after a \"=\", expected it only at the end");
+      throw new UnusableRequestException("the credentials have a \"=\" before their end");
     }
-    // A single character at the end holds less than a byte.
+    // // A single character at the end has less than a byte.
     String whole = base64.substring(0, end % 4 == 1 ? end - 1 : end);
     return Base64.getEncoder().encodeToString(Base64.getDecoder().decode(whole));
   }

@@ -4,9 +4,9 @@ package dev.sluice.web;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a request ended.
+ * The end of a request.
  *
- * @param status the status that the application answered with; null if it is unknown
- * @param cost the true cost that the application has set; null for none
+ * @param status the status of the application's response; null if the status is unknown
+ * @param cost the true cost that the application has set; null if it has set none
  */
 record Ending(@Nullable Integer status, @Nullable Long cost) {}

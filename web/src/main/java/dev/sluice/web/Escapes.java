@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Decodes the escapes of URLs and cookies. Pure; takes time linear in the text. */
+/** Decodes the escapes of URLs and cookies. Takes time linear in the text. */
 final class Escapes {
 
   private static final Pattern RUN = Pattern.compile("(?:%[0-9A-Fa-f]{2})+");
@@ -19,12 +19,14 @@ final class Escapes {
 
   private Escapes() {}
 
-  /** Percent escapes of UTF-8, where a plus is a plus; null for a malformed escape. */
+  /**
+   * Decodes percent escapes of UTF-8, keeping plus signs; returns null if an escape is malformed.
+   */
   static @Nullable String decoded(String text) {
     return percent(text, false, true);
   }
 
-  /** Each run of escapes by a charset, and what is between them as it is. */
+  /** Decodes each run of escapes in a charset, and keeps the text between the runs. */
   static String inRuns(String text, Charset charset) {
     return RUN.matcher(text)
         .replaceAll(
@@ -34,31 +36,35 @@ final class Escapes {
             });
   }
 
-  /** All bytes together by a charset, those between the escapes too. */
+  /** Decodes all bytes together in a charset, including the bytes between the escapes. */
   static String asAWhole(String text, Charset charset) {
     return new String(
         inRuns(text, StandardCharsets.ISO_8859_1).getBytes(StandardCharsets.ISO_8859_1), charset);
   }
 
-  /** As forms write them, where a plus is a space; null for a malformed escape. */
+  /**
+   * Decodes a value of a form, in which a plus is a space; returns null if an escape is malformed.
+   */
   static @Nullable String ofForm(String text) {
     return percent(text, true, true);
   }
 
-  /** As forms write them; a text whose bytes are not UTF-8 stays as it is, but for its pluses. */
+  /** Decodes a value of a form; if its bytes are not UTF-8, only replaces plus signs by spaces. */
   static @Nullable String ofUtf8Form(String text) {
     String decoded = ofForm(text);
     boolean replaced = decoded != null && decoded.indexOf('\uFFFD') >= 0;
     return replaced ? text.replace('+', ' ') : decoded;
   }
 
-  /** As lenient applications decode: a malformed escape stays as it is. */
+  /** Decodes like lenient applications, which keep malformed escapes. */
   static String lenient(String text, boolean plusIsSpace) {
     String decoded = percent(text, plusIsSpace, false);
     return decoded == null ? text : decoded;
   }
 
-  /** A character beyond ASCII may be a byte of UTF-8, which the client did not escape. */
+  /**
+   * Decodes percent escapes. A character beyond ASCII can be a byte of UTF-8 that was not escaped.
+   */
   private static @Nullable String percent(String text, boolean plusIsSpace, boolean strict) {
     if (text.chars().allMatch(c -> c != '%' && c < 0x80 && !(plusIsSpace && c == '+'))) {
       return text; // nearly all texts contain no escape
@@ -109,7 +115,9 @@ final class Escapes {
     return c < 0x80 ? Character.digit(c, 16) : -1;
   }
 
-  /** A backslash and three octal digits, or one character, as quoted cookies have them. */
+  /**
+   * Decodes a backslash with three octal digits or one character after it, as in quoted cookies.
+   */
   static String unslashed(String text) {
     return SLASHED
         .matcher(text)

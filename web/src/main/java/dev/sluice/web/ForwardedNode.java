@@ -4,12 +4,12 @@ package dev.sluice.web;
 import dev.sluice.limit.IpAddress;
 import org.jspecify.annotations.Nullable;
 
-/** Reads one element of a forwarding header. Pure; takes time linear in the element. */
+/** Reads one element of a forwarding header. Takes time linear in the element. */
 final class ForwardedNode {
 
   private ForwardedNode() {}
 
-  /** The node of an RFC 7239 element's one {@code for} parameter. */
+  /** Returns the address in the {@code for} parameter of an RFC 7239 element; null if none. */
   static @Nullable IpAddress ofForwarded(String element) {
     String node = null;
     int start = 0;
@@ -17,14 +17,14 @@ final class ForwardedNode {
     for (int i = 0; i <= element.length(); i++) {
       boolean end = i == element.length();
       if (!end && element.charAt(i) == '\\') {
-        return null; // no address contains an escape
+        return null; // an address contains no escape
       }
       quoted ^= !end && element.charAt(i) == '"';
       if (end || (element.charAt(i) == ';' && !quoted)) {
         String pair = element.substring(start, i).strip();
         if (pair.regionMatches(true, 0, "for=", 0, 4)) {
           if (node != null) {
-            return null; // two values for "for": neither is trusted
+            return null; // an element with two "for" parameters is not trusted
           }
           node = pair.substring(4);
         }
@@ -40,8 +40,9 @@ final class ForwardedNode {
   }
 
   /**
-   * An address with or without a port: {@code 192.0.2.1:4711}, {@code [2001:db8::1]:4711}, {@code
-   * 2001:db8::1}. Null for a name, {@code unknown}, an obfuscated {@code _id}, a zone.
+   * Returns an address without its port, if any: {@code 192.0.2.1:4711}, {@code
+   * [2001:db8::1]:4711}, {@code 2001:db8::1}. Returns null for a name, {@code unknown}, an
+   * obfuscated {@code _id} or a zone.
    */
   static @Nullable IpAddress address(String text) {
     if (text.startsWith("[")) {
@@ -59,9 +60,9 @@ final class ForwardedNode {
   }
 
   /**
-   * A header's value without the port behind an address; any other value as it is. CloudFront
-   * writes an IPv6 address without brackets, and always with a port. In other headers, only eight
-   * groups and a port cannot be a shorter address.
+   * Removes the port after an address in a header's value; returns any other value unchanged.
+   * CloudFront writes an IPv6 address without brackets, and always with a port. In other headers,
+   * only eight groups followed by a port are certainly not a shorter address.
    */
   static String withoutPort(String header, String value) {
     int colon = value.lastIndexOf(':');
@@ -77,7 +78,9 @@ final class ForwardedNode {
     return address == null ? value : address.toString();
   }
 
-  /** A port is a number, or obfuscated: "_" and letters, digits, ".", "_", "-". */
+  /**
+   * Returns whether a text continues with a port or ends. A port is a number or obfuscated ("_…").
+   */
   private static boolean isPortOrNothing(String text, int from) {
     return from == text.length()
         || text.substring(from).matches(":(?:[0-9]{1,5}|_[A-Za-z0-9._-]{1,64})");

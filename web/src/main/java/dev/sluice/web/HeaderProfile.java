@@ -10,18 +10,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The family of rate limit headers that a response carries. Every profile adds {@code Retry-After}
- * to a denial, and {@code RateLimit-Degraded} where a failure rule decided in place of the store:
- * {@code local}, {@code allow} or {@code deny}. The last two have no other field, as nobody knows
- * what is left.
+ * The family of rate limit headers in a response. Every profile adds {@code Retry-After} to a
+ * denial, and {@code RateLimit-Degraded} with the value {@code local}, {@code allow} or {@code
+ * deny} if a failure rule decided in place of the store. With {@code allow} and {@code deny} there
+ * is no other rate limit field, since the remaining tokens are unknown.
  *
- * <p>Pure: a profile and a decision give header names and values, to be <em>set</em> (not added) on
- * a response. Thread-safe, never blocking. Headers never contain an id.
+ * <p>A profile converts a decision to header names and values, to be <em>set</em> (not added) on a
+ * response. Headers never contain an id.
  */
 public enum HeaderProfile {
   /**
-   * {@code RateLimit-Policy} and {@code RateLimit} as structured fields, one item a limit: the
-   * IETF's draft-ietf-httpapi-ratelimit-headers-11.
+   * {@code RateLimit-Policy} and {@code RateLimit} as structured fields, with one item per limit,
+   * as in the IETF's draft-ietf-httpapi-ratelimit-headers-11.
    */
   IETF {
     @Override
@@ -32,7 +32,7 @@ public enum HeaderProfile {
       }
     }
   },
-  /** {@code X-RateLimit-Limit, -Remaining, -Reset}; the reset in seconds from now. */
+  /** {@code X-RateLimit-Limit, -Remaining, -Reset}, with the reset in seconds from now. */
   LEGACY {
     @Override
     void put(List<State> each, @Nullable State strictest, Map<String, String> headers) {
@@ -40,8 +40,8 @@ public enum HeaderProfile {
     }
   },
   /**
-   * {@code X-RateLimit-Limit, -Remaining, -Used, -Reset, -Resource} as GitHub sends them; the reset
-   * in seconds since the epoch, by the store's clock.
+   * {@code X-RateLimit-Limit, -Remaining, -Used, -Reset, -Resource}, as sent by GitHub, with the
+   * reset in seconds since the epoch by the store's clock.
    */
   GITHUB {
     @Override
@@ -65,21 +65,21 @@ public enum HeaderProfile {
       putTriple("RateLimit-", strictest, headers);
     }
   },
-  /** {@code Retry-After} on denials, nothing else. */
+  /** {@code Retry-After} on denials, and no other header. */
   NONE {
     @Override
     void put(List<State> each, @Nullable State strictest, Map<String, String> headers) {}
   };
 
-  /** The header that names the failure rule which decided in place of the store. */
+  /** The header with the failure rule that decided in place of the store. */
   public static final String DEGRADED = "RateLimit-Degraded";
 
   /**
-   * The headers of a response.
+   * Returns the headers of a response.
    *
    * @param decision the decision on the request, of a batch or of one transaction
-   * @return names and values, in the order in which they should be written; none for an allowance
-   *     by a disabled limit
+   * @return names and values, in the order in which they should be written; empty if a disabled
+   *     limit allowed the request
    */
   public Map<String, String> headers(Decision decision) {
     Map<String, String> headers = new LinkedHashMap<>();
@@ -96,10 +96,10 @@ public enum HeaderProfile {
   }
 
   /**
-   * The headers of the buckets of a response that no single decision describes.
+   * Returns the headers for the buckets of a response that no single decision describes.
    *
    * @param each the state of each limit
-   * @param strictest the one that profiles for a single limit show
+   * @param strictest the state for profiles that show a single limit
    * @return names and values, without {@code Retry-After} and {@link #DEGRADED}
    */
   public Map<String, String> headers(List<State> each, State strictest) {
@@ -120,14 +120,14 @@ public enum HeaderProfile {
   }
 
   /**
-   * The state of a limit's bucket, as headers show it.
+   * The state of a limit's bucket in the form that headers show.
    *
-   * @param limit the limit's name; of a further quota, with "-" and its period
+   * @param limit the limit's name; for further quotas of the limit followed by the period
    * @param quota the quota
-   * @param remaining the tokens left
-   * @param retryAfterSeconds how long to wait, -1 if the limit does not deny
-   * @param resetInNanos how long until the bucket is full
-   * @param decidedAt the moment from which the bucket fills
+   * @param remaining the number of tokens left
+   * @param retryAfterSeconds the wait, -1 if the limit does not deny
+   * @param resetInNanos the time until the bucket is full
+   * @param decidedAt the time of the decision
    */
   public record State(
       String limit,

@@ -11,11 +11,11 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * The rules that match one request, and what they charge it. Shadow rules stand apart, so that a
- * trial cannot refuse what the others let through.
+ * The rules that match one request, and the charges for the request. Shadow rules are kept
+ * separate, so that a trial cannot refuse a request that the other rules admit.
  *
- * <p>Nothing has been charged yet: {@link RequestLimiter} does that, or a caller that combines
- * these transactions with others. Immutable for its users.
+ * <p>Nothing has been charged yet: {@link RequestLimiter} makes the charges, or a caller that
+ * combines these transactions with others. Immutable for its users.
  */
 public final class Match {
 
@@ -47,10 +47,10 @@ public final class Match {
     return new Match(charges.denied(), enforced, trials);
   }
 
-  /** The spends under an enforced rule. */
+  /** The spends of a request under an enforced rule. */
   private record Enforced(Rule rule, CompletableFuture<List<Transaction>> transactions) {}
 
-  /** Completes when the application has supplied the quotas of the enforced rules. */
+  /** Matches a request; completes when the application has supplied all quotas. */
   static CompletableFuture<Match> of(List<Rule> rules, RequestFacts facts, Limits limits) {
     List<Trial> trials = new ArrayList<>();
     List<Enforced> enforced = new ArrayList<>();
@@ -91,11 +91,11 @@ public final class Match {
         batch.add(transaction, counted);
       }
     } catch (InvalidRequestException e) {
-      throw new UnusableRequestException("the request can never pass: " + e.getMessage());
+      throw new UnusableRequestException("the request can never be allowed: " + e.getMessage());
     }
   }
 
-  /** A trial refuses nobody, so it is not for a request that cannot be read. */
+  /** Returns a rule's readings of a request; none if a shadow rule cannot read the request. */
   private static List<Rule.Reading> readings(Rule rule, RequestFacts facts) {
     try {
       return rule.match(facts);
@@ -108,8 +108,8 @@ public final class Match {
   }
 
   /**
-   * Returns what the enforced rules charge together, all or nothing: one transaction for each
-   * bucket, at the highest cost that a rule asks for, by the quota that {@link Batch} chooses.
+   * Returns the transactions that the enforced rules charge together, all or none: one transaction
+   * per bucket, at the highest cost of the rules, with the quota that {@link Batch} chooses.
    *
    * @return the transactions; empty if nothing limits the request
    */
@@ -125,7 +125,7 @@ public final class Match {
     return trials;
   }
 
-  /** Whether a rule refuses the request, whatever is left of a limit. */
+  /** Returns whether a rule denies the request, independently of limits. */
   boolean isDenied() {
     return denied;
   }
@@ -142,12 +142,12 @@ public final class Match {
   }
 
   /**
-   * A shadow rule that is for the request.
+   * A shadow rule that matches the request.
    *
-   * @param rule the rule in words, for the log
-   * @param charges computes what it charges from the buckets of trials, once the application has
-   *     supplied the rule's quotas; throws an {@link UnusableRequestException} if the request lacks
-   *     what the rule needs
+   * @param rule a description of the rule, for the log
+   * @param charges computes the charges of trial buckets when the application has supplied the
+   *     rule's quotas; throws an {@link UnusableRequestException} if the request lacks a value that
+   *     the rule needs
    */
   record Trial(Object rule, Supplier<CompletableFuture<Batch<Ending>>> charges) {
 

@@ -11,10 +11,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The paths that a rule is for: {@code /login}, {@code /users/{user}/export}, one segment of any
- * kind as {@code *}, all that follows (or nothing) as a last {@code **}.
+ * A pattern for the paths of a rule: {@code /login}, {@code /users/{user}/export}, {@code *} for
+ * any single segment, a final {@code **} for any number of further segments.
  *
- * <p>Empty segments do not count, so that {@code /login/} and {@code //login} do not bypass a rule
+ * <p>Empty segments are ignored, so that {@code /login/} and {@code //login} do not bypass a rule
  * on {@code /login}. Immutable and thread-safe.
  */
 public final class PathPattern {
@@ -37,7 +37,7 @@ public final class PathPattern {
   /**
    * Reads a pattern.
    *
-   * @param text such as {@code /users/{user}/**}
+   * @param text the pattern, such as {@code /users/{user}/**}
    * @return the pattern
    * @throws IllegalArgumentException if the text is not a pattern
    */
@@ -68,8 +68,8 @@ public final class PathPattern {
   }
 
   /**
-   * Returns this pattern for paths {@linkplain RequestFacts#as in lower case}, with its own texts
-   * in lower case too.
+   * Returns this pattern for paths {@linkplain RequestFacts#as in lower case}; the texts of the
+   * pattern are converted to lower case too.
    *
    * @return a pattern with the same variables
    */
@@ -81,10 +81,10 @@ public final class PathPattern {
   }
 
   /**
-   * Returns a text in lower case, by Unicode's simple folding: each character stays one.
+   * Returns a text in lower case by Unicode's simple folding: each character stays one.
    *
-   * @param text a path, or a part of one
-   * @return the text by which two are compared whose case does not count
+   * @param text a path, or a part of a path
+   * @return a text for comparisons that ignore case
    */
   public static String folded(String text) {
     if (text.chars().noneMatch(c -> c >= 0x80 || (c >= 'A' && c <= 'Z'))) {
@@ -102,7 +102,7 @@ public final class PathPattern {
         "path: found \"%s\", expected %s".formatted(text, expected));
   }
 
-  /** The parts of a path between its slashes. */
+  /** Returns the parts of a path between its slashes. */
   static List<String> segments(String path) {
     List<String> segments = new ArrayList<>();
     for (int start = 0; start < path.length(); ) {
@@ -126,11 +126,10 @@ public final class PathPattern {
   }
 
   /**
-   * Returns the first segment that all paths of this pattern have, so that many patterns can be
-   * filed under theirs.
+   * Returns the first segment of all paths that match this pattern, as an index for patterns.
    *
-   * @return the segment, in lower case for a pattern that ignores case; null if it may be any, or
-   *     absent
+   * @return the segment, in lower case for a pattern that ignores case; null if the first segment
+   *     can vary or be absent
    */
   public @Nullable String leadingSegment() {
     String first = segments.isEmpty() ? null : segments.get(0);
@@ -138,8 +137,8 @@ public final class PathPattern {
   }
 
   /**
-   * Matches a request by each {@linkplain WebRequest#paths path} that it is known by. The values
-   * are those of the first one that matches; {@link Rules} charge what each of them says.
+   * Matches a request by each of its {@linkplain WebRequest#paths paths}. The values come from the
+   * first path that matches. {@link Rules} charge a request for all of its paths.
    *
    * @param facts the request
    * @return the values of the variables by name, null if no path matches
@@ -154,7 +153,7 @@ public final class PathPattern {
     return null;
   }
 
-  /** The variables' values, null where the path is another one. */
+  /** Returns the variables' values, null if the path does not match. */
   @Nullable Map<String, String> match(List<String> path) {
     if (open ? path.size() < segments.size() : path.size() != segments.size()) {
       return null;
@@ -173,10 +172,10 @@ public final class PathPattern {
   }
 
   /**
-   * Returns whether this pattern matches whatever another one does.
+   * Returns whether this pattern matches every path that another pattern matches.
    *
    * @param other the other pattern
-   * @return true if no path is the other's alone
+   * @return false if the other pattern matches a path that this pattern does not match
    */
   public boolean covers(PathPattern other) {
     int size = segments.size();

@@ -12,10 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A request that is made from its parts instead of a framework's request. Immutable and
- * thread-safe.
- */
+/** A request that is built from its parts. Immutable and thread-safe. */
 public final class PlainRequest implements WebRequest {
 
   private final String method;
@@ -50,7 +47,7 @@ public final class PlainRequest implements WebRequest {
   /**
    * Returns {@linkplain WebPath#readingsOfAny all readings} of the target's path.
    *
-   * @throws UnusableRequestException if the path may be read in still more ways
+   * @throws UnusableRequestException if other readings are possible
    */
   @Override
   public List<String> paths() {
@@ -82,7 +79,7 @@ public final class PlainRequest implements WebRequest {
     return values;
   }
 
-  /** Takes the name and the value of each cookie of a header. */
+  /** Calls the taker with the name and the value of each cookie in a header. */
   static void eachCookie(String header, BiConsumer<String, String> taker) {
     for (String pair : header.split(";", -1)) {
       int equals = pair.indexOf('=');
@@ -134,7 +131,7 @@ public final class PlainRequest implements WebRequest {
       this.query = question < 0 ? null : relative.substring(question + 1);
     }
 
-    /** What stands behind the host of an absolute form, as proxies are sent it. */
+    /** Removes scheme and host from a target in absolute form, which clients send to proxies. */
     private static String withoutHost(String target) {
       Matcher absolute = ABSOLUTE.matcher(target);
       if (!absolute.lookingAt()) {
@@ -145,11 +142,11 @@ public final class PlainRequest implements WebRequest {
     }
 
     /**
-     * Takes another path than that of the target, and no other reading of it.
+     * Sets a path that replaces the target's path and is its only reading.
      *
-     * @param normalized a path in the form of {@link WebRequest#path}, such as one of {@link
+     * @param normalized a path in the form of {@link WebRequest#path}, such as a reading of {@link
      *     WebPath#readingsOfAny}
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder path(String normalized) {
@@ -162,7 +159,7 @@ public final class PlainRequest implements WebRequest {
      *
      * @param name the name, in any case
      * @param value the value
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder header(String name, String value) {
@@ -171,10 +168,10 @@ public final class PlainRequest implements WebRequest {
     }
 
     /**
-     * Sets the address that opened the connection; none if not called.
+     * Sets the address that opened the connection; by default there is none.
      *
      * @param address an IP address
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder peer(@Nullable String address) {
@@ -183,10 +180,10 @@ public final class PlainRequest implements WebRequest {
     }
 
     /**
-     * Sets the name of the authenticated user; nobody if not called.
+     * Sets the name of the authenticated user; by default there is none.
      *
      * @param name the name
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder user(@Nullable String name) {

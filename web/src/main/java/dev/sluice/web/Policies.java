@@ -14,13 +14,13 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The IETF fields: a policy for each limit that had a say, and its state.
+ * The header fields of the IETF draft: a policy for each limit that was checked, and its state.
  *
- * <p>A token bucket in their terms: the quota {@code q} is the burst, and the window {@code w} the
- * time in which an empty bucket fills (τ, rounded up). The available quota {@code r} is what is
- * left. The effective window {@code t} is given where the limit denied: until then nothing can be
- * used. It never ends after the response's {@code Retry-After}, whatever was added to either as
- * jitter.
+ * <p>For a token bucket, the quota {@code q} is the burst, and the window {@code w} is the time in
+ * which an empty bucket fills (τ, rounded up). The available quota {@code r} is the number of
+ * tokens left. If the limit denied, the effective window {@code t} is the time until the next
+ * request is allowed. The effective window never ends after the response's {@code Retry-After},
+ * whatever jitter was added to both.
  */
 final class Policies {
 
@@ -32,10 +32,10 @@ final class Policies {
   private Policies() {}
 
   /**
-   * Returns the decision on each policy by its name, the strictest where a limit was asked for
-   * several ids. A limit with several quotas has a policy for each. That of the longest has the
-   * limit's name; the others have a slash, which no name holds, and the period behind it, since a
-   * field may name a policy once only.
+   * Returns the decision on each policy by its name; if a limit was checked for several ids, the
+   * strictest decision. A limit with several quotas has one policy per quota. The policy of the
+   * longest period has the limit's name. The names of the other policies continue with a slash,
+   * which no limit name contains, and the period, since a field must not contain a name twice.
    */
   static Map<String, Decision> of(Decision decision) {
     Map<String, Decision> byName = new LinkedHashMap<>();
@@ -73,7 +73,7 @@ final class Policies {
         .toList();
   }
 
-  /** Returns the state of the limit of a decision; null if nothing limits. */
+  /** Returns the state of the limit of a decision; null if no limit applied. */
   static @Nullable State state(Decision whole) {
     Transaction transaction = whole.transaction();
     return transaction == null ? null : state(transaction.name().name(), whole, whole);
@@ -122,8 +122,8 @@ final class Policies {
   }
 
   /**
-   * What {@code Retry-After} says, for the limit that it goes by. Jitter is drawn for each
-   * decision, so another limit's share of it could name a later time than the whole does.
+   * Returns the value of {@code Retry-After} for the limit that determines it. Each decision has
+   * its own jitter, so for another limit the value is cut to {@code Retry-After}.
    */
   private static long retryAfterSeconds(Decision policy, Decision whole) {
     return policy.retryIn().equals(whole.retryIn())

@@ -8,11 +8,11 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * The body of a response that refuses a request: problem details (RFC 9457), of the problem types
- * that the IETF's rate limit draft registers where there is one.
+ * The body of a response that refuses a request: problem details (RFC 9457), with the problem types
+ * of the IETF's rate limit draft where these exist.
  *
- * <p>Pure, thread-safe, never blocking. A body contains the limit's denial message, which names an
- * id only where the limit's template asks for it.
+ * <p>A body contains the limit's denial message, which contains an id only if the template of the
+ * message has a placeholder for the id.
  */
 public final class ProblemDetails {
 
@@ -24,7 +24,7 @@ public final class ProblemDetails {
   private ProblemDetails() {}
 
   /**
-   * The body of a 429: a limit denied.
+   * Returns the body of a 429 for a denial.
    *
    * @param decision the denial
    * @return JSON
@@ -39,9 +39,9 @@ public final class ProblemDetails {
   }
 
   /**
-   * The body of a 429 for several limits that denied.
+   * Returns the body of a 429 for denials of several limits.
    *
-   * @param limits the names of the limits that denied
+   * @param limits the names of the limits that denied the request
    * @param detail the message for the client
    * @return JSON
    */
@@ -57,7 +57,7 @@ public final class ProblemDetails {
   }
 
   /**
-   * The body of a 503: the store could not decide, and the failure rule denies.
+   * Returns the body of a 503, for a denial by a failure rule because the store could not decide.
    *
    * @return JSON
    */
@@ -66,8 +66,8 @@ public final class ProblemDetails {
   }
 
   /**
-   * The same body for a response with another status, behind a proxy that uses one status for all
-   * denials.
+   * Returns the body of a 503 for a response with another status, behind a proxy that uses one
+   * status for all denials.
    *
    * @param status the HTTP status of the response, which the body must repeat (RFC 9457)
    * @return JSON
@@ -82,7 +82,7 @@ public final class ProblemDetails {
   }
 
   /**
-   * The body of a 400: a request without the data that the id of a limit is made from.
+   * Returns the body of a 400, for a request without the data for the id of a limit.
    *
    * @param detail what is missing or unusable, for the client
    * @return JSON
@@ -92,10 +92,10 @@ public final class ProblemDetails {
   }
 
   /**
-   * The body of an error that needs no problem type of its own.
+   * Returns the body of an error without a problem type of its own.
    *
    * @param status the HTTP status
-   * @param title its usual phrase
+   * @param title the usual phrase of the status
    * @param detail what is wrong with this request, for the client
    * @return JSON
    */
@@ -105,7 +105,7 @@ public final class ProblemDetails {
 
   private static String problem(String type, String title, int status, String detail, String more) {
     return String.format(
-        Locale.ROOT, // other locales may print digits that are not ASCII
+        Locale.ROOT, // other locales can print digits that are not ASCII
         "{\"type\":\"%s\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"%s}",
         type,
         title,

@@ -5,8 +5,9 @@ import dev.sluice.limit.IpAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The header in which the proxies in front of the application name the client. One of them, as most
- * proxies write one and let the other through as the client made it up.
+ * The header in which the proxies in front of the application send the client's address. Only one
+ * header can be chosen, since most proxies write one of them and pass the other one on unchanged,
+ * as the client sent it.
  */
 public enum ProxyHeader {
   /** RFC 7239: {@code Forwarded: for=192.0.2.60;proto=http, for="[2001:db8::1]:4711"}. */
@@ -16,7 +17,7 @@ public enum ProxyHeader {
       return ForwardedNode.ofForwarded(element);
     }
   },
-  /** {@code X-Forwarded-For: 192.0.2.60, 2001:db8::1}; ports are understood. */
+  /** {@code X-Forwarded-For: 192.0.2.60, 2001:db8::1}; ports are ignored. */
   X_FORWARDED_FOR("X-Forwarded-For") {
     @Override
     @Nullable IpAddress address(String element) {
@@ -34,6 +35,6 @@ public enum ProxyHeader {
     return header;
   }
 
-  /** The address that an element of the header's list names, null where it names none. */
+  /** Returns the address in an element of the header's list, null if the element has no address. */
   abstract @Nullable IpAddress address(String element);
 }

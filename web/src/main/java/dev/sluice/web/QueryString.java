@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a URL's query, and leaves the body to the application. Pure. */
+/** Reads the query of a URL. */
 final class QueryString {
 
-  /** How a name or a value is decoded. */
+  /** Decodes a name or a value; returns null if an escape is malformed. */
   interface Decoding {
     @Nullable String apply(String text);
   }
@@ -17,16 +17,15 @@ final class QueryString {
   private QueryString() {}
 
   /**
-   * All values of the parameters of some names, in order. A name that cannot be decoded matches
-   * nothing.
+   * Returns all values of the parameters with some names, in order.
    *
-   * @param separators a regular expression for one of them
-   * @param decoding of a name or a value; null for a malformed escape
+   * @param separators a regular expression for a separator of parameters
+   * @param decoding decodes a name or a value
    */
   static List<String> values(
       @Nullable String query, Predicate<String> name, String separators, Decoding decoding) {
     if (query != null && query.indexOf('#') >= 0) {
-      throw new UnusableRequestException("the query has a \"#\", expected %23 in its place");
+      throw new UnusableRequestException("the query has a \"#\"; send %23 instead");
     }
     List<String> values = new ArrayList<>();
     for (String pair : query == null ? new String[0] : query.split(separators, -1)) {

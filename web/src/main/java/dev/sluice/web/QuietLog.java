@@ -7,10 +7,10 @@ import java.lang.System.Logger.Level;
 import java.util.function.LongSupplier;
 
 /**
- * A rate-limited log: at most one line of each kind in ten seconds, with the number of lines left
- * out. Never logs an id.
+ * A rate-limited log: at most one line of each kind in ten seconds, with the number of omitted
+ * lines. Never logs an id.
  *
- * <p>Thread-safe; blocks only if the logger does.
+ * <p>Thread-safe; blocks only if the logger blocks.
  */
 final class QuietLog {
 
@@ -30,7 +30,7 @@ final class QuietLog {
       logger.log(
           Level.INFO,
           "%s would have denied (shadow rule on %s)%s".formatted(limit, rule, more),
-          (Throwable) null); // without this argument, the text would be a format
+          (Throwable) null); // without this argument, the text would be a format string
     }
   }
 

@@ -5,8 +5,8 @@ import dev.sluice.limit.LimitName;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when the application could not supply the quota of a request or a call, which is therefore
- * refused. A filter answers it with a 500.
+ * Thrown if the application could not supply the quota of a request or a call. The request is
+ * refused; a filter responds with a 500.
  */
 public final class QuotaFailedException extends RuntimeException {
 
@@ -18,8 +18,8 @@ public final class QuotaFailedException extends RuntimeException {
    * Makes an exception.
    *
    * @param limit the limit
-   * @param reason what went wrong, for the log
-   * @param cause the application's exception; null if it threw none
+   * @param reason the reason, for the log
+   * @param cause the application's exception; null if there is none
    */
   public QuotaFailedException(LimitName limit, String reason, @Nullable Throwable cause) {
     super("the application supplied no quota for %s: %s".formatted(limit, reason), cause);
@@ -29,7 +29,7 @@ public final class QuotaFailedException extends RuntimeException {
   /**
    * Returns the limit.
    *
-   * @return its name
+   * @return the limit's name
    */
   public LimitName limit() {
     return limit;

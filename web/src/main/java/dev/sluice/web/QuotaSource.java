@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The application's function that supplies the quotas of a request.
  *
- * @param mayBlock whether the function returns the quotas itself, and may have waited for them
- * @param function returns the quotas; its stage has null where the limit's own quotas apply
+ * @param mayBlock whether the function returns the quotas themselves, so that it can block
+ * @param function returns a stage with the quotas, or with null if the limit's own quotas apply
  */
 record QuotaSource(
     boolean mayBlock, Function<WebRequest, CompletionStage<@Nullable List<Quota>>> function) {
@@ -55,11 +55,11 @@ record QuotaSource(
     return quotas == null ? null : Quota.ofOneLimit(quotas);
   }
 
-  /** Calls the function; its exception is the stage's. */
+  /** Calls the function; if the function throws, returns a failed stage. */
   CompletableFuture<@Nullable List<Quota>> ask(WebRequest request) {
     try {
       return function.apply(request).toCompletableFuture();
-    } catch (Exception e) { // a function in Kotlin may throw a checked exception
+    } catch (Exception e) { // a function in Kotlin can throw a checked exception
       return CompletableFuture.failedFuture(e);
     }
   }

@@ -7,13 +7,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a {@code RateLimit} field: a List of Items with parameters, as RFC 9651 has them. It comes
- * from a stranger, so what breaks a rule makes the whole field unreadable, as the RFC asks. Used
- * once, by one thread.
+ * Reads a {@code RateLimit} field: a List of Items with parameters, as in RFC 9651. The field comes
+ * from an untrusted server, so any violation makes the whole field unreadable, as the RFC requires.
+ * For one use by one thread.
  */
 final class RateLimitField {
 
-  /** As an Integer of a structured field has (RFC 9651, section 3.3.1). */
+  /** The most digits of an Integer in a structured field (RFC 9651, section 3.3.1). */
   private static final int MOST_DIGITS = 15;
 
   private static final String TOKEN = "!#$%&'*+-.^_`|~:/";
@@ -25,16 +25,15 @@ final class RateLimitField {
     this.text = text;
   }
 
-  /** Thrown where the field breaks a rule. */
+  /** Thrown if the field violates a rule. */
   private static final class UnreadableException extends Exception {
     private static final long serialVersionUID = 1;
   }
 
   /**
-   * Returns the longest of the effective windows ({@code t}) whose available quota ({@code r}) is
-   * 0.
+   * Returns the longest effective window ({@code t}) whose available quota ({@code r}) is 0.
    *
-   * @return seconds, 0 where there is none, or the field can't be read
+   * @return seconds; 0 if there is no such window, or the field cannot be read
    */
   static long longestWaitSeconds(String text) {
     try {
@@ -67,7 +66,7 @@ final class RateLimitField {
     return value == null ? -1 : wholeNumber(value);
   }
 
-  /** Returns a number that is not negative, -1 for what is none. */
+  /** Returns the whole number in a text, -1 if the text is not a whole number or is negative. */
   static long wholeNumber(String text) {
     if (text.isEmpty() || text.length() > MOST_DIGITS) {
       return -1;
@@ -106,7 +105,7 @@ final class RateLimitField {
     return text.substring(start, at);
   }
 
-  /** Reads an item; returns what may be a number, and nothing for a string or bytes. */
+  /** Reads an item; returns its text if the item can be a number, otherwise an empty text. */
   @CanIgnoreReturnValue
   private String bareItem() throws UnreadableException {
     require(at < text.length());

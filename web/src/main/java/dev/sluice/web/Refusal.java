@@ -13,29 +13,29 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
- * The response that refuses a request. Immutable.
+ * The response to a refused request. Immutable.
  *
- * @param status 200 to 599: 429 for a denial, 503 where the store could not decide, 400 for a
- *     request that cannot be charged, 500 where the application could not supply a quota
+ * @param status 200 to 599: 429 for a denial, 503 if the store could not decide, 400 for a request
+ *     that cannot be charged, 500 if the application could not supply a quota
  * @param headers names and values, to be <em>set</em> on the response
- * @param body text, to be sent in UTF-8; JSON unless the application replaced it
+ * @param body a text to send in UTF-8; JSON unless the application replaced it
  */
 public record Refusal(int status, Map<String, String> headers, String body) {
 
   static final Pattern HEADER_NAME = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+");
   private static final Pattern CONTROL = Pattern.compile("[\\p{Cntrl}&&[^\t]]");
 
-  /** What a {@code Link} may have between its angle brackets. */
+  /** The characters that are allowed in a {@code Link} between its angle brackets. */
   private static final Pattern URI_REFERENCE = Pattern.compile("[!-~&&[^<>\"]]+");
 
   /**
    * Makes a response.
    *
    * @param status from 200 to 599
-   * @param headers copied, in their order
+   * @param headers the headers; copied in their order
    * @param body the body
-   * @throws IllegalArgumentException for another status, and for a header's name or value that HTTP
-   *     does not allow
+   * @throws IllegalArgumentException if the status is out of range, or HTTP does not allow a
+   *     header's name or value
    */
   public Refusal {
     if (status < 200 || status > 599) {
@@ -62,19 +62,19 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   /**
    * Returns this response with another status.
    *
-   * @param newStatus from 200 to 599; the prepared body repeats the status, so replace it too
+   * @param newStatus from 200 to 599; the prepared body contains it, so replace the body too
    * @return a new response
-   * @throws IllegalArgumentException for another number
+   * @throws IllegalArgumentException if the status is out of range
    */
   public Refusal withStatus(int newStatus) {
     return new Refusal(newStatus, headers, body);
   }
 
   /**
-   * Returns this response with a header, in place of one of the same name.
+   * Returns this response with a header, which replaces a header with the same name.
    *
    * @param name the header's name, in any case
-   * @param value its value
+   * @param value the header's value
    * @return a new response
    */
   public Refusal withHeader(String name, String value) {
@@ -100,7 +100,7 @@ public record Refusal(int status, Map<String, String> headers, String body) {
    *
    * @param contentType the media type of the body, such as {@code text/html}; {@code
    *     ;charset=utf-8} is appended to a {@code text/*} without a charset
-   * @param text the body, to be sent in UTF-8
+   * @param text the body, which is sent in UTF-8
    * @return a new response
    */
   public Refusal withBody(String contentType, String text) {
@@ -132,9 +132,9 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   }
 
   /**
-   * Returns the response to a request that cannot be charged as it stands: a 400.
+   * Returns the response to a request that cannot be charged: a 400.
    *
-   * @param reason what the request lacks
+   * @param reason the reason, which the client sees
    * @return the response
    */
   public static Refusal unusable(UnusableRequestException reason) {
@@ -142,8 +142,8 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   }
 
   /**
-   * Returns the response to a request that a rule refuses, whatever is left of a limit: a 429,
-   * without a time to wait for, since the next request is refused too.
+   * Returns the response to a request that a rule always denies: a 429 without a time to wait,
+   * since the next request is denied too.
    *
    * @return the response
    */
@@ -152,7 +152,7 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   }
 
   /**
-   * Returns the response to a request that nobody could decide on: a 503.
+   * Returns the response to a request on which no decision could be made: a 503.
    *
    * @return the response
    */

@@ -6,12 +6,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The application's own answer to a request that is refused. Implementations are thread-safe and do
- * not block.
+ * The application's hook for the response to a refused request. Thread-safe; does not block.
  *
- * <p>It is not called for shadow rules, which refuse nobody. If it throws an exception, or its
- * answer has a null or an invalid value, the client gets the prepared answer, and the exception is
- * logged.
+ * <p>The hook is not called for shadow rules, which refuse no request. If the hook throws an
+ * exception, or returns null or an invalid response, the client receives the prepared response, and
+ * the exception is logged.
  *
  * <pre>{@code
  * (request, decision, prepared) ->
@@ -22,20 +21,20 @@ import org.jspecify.annotations.Nullable;
 public interface RefusalHook {
 
   /**
-   * Returns the answer to a refused request.
+   * Returns the response to a refused request.
    *
    * @param request the request
-   * @param decision the denial; null where a rule refuses the request whatever is left of a limit,
-   *     and where nobody could decide
-   * @param prepared the answer that Sluice would send, with its headers: a 429 for a denial, a 400,
-   *     500 or 503 for an error
-   * @return the answer to send
+   * @param decision the denial; null if a rule denies the request independently of limits, or if no
+   *     decision could be made
+   * @param prepared the response that Sluice would send, with its headers: a 429 for a denial, a
+   *     400, 500 or 503 for an error
+   * @return the response to send
    */
   Refusal refuse(WebRequest request, @Nullable Decision decision, Refusal prepared);
 
   /**
-   * Returns this hook, but an exception is logged, at most once in ten seconds, and the prepared
-   * answer is sent.
+   * Returns this hook with a fallback: if the hook throws an exception, it is logged, at most once
+   * in ten seconds, and the prepared response is sent.
    *
    * @return a hook that never throws an exception
    */
@@ -44,7 +43,7 @@ public interface RefusalHook {
     return (request, decision, prepared) -> {
       try {
         return Objects.requireNonNull(
-            refuse(request, decision, prepared), "it returned null, expected an answer");
+            refuse(request, decision, prepared), "the hook returned null, expected a response");
       } catch (Exception e) {
         log.failed("the application's hook for refused requests failed", e);
         return prepared;

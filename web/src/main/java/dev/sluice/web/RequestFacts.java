@@ -18,21 +18,21 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Only the application knows how it reads a request that can be read in several ways. So a request
- * is charged for each of its readings:
+ * Only the application knows how it interprets a request that can be interpreted in several ways.
+ * So a request is charged for each of its interpretations, called readings here:
  *
  *  - its path (see WebPath);
- *  - its method, which a header or the query may override;
- *  - a cookie, a parameter or a header, where escapes are decoded or not, ";" separates parameters
- *    or does not, and names are compared without case or with "_" for other characters.
+ *  - its method, which a header or the query can override;
+ *  - a cookie, a parameter or a header: applications differ in decoding escapes, in separating
+ *    parameters at ";", and in comparing names without case or with "_" for other characters.
  *
- * Path and method decide which rules match the request: each pair of them is a reading. The third
- * point affects single values, so it is computed only if a rule uses such a value.
+ * Path and method decide which rules match the request: each pair of them is one reading. The third
+ * point affects single values, so these are computed only if a rule uses such a value.
  */
 /**
- * A request with the values that rules derive from it, each computed once. For code that itself
+ * A request with the values that rules derive from it; each value is computed once. Other code that
  * matches requests by {@link PathPattern}, {@link VaryBy} and {@link AddressRange}, such as the
- * server's rule book. Not thread-safe; for one request. Never blocks.
+ * server's rule book, uses this class too. Not thread-safe; for one request. Never blocks.
  */
 public final class RequestFacts {
 
@@ -49,10 +49,10 @@ public final class RequestFacts {
 
   private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
 
-  /** Express reads JSON after "j:"; a JSON text or number has endlessly many spellings. */
+  /** Express reads JSON after "j:"; a JSON text or number has an unlimited number of spellings. */
   private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
 
-  /** The ways in which applications read escapes in cookies, a plus in a query, and names. */
+  /** The ways in which applications decode cookies, queries and names. */
   private enum Spelling {
     AS_SENT,
     PERCENT,
@@ -61,7 +61,7 @@ public final class RequestFacts {
     OTHER_NAME,
     SEMICOLON;
 
-    /** Decodes a cookie's value. Tomcat 11 keeps a cookie's quotes; most others remove them. */
+    /** Decodes a cookie's value. Tomcat 11 keeps a cookie's quotes; most servers remove them. */
     String ofCookie(String value) {
       return switch (this) {
         case AS_SENT, OTHER_NAME, SEMICOLON -> value;
@@ -71,7 +71,9 @@ public final class RequestFacts {
       };
     }
 
-    /** Returns the decoding of a query. Express keeps values that are not UTF-8; others replace. */
+    /**
+     * Returns the decoding of a query. Express keeps bytes that are not UTF-8; others replace them.
+     */
     QueryString.Decoding ofQuery() {
       return switch (this) {
         case PERCENT -> Escapes::decoded;
@@ -97,7 +99,7 @@ public final class RequestFacts {
    * Creates the facts of a request.
    *
    * @param request the request
-   * @param client how the client's address is found
+   * @param client finds the client's address
    */
   public RequestFacts(WebRequest request, ClientAddress client) {
     this(request, client, true);
@@ -107,7 +109,7 @@ public final class RequestFacts {
    * Creates the facts of a request, with or without method overrides.
    *
    * @param request the request
-   * @param client how the client's address is found
+   * @param client finds the client's address
    * @param methodOverride whether to look for method overrides; false if no rule uses the method
    */
   public RequestFacts(WebRequest request, ClientAddress client, boolean methodOverride) {
@@ -143,12 +145,12 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns each reading of the request by applications: each path combined with each method, its
-   * own and its overrides. Only the application knows which reading it uses, so a request is
-   * charged for all of them.
+   * Returns each reading of the request: each combination of a path with the request's own method
+   * or a method override. Only the application knows which reading it uses, so a request is charged
+   * for all readings.
    *
-   * @return at least one, nearly always one; the request's own path and method first
-   * @throws UnusableRequestException if there are too many, or others are possible
+   * @return at least one reading, nearly always one; the request's own path and method first
+   * @throws UnusableRequestException if there are too many readings, or unknown ones
    */
   public List<RequestFacts> readings() {
     List<RequestFacts> each = readings;
@@ -157,7 +159,7 @@ public final class RequestFacts {
       Set<String> overrides = methodOverride ? overrides() : Set.of();
       if (all.size() * (1 + overrides.size()) > MOST_READINGS) {
         throw new UnusableRequestException(
-            "the request asks for many methods, and can be read in too many ways");
+            "the request has too many method overrides and too many interpretations of its path");
       }
       each = all.size() == 1 && overrides.isEmpty() ? List.of(this) : readings(all, overrides);
       readings = each;
@@ -200,7 +202,7 @@ public final class RequestFacts {
     return methods;
   }
 
-  /** Adds a method; trims more than ASCII's spaces around it, as Node does. */
+  /** Adds a method. Like Node, trims more characters around the method than ASCII spaces. */
   private static void addMethod(String text, Set<String> methods) {
     Matcher method = METHOD.matcher(text);
     if (method.matches()) {
@@ -213,7 +215,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns the method of this reading; its case is ignored.
+   * Returns the method of this reading, ignoring its case.
    *
    * @return the method in upper case
    */
@@ -223,11 +225,11 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns this reading for the comparisons of one rule.
+   * Returns this reading in the form that one rule compares.
    *
    * @param ignoreCase whether the path is converted to lower case, by Unicode's simple folding
-   * @param methodOverride whether the method is the override; otherwise it is the request's own
-   * @return this reading, or another one that also has one path
+   * @param methodOverride whether the method is the override, not the request's own method
+   * @return this reading, or a copy with another path or method
    */
   public RequestFacts as(boolean ignoreCase, boolean methodOverride) {
     if (!ignoreCase && (methodOverride || override == null)) {
@@ -238,13 +240,12 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes a value in each way in which applications may read cookies, parameters and headers:
+   * Computes a value for each way in which applications can decode cookies, parameters and headers:
    * their escapes, separators and names.
    *
    * @param value computes the value
    * @param <T> the value's type
-   * @return each result once; only one, unless the first call used a value that can be read in
-   *     several ways
+   * @return the different results; nearly always one
    */
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
     T own = value.apply(this);
@@ -262,14 +263,14 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes a value that no rule's path and methods restrict, in each way in which applications
-   * may read the request.
+   * Computes a value for each reading of the request and each way of decoding it. This method is
+   * for values that do not depend on a rule's paths and methods.
    *
    * @param value computes the value
    * @param <T> the value's type
-   * @return each result once; only one, unless the first call used parts of the request that can be
-   *     read in several ways
-   * @throws UnusableRequestException if those parts can be read in too many ways
+   * @return the different results; only one unless the first call used parts of the request that
+   *     can be interpreted in several ways
+   * @throws UnusableRequestException if these parts have too many interpretations
    */
   public <T> List<T> inEachReading(Function<RequestFacts, T> value) {
     Set<T> results = new LinkedHashSet<>(inEachSpelling(value));
@@ -279,21 +280,20 @@ public final class RequestFacts {
     return List.copyOf(results);
   }
 
-  /** Returns the values of a cookie, in this spelling. */
+  /** Returns the values of a cookie, decoded in this object's way. */
   List<String> cookies(String name) {
     List<String> values = named(request.cookies(name), otherCookies(name));
     for (String value : values) {
       spellingMatters |= value.chars().anyMatch(c -> "%+\\\"".indexOf(c) >= 0);
       if (JSON_SCALAR.matcher(Spelling.PERCENT.ofCookie(value)).matches()) {
         throw new UnusableRequestException(
-            "found JSON of a text or a number in the cookie %s, expected the value itself"
-                .formatted(name));
+            "the cookie %s contains a JSON text or number; send the plain value".formatted(name));
       }
     }
     return values.stream().map(spelling::ofCookie).toList();
   }
 
-  /** Returns cookies with a similar name, or after a comma, which separates cookies in ASP.NET. */
+  /** Returns cookies with a similar name, and cookies after a comma, as ASP.NET reads them. */
   private List<String> otherCookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : request.headers("Cookie")) {
@@ -310,7 +310,7 @@ public final class RequestFacts {
     return values;
   }
 
-  /** Returns the values of a query parameter, in this spelling. */
+  /** Returns the values of a query parameter, decoded in this object's way. */
   List<String> parameters(String name) {
     String query = request.query();
     QueryString.Decoding decoding = spelling.ofQuery();
@@ -325,29 +325,29 @@ public final class RequestFacts {
     return values;
   }
 
-  /** Chooses between the values of a name and of similar names, which some applications accept. */
+  /** Returns the values of a name, or of similar names that some applications treat as equal. */
   private List<String> named(List<String> values, List<String> ofOtherNames) {
     spellingMatters |= !ofOtherNames.isEmpty();
     return spelling == Spelling.OTHER_NAME && !ofOtherNames.isEmpty() ? ofOtherNames : values;
   }
 
-  /** Whether some application treats two names as equal; in PHP, a bracket may equal "_". */
+  /** Returns whether some application treats two names as equal. In PHP a bracket can equal "_". */
   private static boolean isLike(String name, String found) {
     return mangled(found).equals(mangled(name))
         || mangled(OPEN_BRACKET.matcher(found).replaceFirst("_")).equals(mangled(name));
   }
 
-  /** Normalizes a name like PHP, qs and ASP.NET: no case, no brackets, cut at a zero byte. */
+  /** Normalizes a name like PHP, qs and ASP.NET: without case and brackets, cut at a zero byte. */
   private static String mangled(String name) {
     return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);
   }
 
   /**
-   * Returns the values of a header, normalized: an {@code Authorization} has its scheme in the case
-   * of {@code Bearer}, followed by one space.
+   * Returns the normalized values of a header. In an {@code Authorization}, the scheme is written
+   * in the case of {@code Bearer} and followed by one space.
    *
    * @param name the name, in any case
-   * @return one for each line
+   * @return one value per line of the header
    */
   public List<String> headers(String name) {
     List<String> others = new ArrayList<>();
@@ -357,7 +357,7 @@ public final class RequestFacts {
         .toList();
   }
 
-  /** Returns a header's name, then the names that equal it in CGI, which treats "-" like "_". */
+  /** Returns a header's name, and the names that are equal in CGI, which treats "-" like "_". */
   private static List<String> underscored(String name) {
     List<String> names = new ArrayList<>(List.of(""));
     for (String part : name.split("-", 5)) {
@@ -371,18 +371,18 @@ public final class RequestFacts {
   }
 
   /**
-   * Normalizes a text to compare it with values of a {@linkplain #headers header}, or with their
-   * beginnings.
+   * Normalizes a text for comparisons with values of a {@linkplain #headers header} or their
+   * prefixes.
    *
    * @param name the header's name, in any case
-   * @param text the text, or a beginning of one
-   * @return the text, with the scheme of an {@code Authorization} in the case of {@code Bearer}
+   * @param text a value or a prefix of a value
+   * @return the text; for an {@code Authorization} with the scheme in the case of {@code Bearer}
    */
   public static String comparable(String name, String text) {
     return Credentials.areIn(name) ? Credentials.scheme(text) : text;
   }
 
-  /** Returns the segments of the request's path; of the first path if there are several. */
+  /** Returns the segments of this reading's path; of the first path if there are several. */
   List<String> path() {
     requestLineMatters = true;
     return paths().get(0);
@@ -412,11 +412,10 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns the first segment of each path of the request, as it is and in lower case. A pattern
-   * whose {@linkplain PathPattern#leadingSegment() leading segment} is not among them does not
-   * match the request.
+   * Returns the first segment of each path of the request, unchanged and in lower case. A pattern
+   * with another {@linkplain PathPattern#leadingSegment() leading segment} does not match.
    *
-   * @return the segments, each once; none for the path {@code /}
+   * @return the different segments; empty for the path {@code /}
    */
   public List<String> leadingSegments() {
     return paths().stream()
@@ -439,19 +438,19 @@ public final class RequestFacts {
     return address;
   }
 
-  /** Returns the client's address, grouped; null if the connection has none. */
+  /** Returns the address of the client's group; null if the connection has no address. */
   @Nullable IpAddress groupedAddress() {
     IpAddress found = address();
     return found == null ? null : client.grouped(found);
   }
 
   /**
-   * Returns the cost in a header of the request. 0 counts as 1: the client sets the header, and
-   * must not choose to be charged nothing.
+   * Returns the cost in a header of the request. A cost of 0 counts as 1, since the client sets the
+   * header and must not be able to avoid the charge.
    *
    * @param header the header's name
-   * @param otherwise tokens for a request without the header
-   * @return tokens; at least 1 if the header is present
+   * @param otherwise the number of tokens for a request without the header
+   * @return the number of tokens; at least 1 if the header is present
    * @throws UnusableRequestException if the header occurs twice, or is not a whole number
    */
   public long cost(String header, long otherwise) {

@@ -20,16 +20,15 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Charges requests by rules, and says how those over a limit are refused: the part of a filter that
- * every framework shares.
+ * Charges requests by rules, and prepares the responses to refused requests, for all filters.
  *
  * <p>A request spends from all limits of all rules that match it, or from none. {@linkplain
- * Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for requests that
- * passed. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides: if it denies,
- * or there is none, the request is refused with a 503.
+ * Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for requests that were
+ * admitted. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; if it denies,
+ * or there is no such rule, the request is refused with a 503.
  *
- * <p>Thread-safe. {@link #admit} blocks until the limiter's store has decided, {@link #admitAsync}
- * does not block.
+ * <p>Thread-safe. {@link #admit} blocks until the store has decided; {@link #admitAsync} never
+ * blocks.
  */
 public final class RequestLimiter implements AutoCloseable {
 
@@ -62,7 +61,7 @@ public final class RequestLimiter implements AutoCloseable {
   /**
    * Returns a builder.
    *
-   * @param limiter decides
+   * @param limiter the limiter that decides
    * @return a builder without rules
    */
   public static Builder builder(Limiter limiter) {
@@ -73,8 +72,8 @@ public final class RequestLimiter implements AutoCloseable {
    * Charges a request.
    *
    * @param request the request
-   * @return whether it may pass; a store that fails and a request that cannot be charged are
-   *     refusals, not exceptions
+   * @return whether the request may pass; a failed store, and a request that cannot be charged,
+   *     lead to a refusal and not to an exception
    */
   public Admission admit(WebRequest request) {
     try {
@@ -107,10 +106,10 @@ public final class RequestLimiter implements AutoCloseable {
 
   /**
    * Charges a request without blocking. To give up, cancel the future of the stage: a charge that
-   * was not sent by then is not made, and spent tokens stay spent.
+   * was not sent by then is never sent, and spent tokens stay spent.
    *
    * @param request the request
-   * @return as {@link #admit}
+   * @return see {@link #admit}
    */
   public CompletionStage<Admission> admitAsync(WebRequest request) {
     CompletableFuture<Admission> admission = new CompletableFuture<>();
@@ -121,7 +120,7 @@ public final class RequestLimiter implements AutoCloseable {
             complete(admission, request, failure);
           } else if (match.isDenied()) {
             admission.complete(deniedByRule(request));
-          } else if (!admission.isDone()) { // unless the caller gave up
+          } else if (!admission.isDone()) { // unless the caller has given up
             try {
               admit(match, request, admission);
             } catch (RuntimeException e) {
@@ -147,14 +146,14 @@ public final class RequestLimiter implements AutoCloseable {
           if (made == null) {
             complete(admission, request, failure);
           } else if (!admission.complete(made)) {
-            made.leaveSpent(); // the caller gave up
+            made.leaveSpent(); // the caller has given up
           }
         });
-    // Cancels the spend if the caller gave up.
+    // // Cancels the spend if the caller has given up.
     Stages.onEnd(admission, (made, failure) -> spent.cancel(false));
   }
 
-  /** Refuses a request after a failure; what is no failure to decide is the caller's. */
+  /** Refuses a request after a failure to decide; passes any other failure to the caller. */
   private void complete(
       CompletableFuture<Admission> admission, WebRequest request, Throwable failure) {
     Throwable cause = Stages.cause(failure);
@@ -214,7 +213,7 @@ public final class RequestLimiter implements AutoCloseable {
     }
   }
 
-  /** Logs the failure of a trial; it has no effect for the client. */
+  /** Logs the failure of a trial, which has no effect for the client. */
   private void failed(Trial trial, Throwable failure) {
     if (Stages.cause(failure) instanceof RuntimeException e) {
       reportFailed("could not decide for the shadow rule on " + trial.rule(), e);
@@ -231,7 +230,7 @@ public final class RequestLimiter implements AutoCloseable {
     return refused(request, decision, Refusal.denied(decision, profile));
   }
 
-  /** Turns a failure to decide into a refusal; rethrows other failures. */
+  /** Converts a failure to decide into a refusal; rethrows any other failure. */
   private Admission refused(WebRequest request, RuntimeException failure) {
     if (failure instanceof UnusableRequestException e) {
       return refused(request, null, Refusal.unusable(e));
@@ -247,7 +246,9 @@ public final class RequestLimiter implements AutoCloseable {
     throw failure;
   }
 
-  /** Logs a failure, and counts one of the application's to supply a quota. */
+  /**
+   * Logs a failure; if the application failed to supply a quota, also reports it to the observer.
+   */
   private void reportFailed(String what, RuntimeException failure) {
     log.failed(what, failure);
     if (failure instanceof QuotaFailedException e) {
@@ -262,9 +263,9 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /**
-   * Returns the headers of the response to a request that passed.
+   * Returns the headers of the response to an admitted request.
    *
-   * @param decision the decision that let it pass; the strictest one if there are several filters
+   * @param decision the decision that admitted the request; with several filters the strictest one
    * @return names and values, to be set on the response
    */
   public Map<String, String> headers(Decision decision) {
@@ -312,12 +313,12 @@ public final class RequestLimiter implements AutoCloseable {
     }
 
     /**
-     * Checks the rules against the limits and makes the limiter of requests.
+     * Checks the rules against the limits, and makes the request limiter.
      *
-     * @return a limiter of requests, to be closed
-     * @throws IllegalArgumentException if a rule does not fit the limits. It names every mistake:
-     *     an unknown limit, one without a default, an id of another form, a cost above the burst.
-     * @throws IllegalStateException if there is no rule
+     * @return the request limiter, which must be closed
+     * @throws IllegalArgumentException if a rule does not fit the limits; the message contains
+     *     every mistake, such as an unknown limit, a limit without a default, an id in another
+     *     format or a cost above the burst
      */
     public RequestLimiter build() {
       return requestLimiter();

@@ -6,53 +6,51 @@ import dev.sluice.limit.Limits;
 import java.util.List;
 
 /**
- * Rules for requests that come with the limits, such as a rule book that was read from a file. They
- * are replaced together with the limits. Implementations are thread-safe, do not block, and ask no
- * store.
+ * Rules for requests that are a part of the limits, such as a rule book read from a file. The rules
+ * are replaced together with the limits. Thread-safe; does not block or call a store.
  */
 public interface RequestRules {
 
   /**
-   * Finds what a request is charged.
+   * Returns the charges for a request.
    *
    * @param request the request
-   * @param client how the client's address is found
-   * @param limits the limits that hold now; rules that came with them decide, otherwise these
-   * @return the charges; {@link Charges#NONE} if no rule is for the request
-   * @throws UnusableRequestException if the request lacks what a rule needs
-   * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException if the limits lack a
-   *     limit that a rule names
+   * @param client finds the client's address
+   * @param limits the current limits; rules in these limits decide in place of this object
+   * @return the charges; {@link Charges#NONE} if no rule matches the request
+   * @throws UnusableRequestException if the request lacks a value that a rule needs
+   * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException for an unknown limit
    */
   Charges charges(WebRequest request, ClientAddress client, Limits limits);
 
   /**
-   * Whether these rules match no request at all.
+   * Returns whether these rules never match a request.
    *
-   * @return true for a book of rules for descriptors alone, or without rules
+   * @return true for a rule book without rules, or with rules for descriptors only
    */
   boolean isEmpty();
 
   /**
-   * What a request is charged.
+   * The charges for a request.
    *
-   * @param denied whether a rule refuses the request, whatever is left of a limit
-   * @param enforced charged together, all or nothing, each bucket once
-   * @param trials in shadow: charged afterwards, each separately
+   * @param denied whether a rule denies the request, independently of limits
+   * @param enforced the transactions to charge together, all or none, each on a different bucket
+   * @param trials the transactions of shadow rules, to charge afterwards, each separately
    */
   record Charges(boolean denied, List<Transaction> enforced, List<Transaction> trials) {
 
-    /** Nothing limits the request. */
+    /** The charges for a request to which no rule applies. */
     public static final Charges NONE = new Charges(false, List.of(), List.of());
 
-    /** A rule refuses the request. */
+    /** The result for a request that a rule denies. */
     public static final Charges DENIED = new Charges(true, List.of(), List.of());
 
     /**
      * Makes charges.
      *
-     * @param denied whether a rule refuses the request
-     * @param enforced copied
-     * @param trials copied
+     * @param denied whether a rule denies the request
+     * @param enforced the transactions; the list is copied
+     * @param trials the transactions of shadow rules; the list is copied
      */
     public Charges {
       enforced = List.copyOf(enforced);

@@ -10,10 +10,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The words that name the part of a request to use as an id: {@code ip}, {@code ip/48}, {@code
+ * Reads the words for the source of an id in a request: {@code ip}, {@code ip/48}, {@code
  * header:X-Api-Key}, {@code cookie:session}, {@code query:user}, {@code path:account} (a variable
- * of the path), {@code path}, {@code method}, {@code host}. A text behind "|" stands in for a value
- * that is absent: {@code header:X-Api-Key|anonymous}. Stateless and thread-safe.
+ * of the path), {@code path}, {@code method}, {@code host}. A text after "|" replaces a missing
+ * value: {@code header:X-Api-Key|anonymous}. Thread-safe.
  */
 public final class RequestWord {
 
@@ -23,7 +23,7 @@ public final class RequestWord {
   private static final Pattern NAMED =
       Pattern.compile("(header|cookie|query|path):([!#$%&'*+.^_`~0-9A-Za-z-]+)");
 
-  /** A name or an address, perhaps with a dot at its end, and a port. */
+  /** A name or an address, with an optional dot at its end and an optional port. */
   private static final Pattern HOST =
       Pattern.compile("([A-Za-z0-9_-]+(?:[.][A-Za-z0-9_-]+)*+|\\[[0-9A-Fa-f:.]+])[.]?(?::[0-9]*)?");
 
@@ -32,8 +32,8 @@ public final class RequestWord {
   /**
    * Reads a word.
    *
-   * @param word as above
-   * @return where the value comes from
+   * @param word the word, as described above
+   * @return the source of the id
    * @throws IllegalArgumentException if there is no such word
    */
   public static VaryBy parse(String word) {
@@ -83,12 +83,11 @@ public final class RequestWord {
   }
 
   /**
-   * Returns the host that a request asks for.
+   * Returns the host to which a request is addressed.
    *
    * @param request the request
-   * @return the host without its port and without a dot at its end, in lower case; null if the
-   *     request has none
-   * @throws UnusableRequestException if it has several, or one that servers read in different ways
+   * @return the host in lower case, without port and final dot; null if the request has none
+   * @throws UnusableRequestException if the request has several hosts, or an ambiguous one
    */
   public static @Nullable String host(WebRequest request) {
     List<String> hosts = request.headers("Host");
@@ -98,7 +97,7 @@ public final class RequestWord {
     Matcher host = HOST.matcher(hosts.get(0).strip());
     if (hosts.size() > 1 || !host.matches()) {
       throw new UnusableRequestException(
-          "the request has an unusable host, expected a name or an address with at most one port");
+          "the request has an invalid Host header; send one name or address, with at most one port");
     }
     return host.group(1).toLowerCase(Locale.ROOT);
   }

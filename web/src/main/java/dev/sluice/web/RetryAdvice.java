@@ -15,7 +15,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads from a response when its sender accepts the next request, for clients that respect the
+ * Reads from a response when its server accepts the next request, for clients that respect the
  * limits of other servers.
  *
  * <p>It understands {@code Retry-After}, the {@code RateLimit} field of the IETF's draft, the three
@@ -28,7 +28,7 @@ public final class RetryAdvice {
   private static final int LONGEST_FIELD = 8_192;
   private static final int LONGEST_MOMENT = 40;
   private static final int FIRST_ERROR = 400;
-  // The year 2001; as a number of seconds to wait, 31 years.
+  // // The year 2001. As a number of seconds to wait, this would be 31 years.
   private static final long LEAST_EPOCH_SECONDS = 1_000_000_000;
   private static final long LEAST_EPOCH_MILLIS = 1_000_000_000_000L;
 
@@ -46,17 +46,16 @@ public final class RetryAdvice {
   private RetryAdvice() {}
 
   /**
-   * Returns how long to send no request to the sender.
+   * Returns for how long the client must not send requests to the server.
    *
-   * <p>A {@code Retry-After} on an error decides. Without one, an exhausted quota on any response
-   * decides: the pause ends with its window.
+   * <p>A {@code Retry-After} in an error response determines the pause. Without it, an exhausted
+   * quota in any response determines the pause, which ends with the quota's window.
    *
    * @param status the status code of the response
    * @param fields returns the values of a header field for its name in lower case; empty if missing
-   * @param now the current time, for dates; the response's own {@code Date} is preferred, since the
-   *     sender's clock may differ
-   * @return zero if the response asks for no pause; may be millions of years, so callers must bound
-   *     it
+   * @param now the current time, for dates; the response's {@code Date} is preferred, since the
+   *     server's clock can differ
+   * @return zero for no pause; can be millions of years, so callers must bound the pause
    */
   public static Duration pause(int status, Function<String, List<String>> fields, Instant now) {
     Instant date = date(one(fields, "date"));
@@ -145,13 +144,13 @@ public final class RetryAdvice {
       try {
         return LocalDateTime.parse(value, form).toInstant(ZoneOffset.UTC);
       } catch (DateTimeException e) {
-        // The next format may fit.
+        // The next format can match.
       }
     }
     return null;
   }
 
-  /** The value of a field that stands there once; several that differ say nothing. */
+  /** Returns the value of a field; an empty text if the field has different values. */
   private static String one(Function<String, List<String>> fields, String name) {
     List<String> values = fields.apply(name);
     boolean same = values.stream().distinct().count() == 1;

@@ -5,19 +5,19 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Why from the right.
+ * Why the header is read from the right.
  *
  * Each proxy appends the address of its own peer. So the last element was written by the proxy next
- * to us, and the one before it by the proxy before that. Elements that the client sent itself stand
- * to the left of all these. If the header were read from the left, a client could forge it: an
- * unclosed quote would swallow the elements of honest proxies. Read from the right, each honest
- * element is complete before any character from the client is read, and reading stops at the first
- * element that is not trusted.
+ * to this server, and the element before it by the proxy in front of that one. Elements written by the client are
+ * to the left of all these elements. If the header were read from the left, a client could forge
+ * the client's address: an unclosed quote would hide the elements of honest proxies. Read from the
+ * right, each honest element is complete before any character from the client is read, and reading
+ * stops at the first element that is not trusted.
  */
 
 /**
- * Iterates over the elements of a list header from right to left, the last line first. Reads
- * lazily. Not thread-safe.
+ * Iterates over the elements of a list header from right to left, beginning with the last line.
+ * Reads only as far as needed. Not thread-safe.
  */
 final class RightToLeft {
 
@@ -31,7 +31,7 @@ final class RightToLeft {
     this.end = -1;
   }
 
-  /** Returns the next element to the left, stripped; null if there is none. */
+  /** Returns the next element to the left, stripped; null if there is no further element. */
   @Nullable String next() {
     if (end < 0) {
       if (--line < 0) {

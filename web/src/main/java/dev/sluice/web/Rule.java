@@ -30,8 +30,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A rule that selects requests by path and method, and says which limits they spend from, under
- * which ids, at what cost.
+ * A rule that selects requests by path and method, and declares from which limits they spend, for
+ * which ids and at what cost.
  *
  * <pre>{@code
  * Rule.on("/login").methods("POST")
@@ -71,21 +71,21 @@ public final class Rule {
   /**
    * Returns a builder for a rule.
    *
-   * @param paths which paths, relative to the application's context path: {@code /login}, {@code
-   *     /users/{user}/export}, {@code *} for any one segment, {@code **} at the end for all that
-   *     follows; at least one
+   * @param paths the paths, relative to the application's context path, at least one: {@code
+   *     /login}, {@code /users/{user}/export}, {@code *} for any single segment, {@code **} at the
+   *     end for all further segments
    * @return a builder
-   * @throws IllegalArgumentException for an invalid pattern
+   * @throws IllegalArgumentException if a pattern is invalid
    */
   public static Builder on(String... paths) {
     return new Builder(paths);
   }
 
-  /** One reading of a request that matches this rule, and the path's variables. */
+  /** One interpretation of a request that matches this rule, with the path's variables. */
   record Reading(RequestFacts facts, Map<String, String> variables) {}
 
   /**
-   * Returns each reading of a request that matches this rule.
+   * Returns each interpretation of a request that matches this rule.
    *
    * @return empty if the request does not match
    */
@@ -113,12 +113,12 @@ public final class Rule {
     return null;
   }
 
-  /** An id that a request spends under. */
+  /** An id for which a request spends. */
   private record Spent(Spend spend, String id) {}
 
   /**
-   * Returns the spends of a request under this rule; a bucket may occur more than once. Completes
-   * when the application has supplied the quotas that it supplies, which it is asked for once.
+   * Returns the spends of a request under this rule; a bucket can occur more than once. The stage
+   * completes when the application has supplied its quotas. Each function is called once.
    */
   CompletableFuture<List<Transaction>> transactions(Limits limits, List<Reading> readings) {
     if (readings.isEmpty()) {
@@ -162,17 +162,19 @@ public final class Rule {
         .toList();
   }
 
-  /** Returns which response statuses leave the tokens spent; null if all do. */
+  /**
+   * Returns the response statuses after which tokens stay spent; null if they always stay spent.
+   */
   @Nullable Predicate<Integer> counts() {
     return counted;
   }
 
-  /** Whether the cost is an estimate, which the true cost replaces. */
+  /** Returns whether the cost is an estimate, which the true cost replaces. */
   boolean isEstimated() {
     return cost.estimate() != null;
   }
 
-  /** Whether this rule depends on a request's method override. */
+  /** Returns whether this rule depends on a request's method override. */
   boolean readsMethodOverride() {
     return methodOverride
         && (!methods.isEmpty()
@@ -183,14 +185,14 @@ public final class Rule {
     return shadow;
   }
 
-  /** Whether a function that supplies a quota may block the thread of the request. */
+  /** Returns whether a function that supplies a quota can block the thread of the request. */
   boolean mayBlock() {
     return spends.stream()
         .map(Spend::quota)
         .anyMatch(source -> source != null && source.mayBlock());
   }
 
-  /** Returns one message for each part of this rule that does not fit the limits. */
+  /** Returns one message for each mistake of this rule under the given limits. */
   List<String> faults(Limits limits) {
     List<String> faults = new ArrayList<>();
     for (Spend spend : spends) {
@@ -200,7 +202,7 @@ public final class Rule {
             spend.quota() == null ? Quota.leastBurst(limits.defaultsFor(name)) : Long.MAX_VALUE;
         if (cost.fixed() > burst) {
           faults.add(
-              "rule %s: found the cost %s for %s, whose burst is %s: it could never pass"
+              "rule %s: found the cost %s for %s, whose burst is %s: no request could ever pass"
                   .formatted(where(), cost.fixed(), name, burst));
         }
       } catch (IllegalArgumentException e) {
@@ -212,7 +214,8 @@ public final class Rule {
 
   /**
    * Returns the limits that this rule requires. A limit whose quota the application supplies needs
-   * no default, but one that it has now must stay: the application may rely on it.
+   * no default; but a default that the limit has now must stay, since the application can rely on
+   * it.
    */
   List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return spends.stream()
@@ -221,12 +224,12 @@ public final class Rule {
         .toList();
   }
 
-  /** Returns the paths as they were written, which name this rule in messages. */
+  /** Returns the paths in their original form, which identify this rule in messages. */
   String where() {
     return where;
   }
 
-  /** Returns the methods, the paths, and from which limits a request spends how much. */
+  /** Returns the methods, the paths, the limits and the cost. */
   @Override
   public String toString() {
     String from = methods.isEmpty() ? "" : String.join(" or ", new TreeSet<>(methods)) + " ";
@@ -249,7 +252,7 @@ public final class Rule {
       @Nullable ToLongFunction<WebRequest> ofRequest,
       @Nullable Function<WebRequest, EstimatedCost> estimate) {
 
-    /** Returns what gives a transaction the cost of a request. */
+    /** Returns a function that sets the cost of a request in a transaction. */
     UnaryOperator<Transaction> of(WebRequest request) {
       if (estimate != null) {
         EstimatedCost estimated = estimate.apply(request);
@@ -264,7 +267,7 @@ public final class Rule {
         return transaction.withCost(tokens);
       } catch (InvalidRequestException e) {
         throw new UnusableRequestException(
-            "the request costs %s, which the limit %s never lets pass"
+            "the request costs %s, which the limit %s never allows"
                 .formatted(tokens, transaction.name()));
       }
     }
@@ -284,7 +287,7 @@ public final class Rule {
     private Builder(String... paths) {
       if (paths.length == 0) {
         throw new IllegalArgumentException(
-            "the rule has no path; name at least one, such as /login");
+            "the rule has no path; add at least one, such as /login");
       }
       this.paths =
           Stream.of(paths)
@@ -293,14 +296,14 @@ public final class Rule {
     }
 
     /**
-     * Restricts the rule to some methods; all if not called. {@code GET} includes {@code HEAD}, as
-     * applications answer it the same way. The case of a request's method is ignored, as in many
-     * applications. A request whose method override names one of the methods matches too; see
-     * {@link #methodOverride}.
+     * Restricts the rule to some methods; by default it applies to all methods. {@code GET}
+     * includes {@code HEAD}, since applications handle both alike. The case of a request's method
+     * is ignored, as in many applications. A request whose method override is one of the methods
+     * also matches; see {@link #methodOverride}.
      *
      * @param names the methods, in upper case
-     * @return this
-     * @throws IllegalArgumentException for a name that is not an upper-case word
+     * @return this builder
+     * @throws IllegalArgumentException if a name is not a word in upper case
      */
     @CanIgnoreReturnValue
     public Builder methods(String... names) {
@@ -320,11 +323,11 @@ public final class Rule {
     /**
      * Sets whether the rule also applies to a request's method override: the header {@code
      * X-HTTP-Method-Override}, {@code X-HTTP-Method} or {@code X-Method-Override}, or the query
-     * parameter {@code _method}; true if not called. Set false for applications that ignore these.
-     * The body is not read, so a {@code _method} in a form is ignored.
+     * parameter {@code _method}. The default is true. Set false for applications that ignore method
+     * overrides. A {@code _method} in a form is ignored, since the body is not read.
      *
-     * @param honored whether the application may honor a method override
-     * @return this
+     * @param honored whether the application may use a method override
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder methodOverride(boolean honored) {
@@ -333,11 +336,11 @@ public final class Rule {
     }
 
     /**
-     * Ignores the case of paths, for applications that do: without this, a rule on {@code /login}
-     * does not limit {@code /LOGIN}. Paths and their variables are then in lower case, also in ids,
-     * by Unicode's simple folding.
+     * Ignores the case of paths, for applications that do the same: otherwise a rule on {@code
+     * /login} does not limit {@code /LOGIN}. Paths and their variables are then converted to lower
+     * case by Unicode's simple folding, also in ids.
      *
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder ignoreCase() {
@@ -346,13 +349,13 @@ public final class Rule {
     }
 
     /**
-     * Adds a limit to spend from. A request spends from all limits of all its rules, or from none.
+     * Adds a limit. A request spends from all limits of all matching rules, or from none.
      *
      * @param name the limit's name
-     * @param id the source of the id; for a joined id one source for each part, in order
-     * @return this
-     * @throws IllegalArgumentException if there is no source, or one needs a path variable that a
-     *     path of this rule does not have
+     * @param id the source of the id; for a joined id one source per part, in order
+     * @return this builder
+     * @throws IllegalArgumentException if there is no source, or a source needs a path variable
+     *     that a path of this rule does not have
      */
     @CanIgnoreReturnValue
     public Builder limit(String name, VaryBy... id) {
@@ -361,15 +364,15 @@ public final class Rule {
 
     /**
      * Adds a limit whose quota the application supplies for each request, such as a customer's plan
-     * from a cache. Like {@link #limitAsync(String, Function, VaryBy...)}, but the function returns
-     * the quota itself: not for WebFlux, whose threads must not wait.
+     * from a cache. This method is like {@link #limitAsync(String, Function, VaryBy...)}, but the
+     * function returns the quota itself. It is not for WebFlux, whose threads must not wait.
      *
      * @param name the limit's name
-     * @param quota returns the quota, or null where the limit's own applies; must be thread-safe,
-     *     and must not read the body
-     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
-     * @return this
-     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     * @param quota returns the quota, or null if the limit's own quota applies; must be
+     *     thread-safe, and must not read the body
+     * @param id the source of the id; see {@link #limit(String, VaryBy...)}
+     * @return this builder
+     * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
      */
     @CanIgnoreReturnValue
     public Builder limit(String name, Function<WebRequest, @Nullable Quota> quota, VaryBy... id) {
@@ -377,15 +380,15 @@ public final class Rule {
     }
 
     /**
-     * Adds a limit that the application declares, and whose quota it supplies; see {@link
-     * #limit(String, Function, VaryBy...)}. The limits need not know the limit. If they do not, the
-     * function must not return null.
+     * Adds a limit that the application declares, and whose quota the application supplies; see
+     * {@link #limit(String, Function, VaryBy...)}. The limits need not contain this limit. If they
+     * do not, the function must not return null.
      *
      * @param name the limit
-     * @param quota as in {@link #limit(String, Function, VaryBy...)}
-     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
-     * @return this
-     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     * @param quota see {@link #limit(String, Function, VaryBy...)}
+     * @param id the source of the id; see {@link #limit(String, VaryBy...)}
+     * @return this builder
+     * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
      */
     @CanIgnoreReturnValue
     public Builder limit(
@@ -396,19 +399,19 @@ public final class Rule {
 
     /**
      * Adds a limit whose quota the application supplies for each request without blocking, such as
-     * a customer's plan from a database. The function is called once for a request, after the id
-     * has been found. Overrides of the limit do not apply to a quota that it supplies.
+     * a customer's plan from a database. The function is called once per request, after the id was
+     * computed. Overrides of the limit do not apply to a supplied quota.
      *
-     * <p>If the function or its stage fails, or has null although the limit has no default, the
-     * request is refused with a 500, and counted in {@code ratelimits_quota_failures_total}. A
-     * filter waits for the stage as long as it takes, so give it a time-out.
+     * <p>If the function or its stage fails, or supplies null although the limit has no default,
+     * the request is refused with a 500, and counted in {@code ratelimits_quota_failures_total}. A
+     * filter waits for the stage without a bound, so give the stage a time-out.
      *
      * @param name the limit's name
-     * @param quota returns a stage of the quota, or of null where the limit's own applies; must be
-     *     thread-safe, and must not read the body
-     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
-     * @return this
-     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     * @param quota returns a stage with the quota, or with null if the limit's own quota applies;
+     *     must be thread-safe, and must not read the body
+     * @param id the source of the id; see {@link #limit(String, VaryBy...)}
+     * @return this builder
+     * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
      */
     @CanIgnoreReturnValue
     public Builder limitAsync(
@@ -417,15 +420,15 @@ public final class Rule {
     }
 
     /**
-     * Adds a limit that the application declares, and whose quota it supplies without blocking; see
-     * {@link #limitAsync(String, Function, VaryBy...)} and {@link #limit(LimitName, Function,
-     * VaryBy...)}.
+     * Adds a limit that the application declares, and whose quota the application supplies without
+     * blocking; see {@link #limitAsync(String, Function, VaryBy...)} and {@link #limit(LimitName,
+     * Function, VaryBy...)}.
      *
      * @param name the limit
-     * @param quota as in {@link #limitAsync(String, Function, VaryBy...)}
-     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
-     * @return this
-     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     * @param quota see {@link #limitAsync(String, Function, VaryBy...)}
+     * @param id the source of the id; see {@link #limit(String, VaryBy...)}
+     * @return this builder
+     * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
      */
     @CanIgnoreReturnValue
     public Builder limitAsync(
@@ -436,15 +439,15 @@ public final class Rule {
     }
 
     /**
-     * Adds a limit for which the application supplies one or several quotas for each request. As
-     * {@link #limit(String, Function, VaryBy...)}, whose quota is the only one.
+     * Adds a limit for which the application supplies one or several quotas for each request; see
+     * {@link #limit(String, Function, VaryBy...)}, which is for one quota.
      *
      * @param name the limit's name
-     * @param quotas returns 1 to 4 quotas, each with another period, or null where the limit's own
-     *     apply; must be thread-safe, and must not read the body
-     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
-     * @return this
-     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     * @param quotas returns 1 to 4 quotas, each with a different period, or null if the limit's own
+     *     quotas apply; must be thread-safe, and must not read the body
+     * @param id the source of the id; see {@link #limit(String, VaryBy...)}
+     * @return this builder
+     * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
      */
     @CanIgnoreReturnValue
     public Builder limitQuotas(
@@ -458,10 +461,10 @@ public final class Rule {
      * VaryBy...)}.
      *
      * @param name the limit
-     * @param quotas as in {@link #limitQuotas(String, Function, VaryBy...)}
-     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
-     * @return this
-     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     * @param quotas see {@link #limitQuotas(String, Function, VaryBy...)}
+     * @param id the source of the id; see {@link #limit(String, VaryBy...)}
+     * @return this builder
+     * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
      */
     @CanIgnoreReturnValue
     public Builder limitQuotas(
@@ -475,15 +478,15 @@ public final class Rule {
 
     /**
      * Adds a limit for which the application supplies one or several quotas for each request
-     * without blocking. As {@link #limitAsync(String, Function, VaryBy...)}, whose quota is the
-     * only one.
+     * without blocking; see {@link #limitAsync(String, Function, VaryBy...)}, which is for one
+     * quota.
      *
      * @param name the limit's name
-     * @param quotas returns a stage of 1 to 4 quotas, each with another period, or of null where
-     *     the limit's own apply; must be thread-safe, and must not read the body
-     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
-     * @return this
-     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     * @param quotas returns a stage with 1 to 4 quotas, each with a different period, or with null
+     *     if the limit's own quotas apply; must be thread-safe, and must not read the body
+     * @param id the source of the id; see {@link #limit(String, VaryBy...)}
+     * @return this builder
+     * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
      */
     @CanIgnoreReturnValue
     public Builder limitQuotasAsync(
@@ -499,10 +502,10 @@ public final class Rule {
      * #limit(LimitName, Function, VaryBy...)}.
      *
      * @param name the limit
-     * @param quotas as in {@link #limitQuotasAsync(String, Function, VaryBy...)}
-     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
-     * @return this
-     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     * @param quotas see {@link #limitQuotasAsync(String, Function, VaryBy...)}
+     * @param id the source of the id; see {@link #limit(String, VaryBy...)}
+     * @return this builder
+     * @throws IllegalArgumentException see {@link #limit(String, VaryBy...)}
      */
     @CanIgnoreReturnValue
     public Builder limitQuotasAsync(
@@ -519,7 +522,7 @@ public final class Rule {
       Objects.requireNonNull(name, "name");
       if (id.length == 0) {
         throw new IllegalArgumentException(
-            "limit %s: name what the id is taken from, for example VaryBy.clientAddress()"
+            "limit %s: the source of the id is missing; add one, for example VaryBy.clientAddress()"
                 .formatted(name));
       }
       for (VaryBy part : id) {
@@ -537,11 +540,11 @@ public final class Rule {
     }
 
     /**
-     * Sets the cost of a request; 1 if not called.
+     * Sets the cost of a request; the default is 1.
      *
-     * @param tokens not negative, at most the burst of each limit
-     * @return this
-     * @throws IllegalArgumentException if negative
+     * @param tokens the number of tokens, at least 0 and at most the burst of each limit
+     * @return this builder
+     * @throws IllegalArgumentException if the number is negative
      */
     @CanIgnoreReturnValue
     public Builder cost(long tokens) {
@@ -554,10 +557,10 @@ public final class Rule {
 
     /**
      * Sets a function for the cost of a request. A request whose cost is negative or above a
-     * limit's burst is refused with a 400, as waiting would not help.
+     * limit's burst is refused with a 400, since a retry would not help.
      *
-     * @param ofRequest returns the tokens; must be thread-safe, and must not read the body
-     * @return this
+     * @param ofRequest returns the cost in tokens; must be thread-safe, and not read the body
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder cost(ToLongFunction<WebRequest> ofRequest) {
@@ -566,11 +569,12 @@ public final class Rule {
     }
 
     /**
-     * Estimates the cost of a request, for costs that are known afterwards, such as the tokens of a
-     * language model. Replaces a {@link #cost(long)}. The filter reserves the estimate; a handler
-     * sets the true cost, which the filter charges instead when all of the response is sent. A
-     * request whose handler sets none stays charged the estimate. A true cost beyond the bucket is
-     * charged as far as the limit declares a debt.
+     * Estimates the cost of a request, for costs that are known only afterwards, such as the tokens
+     * of a language model. Replaces {@link #cost(long)}. The filter reserves the estimate. A
+     * handler sets the true cost, which the filter charges in place of the estimate when the whole
+     * response is sent. If the handler sets no cost, the estimate stays charged. A true cost that
+     * exceeds the tokens in the bucket is charged as far as the bucket has tokens, and beyond them
+     * as far as the limit declares a debt.
      *
      * <pre>{@code
      * Estimate tokens = Estimate.mean(16, 8_192);
@@ -578,7 +582,7 @@ public final class Rule {
      * }</pre>
      *
      * @param ofRequest returns the estimate; must be thread-safe, and must not read the body
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder estimate(Function<WebRequest, EstimatedCost> ofRequest) {
@@ -588,13 +592,13 @@ public final class Rule {
 
     /**
      * Counts only some outcomes, such as failed logins: the cost is spent at once, and given back
-     * when the response has another status. An exception of the application counts as a 500. If the
+     * if the response has another status. An exception of the application counts as a 500. If the
      * client disconnects or an asynchronous request times out before the response, the cost stays
-     * spent. Replaces a {@link #countAllBut}.
+     * spent. Replaces {@link #countAllBut}.
      *
      * @param statuses the statuses that count, for example 401
-     * @return this
-     * @throws IllegalArgumentException for a number outside 100 to 599, or no number at all
+     * @return this builder
+     * @throws IllegalArgumentException if a number is outside 100 to 599, or there is no number
      */
     @CanIgnoreReturnValue
     public Builder countOnly(int... statuses) {
@@ -603,13 +607,13 @@ public final class Rule {
     }
 
     /**
-     * Counts all outcomes but some: the cost is spent at once, and given back only when the
-     * response has one of these statuses. The strict form of {@link #countOnly}, which it replaces:
-     * an outcome that nobody thought of counts.
+     * Counts all outcomes except some: the cost is spent at once, and given back only if the
+     * response has one of the given statuses. This method is stricter than {@link #countOnly},
+     * which it replaces: an outcome that nobody expected is counted.
      *
      * @param statuses the statuses that do not count, for example 200 and 204
-     * @return this
-     * @throws IllegalArgumentException for a number outside 100 to 599, or no number at all
+     * @return this builder
+     * @throws IllegalArgumentException if a number is outside 100 to 599, or there is no number
      */
     @CanIgnoreReturnValue
     public Builder countAllBut(int... statuses) {
@@ -619,10 +623,10 @@ public final class Rule {
     }
 
     /**
-     * Counts all outcomes but success, like {@link #countAllBut} with every status from 200 to 299.
-     * Not for an application that answers a failed attempt with a page and a 200.
+     * Counts all outcomes except success, like {@link #countAllBut} with every status from 200 to
+     * 299. Do not use this for an application that answers a failed attempt with status 200.
      *
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder countAllButSuccess() {
@@ -641,9 +645,9 @@ public final class Rule {
 
     /**
      * Makes the rule a trial: it spends from its own buckets, and its decisions are counted and
-     * logged. It never refuses a request, takes a token from another rule, or sets a header.
+     * logged. It never refuses a request, takes no tokens from other rules, and sets no header.
      *
-     * @return this
+     * @return this builder
      */
     @CanIgnoreReturnValue
     public Builder shadow() {
@@ -655,7 +659,7 @@ public final class Rule {
      * Makes the rule.
      *
      * @return the rule
-     * @throws IllegalStateException if it has no limit
+     * @throws IllegalStateException if the rule has no limit
      */
     public Rule build() {
       if (spends.isEmpty()) {

@@ -13,10 +13,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings of everything that limits requests by rules: a filter, or a {@link RequestLimiter}
- * alone. Not thread-safe.
+ * The settings of a filter, or of a {@link RequestLimiter} without a filter. Not thread-safe.
  *
- * @param <B> the builder that has these settings
+ * @param <B> the type of the builder
  */
 public abstract class RuleBuilder<B extends RuleBuilder<B>> {
 
@@ -31,7 +30,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   /**
    * Makes a builder without rules.
    *
-   * @param limiter decides on the requests
+   * @param limiter the limiter that decides on the requests
    */
   protected RuleBuilder(Limiter limiter) {
     this.limiter = limiter;
@@ -40,7 +39,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   /**
    * Returns this builder.
    *
-   * @return this
+   * @return this builder
    */
   protected abstract B self();
 
@@ -48,7 +47,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
    * Adds a rule.
    *
    * @param rule the rule
-   * @return this
+   * @return this builder
    */
   @CanIgnoreReturnValue
   public B rule(Rule rule) {
@@ -57,12 +56,12 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Takes the rules that come with the limits, such as a rule book from a file, in place of {@link
-   * #rule} for each. They were compared with the limits when they were read, and are replaced
-   * together with them.
+   * Sets the rules that are a part of the limits, such as a rule book from a file, instead of
+   * single rules added with {@link #rule}. These rules were checked against the limits when they
+   * were read, and are replaced together with them.
    *
    * @param all the rules
-   * @return this
+   * @return this builder
    */
   @CanIgnoreReturnValue
   public B rules(RequestRules all) {
@@ -71,10 +70,10 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Sets how the client's address is found; {@link ClientAddress#direct} if not called.
+   * Sets how to find the client's address; the default is {@link ClientAddress#direct}.
    *
-   * @param how directly, or behind which proxies
-   * @return this
+   * @param how takes the connection's address, or the address that trusted proxies send
+   * @return this builder
    */
   @CanIgnoreReturnValue
   public B clientAddress(ClientAddress how) {
@@ -83,10 +82,10 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Sets which headers responses carry; {@link HeaderProfile#IETF} if not called.
+   * Sets the family of headers of the responses; the default is {@link HeaderProfile#IETF}.
    *
    * @param newProfile the family of headers
-   * @return this
+   * @return this builder
    */
   @CanIgnoreReturnValue
   public B headers(HeaderProfile newProfile) {
@@ -95,11 +94,11 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Sets the answer to denied requests, which have the status 429; the prepared answer if not
-   * called.
+   * Sets a hook for the responses to denied requests, which have the status 429. By default the
+   * prepared response is sent.
    *
-   * @param hook gets the decision, and the prepared answer with its headers
-   * @return this
+   * @param hook receives the decision, and the prepared response with its headers
+   * @return this builder
    */
   @CanIgnoreReturnValue
   public B onDenied(RefusalHook hook) {
@@ -108,12 +107,12 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Sets the answer to requests that are refused with another status than 429: a 400 for a request
-   * that cannot be charged, a 500 if the application supplied no quota, a 503 if the store failed.
-   * If not called, clients get the prepared answers.
+   * Sets a hook for the responses to requests that are refused with another status than 429: a 400
+   * for a request that cannot be charged, a 500 if the application supplied no quota, a 503 if the
+   * store failed. By default the prepared response is sent.
    *
-   * @param hook gets the prepared answer with its headers
-   * @return this
+   * @param hook receives the prepared response with its headers
+   * @return this builder
    */
   @CanIgnoreReturnValue
   public B onError(RefusalHook hook) {
@@ -122,33 +121,33 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Makes the limiter of requests for a filter whose threads may block, as {@link
-   * #requestLimiter(boolean)} does.
+   * Makes the request limiter for a filter whose threads are allowed to block; see {@link
+   * #requestLimiter(boolean)}.
    *
-   * @return a limiter of requests, to be closed
+   * @return the request limiter, which must be closed
    */
   protected final RequestLimiter requestLimiter() {
     return requestLimiter(true);
   }
 
   /**
-   * Checks the rules against the limits and makes the limiter of requests. From then on, limits
-   * that lack the default of a rule's limit replace none, unless the limiter {@linkplain
-   * Limiter.Builder#missingDefault allows} that.
+   * Checks the rules against the limits, and makes the request limiter. From then on, limits in
+   * which a limit of a rule lacks its default cannot become the current limits, unless the limiter
+   * {@linkplain Limiter.Builder#missingDefault allows} missing defaults.
    *
-   * @param mayBlock whether a rule may have a function that returns a quota, and may have waited
-   *     for it
-   * @return a limiter of requests, to be closed
-   * @throws IllegalArgumentException if a rule does not fit the limits or the filter. It names
-   *     every mistake: an unknown limit, one without a default, an id of another form, a cost above
-   *     the burst.
-   * @throws IllegalStateException if there is no rule, or both a book and single rules
+   * @param mayBlock whether the filter's threads are allowed to block, so that rules can have
+   *     functions that return a quota and not a stage
+   * @return the request limiter, which must be closed
+   * @throws IllegalArgumentException if a rule does not fit the limits or the filter; the message
+   *     contains every mistake, such as an unknown limit, a limit without a default, an id in
+   *     another format or a cost above the burst
+   * @throws IllegalStateException if there is no rule, or both a rule book and single rules
    */
   protected final RequestLimiter requestLimiter(boolean mayBlock) {
     Limits limits = limiter.limits().get();
     if (book != null && !rules.isEmpty()) {
       throw new IllegalStateException(
-          "found rules of a book beside single rules, expected one or the other: in a book, only the first matching rule is charged; of single rules, all matching ones are");
+          "found a rule book and single rules, expected only one of them: in a rule book, only the first matching rule is charged; with single rules, all matching rules are charged");
     }
     Rules all = book == null ? Rules.of(rules, clientAddress) : Rules.of(book, clientAddress);
     MissingDefault onMissing = limiter.missingDefault();
@@ -160,7 +159,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
                 .filter(Rule::mayBlock)
                 .map(
                     rule ->
-                        "rule %s: found a limit whose function returns the quota, expected limitAsync, whose function returns a stage of it: the threads of this filter must not wait"
+                        "rule %s: found a limit whose function returns a quota; use limitAsync, whose function returns a stage, since the threads of this filter must not wait"
                             .formatted(rule.where()));
     List<String> faults =
         Stream.of(

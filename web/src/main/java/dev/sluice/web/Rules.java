@@ -9,10 +9,10 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rules that apply together, and how the client's address is found for them.
+ * Rules that apply together, and the resolver for the client's address.
  *
- * <p>Immutable and thread-safe. Matching does not block and asks no store; it calls the
- * application's functions, if a rule has some.
+ * <p>Immutable and thread-safe. Matching does not block and does not call a store; it calls the
+ * application's functions, if the rules have any.
  */
 public final class Rules {
 
@@ -31,8 +31,8 @@ public final class Rules {
   /**
    * Makes a set of rules.
    *
-   * @param rules the rules; copied
-   * @param clientAddress how the client's address is found
+   * @param rules the rules; the list is copied
+   * @param clientAddress finds the client's address
    * @return the rules
    */
   public static Rules of(List<Rule> rules, ClientAddress clientAddress) {
@@ -44,22 +44,21 @@ public final class Rules {
   }
 
   /**
-   * Finds the rules that match a request, and what they charge it. Waits for the quotas that the
+   * Matches a request against the rules, and computes its charges. Waits for the quotas that the
    * application supplies.
    *
    * @param request the request
-   * @param limits the limits that hold now
-   * @return the rules with their transactions; empty if no rule is for the request
-   * @throws UnusableRequestException if the request lacks what an enforced rule needs
-   * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException if the limits lack a
-   *     limit that a rule names
+   * @param limits the current limits
+   * @return the matching rules with their transactions; empty if no rule matches the request
+   * @throws UnusableRequestException if the request lacks a value that an enforced rule needs
+   * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException for an unknown limit
    * @throws QuotaFailedException if the application could not supply the quota of an enforced rule
    */
   public Match match(WebRequest request, Limits limits) {
     return Batch.join(matchAsync(request, limits));
   }
 
-  /** Does the same without waiting. Throws nothing: the stage has every failure. */
+  /** Does the same without waiting. Never throws: every failure completes the stage. */
   CompletableFuture<Match> matchAsync(WebRequest request, Limits limits) {
     try {
       return book == null
@@ -72,22 +71,22 @@ public final class Rules {
   }
 
   /**
-   * Returns the mistakes of these rules under the limits: unknown limits, ids of another form, a
-   * cost above the burst.
+   * Returns the mistakes of these rules under the given limits: unknown limits, ids in another
+   * format, a cost above the burst.
    *
    * @param limits the limits
-   * @return one message for each mistake; empty if the rules fit
+   * @return one message per mistake; empty if there is none
    */
   public List<String> faults(Limits limits) {
     return rules.stream().flatMap(rule -> rule.faults(limits).stream()).toList();
   }
 
   /**
-   * Returns the limits that these rules name, as requirements on each replacement of the limits.
+   * Returns the limits of these rules, as requirements on all later limits.
    *
-   * @param now the current limits; a default that they have must stay
-   * @param onMissing what happens where one of them has no default
-   * @return each once
+   * @param now the current limits; their defaults for these limits must not be removed
+   * @param onMissing what happens if one of the limits has no default
+   * @return the different requirements
    */
   public List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return rules.stream()

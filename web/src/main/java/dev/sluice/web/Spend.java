@@ -21,17 +21,17 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One limit of a rule. Immutable.
+ * A limit of a rule. Immutable.
  *
  * @param limit the limit's name
  * @param declared the limit, if the application declares it
- * @param id where each part of the id comes from
- * @param quota the application's function for the quotas; null where the limits have them
+ * @param id the sources of the parts of the id
+ * @param quota the application's function for the quotas; null if the limits have them
  */
 record Spend(
     String limit, @Nullable LimitName declared, List<VaryBy> id, @Nullable QuotaSource quota) {
 
-  /** Returns the limit, and where its ids and the quota come from. */
+  /** Returns the limit, and the sources of its ids and quota. */
   @Override
   public String toString() {
     return "%s by %s%s"
@@ -41,7 +41,9 @@ record Spend(
             quota == null ? "" : " (with quotas of the application)");
   }
 
-  /** Returns the limit; where limits know a limit of the name, theirs. */
+  /**
+   * Returns the limit of the catalogue, or the declared limit if the catalogue does not have it.
+   */
   private LimitName name(Catalogue catalogue) {
     LimitName known = catalogue.find(limit);
     return known == null && declared != null ? declared : catalogue.get(limit);
@@ -52,7 +54,7 @@ record Spend(
     return known != null && limits.hasDefault(known);
   }
 
-  /** Finds all that can be wrong before there is a request. */
+  /** Checks everything that does not depend on a request. */
   LimitName check(Catalogue catalogue) {
     if (declared != null) {
       catalogue.requireNoClash(declared);
@@ -72,7 +74,7 @@ record Spend(
     return name;
   }
 
-  /** Returns the id of a request in canonical form; empty where it skips the limit. */
+  /** Returns the id of a request in canonical form; empty if the request skips the limit. */
   Optional<String> id(Limits limits, RequestFacts facts, Map<String, String> variables) {
     List<String> parts = new ArrayList<>(id.size());
     for (VaryBy part : id) {
@@ -85,9 +87,10 @@ record Spend(
     try {
       return Optional.of(name(limits.catalogue()).id().join(parts, Strictness.LENIENT));
     } catch (InvalidIdException e) {
-      // The exception's message quotes the value, which the application may want to keep secret.
+      // // The exception's message contains the value, which the application may want to keep
+      // secret.
       throw new UnusableRequestException(
-          "the request has an unusable value as %s, which a limit needs"
+          "the request has an invalid value for %s"
               .formatted(id.stream().map(VaryBy::toString).collect(Collectors.joining(" or "))));
     }
   }
@@ -95,8 +98,7 @@ record Spend(
   /**
    * Returns the transaction for an id.
    *
-   * @param supplied the application's quotas, which are known by now; null where the limits have
-   *     them
+   * @param supplied the application's known quotas; null if the limits have the quotas
    */
   Transaction transaction(
       Limits limits,
@@ -111,7 +113,9 @@ record Spend(
         limits.catalogue().find(limit) == null ? null : Transaction.of(limits, limit, canonicalId);
     if (ofLimits == null || (supplied != null && ofLimits.coverage().isMissing())) {
       throw new QuotaFailedException(
-          name, "found null, expected a quota: no limit file has one for this limit", null);
+          name,
+          "found null, expected a quota, since the limits have no quota for this limit",
+          null);
     }
     return ofLimits;
   }

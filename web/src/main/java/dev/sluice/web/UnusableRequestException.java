@@ -2,8 +2,8 @@
 package dev.sluice.web;
 
 /**
- * Thrown when a request lacks what a rule needs, or has it in a form that cannot be used. The
- * client gets a 400; the message is written for it.
+ * Thrown if a request lacks a value that a rule needs, or has the value in a form that cannot be
+ * used. The client receives a 400 with the message.
  */
 public final class UnusableRequestException extends RuntimeException {
 
@@ -14,7 +14,7 @@ public final class UnusableRequestException extends RuntimeException {
   /**
    * Makes an exception.
    *
-   * @param detail what is missing or unusable: a sentence for the client, without ids
+   * @param detail a sentence for the client about the missing or unusable value, without ids
    */
   public UnusableRequestException(String detail) {
     super(detail, null, false, false);
@@ -22,9 +22,9 @@ public final class UnusableRequestException extends RuntimeException {
   }
 
   /**
-   * Returns what is missing or unusable.
+   * Returns the message for the client.
    *
-   * @return a sentence for the client, without ids
+   * @return a sentence about the missing or unusable value, without ids
    */
   public String detail() {
     return detail;

@@ -11,11 +11,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The source of the id of a limit, or of a part of it.
+ * The source of the id of a limit, or of a part of the id.
  *
- * <p>A request without the value is refused with a 400, unless {@link #orSkip} or {@link #orId}
- * says otherwise: a client must not bypass a limit by omitting the value. A request with several
- * values (a header twice) is always refused, since it is unclear which one the application uses.
+ * <p>A request without the value is refused with a 400, unless {@link #orSkip} or {@link #orId} is
+ * used: a client must not bypass a limit by omitting the value. A request with several values, such
+ * as a header twice, is always refused, since it is unclear which value the application uses.
  *
  * <p>Clients choose headers, cookies and parameters: a client that invents a new value has a new
  * bucket. Use only verified values, and also limit by {@link #clientAddress}.
@@ -52,15 +52,15 @@ public final class VaryBy {
     return new VaryBy(what, source, null, false, null, null);
   }
 
-  /** Returns a copy of this source with another id, which has the same format. */
+  /** Returns a copy of this source with a sample id in the format of its values. */
   private VaryBy like(String id) {
     return new VaryBy(what, source, pathVariable, skips, standIn, id);
   }
 
   /**
-   * Varies by the client's address, as found and grouped by the filter's {@link ClientAddress}.
+   * Varies by the client's address, which the filter's {@link ClientAddress} finds and groups.
    *
-   * @return for IPv6 the lowest address of the group
+   * @return a source; for IPv6 its value is the lowest address of the group
    */
   public static VaryBy clientAddress() {
     return of("the client's address", (facts, variables) -> one(text(facts.groupedAddress())));
@@ -70,9 +70,9 @@ public final class VaryBy {
    * Varies by the range of the client's IPv6 address, in CIDR notation. A request from an IPv4
    * address skips the limit.
    *
-   * @param bits the length of the mask, 1 to 128
-   * @return for example {@code 2001:db8::/48}
-   * @throws IllegalArgumentException for a length out of its range
+   * @param bits the number of bits in the prefix, 1 to 128
+   * @return a source with values such as {@code 2001:db8::/48}
+   * @throws IllegalArgumentException if the number is out of range
    */
   public static VaryBy clientIpv6Range(int bits) {
     if (bits < 1 || bits > 128) {
@@ -89,12 +89,12 @@ public final class VaryBy {
   }
 
   /**
-   * Varies by a header of the request. An {@code Authorization} counts by its scheme, in any case,
-   * and its credentials. An address counts without a port behind it.
+   * Varies by a header of the request. For an {@code Authorization}, the case of the scheme is
+   * ignored. For an address, a port after it is ignored.
    *
    * @param name the header's name
-   * @return its value
-   * @throws IllegalArgumentException for a name that no header can have
+   * @return a source with the header's value
+   * @throws IllegalArgumentException if HTTP does not allow the name
    */
   public static VaryBy header(String name) {
     if (!Refusal.HEADER_NAME.matcher(Objects.requireNonNull(name, "name")).matches()) {
@@ -111,22 +111,23 @@ public final class VaryBy {
   }
 
   /**
-   * Varies by a cookie. A value with a percent sign, a plus or a backslash is charged in each way
-   * in which applications read it.
+   * Varies by a cookie. If the value has a percent sign, a plus sign or a backslash, the request is
+   * charged for each way in which applications decode it.
    *
    * @param name the cookie's name
-   * @return its value
+   * @return a source with the cookie's value
    */
   public static VaryBy cookie(String name) {
     return of("the cookie " + name, (facts, variables) -> facts.cookies(name));
   }
 
   /**
-   * Varies by a query parameter of the URL. The request's body is not read. A plus is charged both
-   * as a space and as a plus, since applications differ.
+   * Varies by a query parameter of the URL. The request's body is not read. If the value has a plus
+   * sign, the request is charged for both meanings, a space and a plus sign, since applications
+   * differ.
    *
    * @param name the parameter's name
-   * @return its value
+   * @return a source with the parameter's value
    */
   public static VaryBy queryParameter(String name) {
     return of("the query parameter " + name, (facts, variables) -> facts.parameters(name));
@@ -136,7 +137,7 @@ public final class VaryBy {
    * Varies by a variable of the rule's path pattern.
    *
    * @param name the variable's name, without braces
-   * @return its value
+   * @return a source with the variable's value
    */
   public static VaryBy pathVariable(String name) {
     return new VaryBy(
@@ -149,20 +150,20 @@ public final class VaryBy {
   }
 
   /**
-   * Varies by the logged-in user. Put the filter behind the one that authenticates.
+   * Varies by the logged-in user. Place the filter after the filter that authenticates.
    *
-   * @return the name of the request's principal
+   * @return a source with the name of the request's principal
    */
   public static VaryBy principal() {
     return of("the principal", (facts, variables) -> one(facts.request().user()));
   }
 
   /**
-   * Varies by the path below the application's prefix. Clients choose the path: a client that
-   * requests random paths creates a new bucket with each. Use it only if the rule names the paths,
-   * and also limit by {@link #clientAddress}.
+   * Varies by the path, relative to the application's context path. Clients choose the path: a
+   * client that requests random paths creates a new bucket with each request. Use this source only
+   * if the rule has exact paths, and also limit by {@link #clientAddress}.
    *
-   * @return the path without empty segments
+   * @return a source with the path without empty segments
    */
   public static VaryBy path() {
     return of("the path", (facts, variables) -> List.of(facts.pathText()));
@@ -171,7 +172,7 @@ public final class VaryBy {
   /**
    * Varies by the request's method.
    *
-   * @return the method in upper case
+   * @return a source with the method in upper case
    */
   public static VaryBy method() {
     return of("the method", METHOD);
@@ -181,7 +182,7 @@ public final class VaryBy {
    * Uses one bucket for all requests.
    *
    * @param id the bucket's id
-   * @return the id, whatever the request
+   * @return a source that has this id for every request
    */
   public static VaryBy constant(String id) {
     return of("the constant " + id, (facts, variables) -> List.of(id)).like(id);
@@ -190,16 +191,16 @@ public final class VaryBy {
   /**
    * Varies by a function of the request.
    *
-   * @param what the name of the value for a client that lacks it, such as "the tenant"
+   * @param what a description of the value for a client that does not send it, such as "the tenant"
    * @param function returns the value, or null if the request has none; must be thread-safe
-   * @return its value
+   * @return a source with the function's value
    */
   public static VaryBy function(String what, Function<WebRequest, @Nullable String> function) {
     return of(what, (facts, variables) -> one(function.apply(facts.request())));
   }
 
   /**
-   * Returns this source, but a request without the value skips the limit.
+   * Returns a copy of this source with which a request without the value skips the limit.
    *
    * @return a new source
    */
@@ -208,9 +209,9 @@ public final class VaryBy {
   }
 
   /**
-   * Returns this source, but all requests without the value share one bucket.
+   * Returns a copy of this source with which all requests without the value share one bucket.
    *
-   * @param id the id that stands in for the value, valid in the limit's format
+   * @param id the id for requests without the value, valid in the limit's format
    * @return a new source
    */
   public VaryBy orId(String id) {
@@ -218,20 +219,20 @@ public final class VaryBy {
   }
 
   /**
-   * Returns the path variable that a rule's pattern must have.
+   * Returns the path variable that the patterns of a rule must have.
    *
-   * @return its name; null for none
+   * @return the variable's name; null if this source needs no variable
    */
   public @Nullable String pathVariable() {
     return pathVariable;
   }
 
-  /** Whether the value is the method, which a request may override. */
+  /** Returns whether the value is the method, which a request can override. */
   boolean isMethod() {
     return source == METHOD;
   }
 
-  /** Returns the ids that are known without a request, to check them against the limit's format. */
+  /** Returns the ids that are known without a request, so that their format can be checked. */
   List<String> known() {
     return Stream.of(standIn, sample)
         .filter(Objects::nonNull)
@@ -245,20 +246,20 @@ public final class VaryBy {
    * @param facts the request
    * @param variables the values of the path variables, by name
    * @return the value; null if the request skips the limit
-   * @throws UnusableRequestException if the request lacks the value, or has several
+   * @throws UnusableRequestException if the request has no value or several values
    */
   public @Nullable String value(RequestFacts facts, Map<String, String> variables) {
     List<String> values = source.values(facts, variables);
     if (values.size() > 1) {
       throw new UnusableRequestException(
-          "found %s %s times, expected it once".formatted(what, values.size()));
+          "the request has %s %s times; send it once".formatted(what, values.size()));
     }
     if (values.size() == 1 && !values.get(0).isEmpty()) {
       return values.get(0);
     }
     if (standIn == null && !skips) {
       throw new UnusableRequestException(
-          "the request lacks %s, by which it is limited".formatted(what));
+          "the request lacks %s, which a limit needs".formatted(what));
     }
     return standIn;
   }

@@ -12,16 +12,16 @@ import org.jspecify.annotations.Nullable;
 /*
  * Applications process a path in different ways, and in different orders:
  *
- *  - they decode its segments one by one, so that an escaped slash belongs to a name, or the path
- *    as a whole, so that the slash separates two names;
+ *  - they decode its segments separately, so that an escaped slash is a part of a name, or decode
+ *    the whole path first, so that the slash separates two names;
  *  - they treat a backslash as a slash;
  *  - they drop parameters, or keep them in the name;
  *  - they resolve "." and "..", or treat them as names;
  *  - they treat the segment after two slashes at the start as a host.
  */
 /**
- * Computes the readings of a URI's path: every path that applications may understand it as. For
- * adapters that get the path as the client sent it. Takes time linear in the path.
+ * Computes the readings of a URI's path: every path that applications can take it for. Used by
+ * adapters that receive the path as the client sent it. Takes time linear in the path.
  */
 public final class WebPath {
 
@@ -29,21 +29,21 @@ public final class WebPath {
 
   /**
    * Returns every reading of a path by applications that drop parameters ({@code ;a=b}), as known
-   * containers and frameworks do. A reading has decoded percent escapes and no empty segments.
+   * containers and frameworks do. A reading has no percent escapes and no empty segments.
    *
-   * <p>An escaped slash stays in a name as {@code %2F}, and separates two names in another reading.
-   * A backslash also has both readings. Segments {@code .} and {@code ..} are resolved in one
-   * reading, and stay in another. A path that begins with two slashes or backslashes also has
-   * readings without the first segment, which URL libraries treat as a host.
+   * <p>An escaped slash is {@code %2F} in a name in one reading, and separates two names in another
+   * reading; so does a backslash. Segments {@code .} and {@code ..} are resolved in one reading,
+   * and kept in another. A path that begins with two slashes or backslashes also has readings
+   * without its first segment, which URL libraries treat as a host.
    *
-   * @param path as the client sent it, without the query
-   * @return at least one reading, nearly always one; each starts with a slash, and does not end
-   *     with one unless it is the root
+   * @param path the path as the client sent it, without the query
+   * @return at least one reading, nearly always one; a reading starts with a slash, and does not
+   *     end with a slash unless it is the root
    * @throws UnusableRequestException if other readings are possible. A path must not have both
-   *     escaped slashes and backslashes, nor either of these together with a segment {@code .} or
-   *     {@code ..}, or in a parameter. All segments {@code .} and {@code ..} must be written in the
-   *     same way: plainly, escaped, or with parameters. The path must start with a slash, and have
-   *     no malformed escape, no control character, and no unescaped {@code #} or space
+   *     escaped slashes and backslashes. It must not have one of them together with a segment
+   *     {@code .} or {@code ..}, or in a parameter. All segments {@code .} and {@code ..} must be
+   *     written in the same way: plainly, escaped, or with parameters. The path must start with a
+   *     slash, and have no malformed escape, control character, or unescaped {@code #} or space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
@@ -51,12 +51,12 @@ public final class WebPath {
 
   /**
    * Returns every reading of a path by any application, for servers that do not know the
-   * application behind them: those of {@link #readings}, and for applications without path
-   * parameters those that keep {@code ;a=b} in the name.
+   * application behind them: the readings of {@link #readings}, and the readings by applications
+   * that keep parameters ({@code ;a=b}) in the name.
    *
-   * @param path as the client sent it, without the query
-   * @return at least one
-   * @throws UnusableRequestException as {@link #readings}
+   * @param path the path as the client sent it, without the query
+   * @return at least one reading
+   * @throws UnusableRequestException see {@link #readings}
    */
   public static List<String> readingsOfAny(String path) {
     return readings(path, true);
@@ -99,7 +99,9 @@ public final class WebPath {
     return List.copyOf(readings);
   }
 
-  /** Whether the path has only one reading: it is ASCII without special characters. */
+  /**
+   * Returns whether the path has only one reading, since it is ASCII without special characters.
+   */
   private static boolean isPlain(String path) {
     char last = 0;
     for (int i = 0; i < path.length(); i++) {
@@ -120,7 +122,7 @@ public final class WebPath {
     }
     if (path.indexOf('#') >= 0 || path.indexOf(' ') >= 0) {
       throw new UnusableRequestException(
-          "the path has a \"#\" or a space, expected %23 or %20 in its place");
+          "the path has a \"#\" or a space; send %23 or %20 instead");
     }
   }
 
@@ -137,11 +139,12 @@ public final class WebPath {
 
   /**
    * Returns the readings of a path by applications that decode it in another charset than UTF-8,
-   * run by run of escapes, or all bytes together. In both an escaped slash separates segments.
+   * either each run of escapes separately, or all bytes together. Then an escaped slash separates
+   * segments.
    *
-   * @param path as the client sent it, without the query
-   * @param charset how its escapes are read
-   * @return at least one
+   * @param charset the charset of the escapes
+   * @param path the path as the client sent it, without the query
+   * @return at least one reading
    */
   public static List<String> readingsIn(Charset charset, String path) {
     String plain = path.replaceAll(";[^/]*", "");
@@ -151,7 +154,7 @@ public final class WebPath {
     return List.copyOf(readings);
   }
 
-  /** Whether the path begins with two slashes, at least once dots and parameters are removed. */
+  /** Returns whether the path begins with two slashes, after dots and parameters are removed. */
   private static boolean beginsWithTwo(String path) {
     if (!path.contains("//") && path.chars().noneMatch(c -> "%;\\".indexOf(c) >= 0)) {
       return false; // nearly all paths contain none of these characters
@@ -192,12 +195,12 @@ public final class WebPath {
     return names;
   }
 
-  /** Decodes a segment to a name; returns null for a malformed escape. */
+  /** Decodes a segment to a name; returns null if an escape is malformed. */
   private interface Decoding {
     @Nullable String name(String segment);
   }
 
-  /** Whether a parameter has a slash, which splits the path if decoded before it is dropped. */
+  /** Returns whether a parameter has a slash, which splits the path if it is decoded first. */
   private static boolean splitsInAParameter(String path) {
     if (path.indexOf(';') < 0) {
       return false; // nearly all paths have no parameters
@@ -223,7 +226,7 @@ public final class WebPath {
     return name.equals(".") || name.equals("..");
   }
 
-  /** Resolves {@code .} and {@code ..}. */
+  /** Joins names to a path, in which {@code .} and {@code ..} are resolved. */
   private static String joined(List<String> names) {
     List<String> kept = new ArrayList<>();
     names.stream().filter(name -> !name.isEmpty()).forEach(name -> addResolved(name, kept));
@@ -242,7 +245,7 @@ public final class WebPath {
    * Decodes one segment of a path, and drops its parameters.
    *
    * @param segment the text between two slashes, as the client sent it
-   * @return the segment's name, null for a malformed escape
+   * @return the segment's name, null if an escape is malformed
    */
   public static @Nullable String decodedSegment(String segment) {
     int parameters = segment.indexOf(';');

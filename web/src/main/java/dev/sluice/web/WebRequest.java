@@ -5,20 +5,20 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An HTTP request as rules see it. Each framework has an adapter; {@link #builder} makes a request
- * from parts, for example one that a proxy describes or a log recorded.
+ * An HTTP request in the form that rules use. Each framework has an adapter; {@link #builder} makes
+ * a request from its parts, for example a request from a log.
  *
- * <p>A request is read by one thread at a time, before the application handles it. No method
- * blocks, and none reads the body.
+ * <p>One thread at a time reads a request, before the application handles it. No method blocks, and
+ * no method reads the body.
  */
 public interface WebRequest {
 
   /**
-   * Starts a request that is made from its parts. A {@link RequestLimiter} refuses it with a 400 if
-   * nobody can say which path its target names.
+   * Returns a builder for a request from its parts. A {@link RequestLimiter} refuses the request
+   * with a 400 if its target has no clear path.
    *
    * @param method the method, such as {@code GET}
-   * @param target what the request line asks for: {@code /a%20b?c=d}
+   * @param target the target of the request line, such as {@code /a%20b?c=d}
    * @return a builder
    */
   static PlainRequest.Builder builder(String method, String target) {
@@ -28,31 +28,31 @@ public interface WebRequest {
   /**
    * Returns the method.
    *
-   * @return for example {@code GET}
+   * @return the method, for example {@code GET}
    */
   String method();
 
   /**
-   * Returns the path by which the application finds its handler: decoded, normalized, and without
-   * the prefix under which the application is installed.
+   * Returns the path by which the application finds its handler: decoded, normalized, and relative
+   * to the application's context path.
    *
    * @return a path that starts with a slash, or an empty text for the root
    */
   String path();
 
   /**
-   * Returns every path by which a rule may know the request. There are several where the container
-   * itself makes the path longer before a filter runs. So there are where an application may read
-   * the path in another way; {@link WebPath} knows these ways.
+   * Returns every path by which a rule can match the request. There are several paths if the
+   * container itself extends the path before a filter runs, or if applications can interpret the
+   * path in different ways; {@link WebPath} computes these.
    *
-   * @return {@link #path} first
+   * @return the paths, {@link #path} first
    */
   default List<String> paths() {
     return List.of(path());
   }
 
   /**
-   * Returns the values of a header, one for each line that has it, in order.
+   * Returns the values of a header, one per line of the header, in order.
    *
    * @param name the name, in any case
    * @return the values; empty if the request lacks the header
@@ -60,8 +60,8 @@ public interface WebRequest {
   List<String> headers(String name);
 
   /**
-   * Returns the names of all headers of the request. Where an adapter cannot list them, each name
-   * that matters is looked up, which takes longer.
+   * Returns the names of all headers of the request. If an adapter cannot list them, each header
+   * that a rule needs is looked up, which takes longer.
    *
    * @return the names, in any case; null if they cannot be listed
    */
@@ -72,7 +72,7 @@ public interface WebRequest {
   /**
    * Returns the values of a cookie, in order.
    *
-   * @param name the name, in its case
+   * @param name the name, case-sensitive
    * @return the values; empty if the request lacks the cookie
    */
   List<String> cookies(String name);
@@ -85,27 +85,27 @@ public interface WebRequest {
   @Nullable String query();
 
   /**
-   * Returns the address that opened the connection, which may be a proxy's.
+   * Returns the address that opened the connection, which can be a proxy's address.
    *
-   * @return an IP address as text, null where the connection has none (a Unix socket, for example)
+   * @return an IP address as text, null if the connection has none, for example a Unix socket
    */
   @Nullable String peer();
 
   /**
    * Returns the name of the authenticated user.
    *
-   * @return the name, null if nobody is logged in
+   * @return the name, null if no user is logged in
    */
   @Nullable String user();
 
   /**
-   * Returns the request of the framework, for what this view lacks: {@code
+   * Returns the framework's request, for values that this interface lacks: {@code
    * request.unwrap(HttpServletRequest.class).getAttribute("tenant")}.
    *
    * @param type the framework's type
    * @param <T> the framework's type
    * @return the framework's request
-   * @throws IllegalArgumentException if this request comes from another framework
+   * @throws IllegalArgumentException if this request belongs to another framework
    */
   default <T> T unwrap(Class<T> type) {
     throw new IllegalArgumentException(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Rules for HTTP requests, whatever the framework: which requests spend from which limits, for
- * whom, at what cost, and what the response says. A filter is an adapter to {@link
+ * Rules for HTTP requests, for any framework: which requests spend from which limits, for which
+ * ids, at what cost, and what the response contains. A filter is an adapter to {@link
  * dev.sluice.web.WebRequest}.
  */
 @NullMarked

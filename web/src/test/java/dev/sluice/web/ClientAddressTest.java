@@ -36,7 +36,7 @@ class ClientAddressTest {
   @Test
   void behind_nobody_isRefused() {
     assertThatThrownBy(() -> ClientAddress.behind(ProxyHeader.FORWARDED))
-        .hasMessage("no trusted proxy given; name at least one, or use direct()");
+        .hasMessage("there is no trusted proxy; add at least one, or use direct()");
   }
 
   @Test

@@ -27,7 +27,7 @@ class QuietLogTest {
     nanos.addAndGet(10_000_000_000L);
     log.failed("could not decide", new IllegalStateException("no"));
 
-    assertThat(lines.get(1)).endsWith("(and 999 more like it since)");
+    assertThat(lines.get(1)).endsWith("(similar lines omitted: 999)");
   }
 
   @Test

@@ -85,7 +85,8 @@ final class ReadingsTest {
         facts(WebRequest.builder("POST", "//x;a").header("X-HTTP-Method-Override", "a,b,c,d,e"));
     assertThatThrownBy(facts::readings)
         .isInstanceOf(UnusableRequestException.class)
-        .hasMessage("the request asks for many methods, and can be read in too many ways");
+        .hasMessage(
+            "the request has too many method overrides and too many interpretations of its path");
   }
 
   @Test
@@ -252,7 +253,7 @@ final class ReadingsTest {
     PlainRequest.Builder fragment = WebRequest.builder("GET", "/?k=a#1");
     assertThatThrownBy(() -> values("query:k", fragment))
         .isInstanceOf(UnusableRequestException.class)
-        .hasMessage("the query has a \"#\", expected %23 in its place");
+        .hasMessage("the query has a \"#\"; send %23 instead");
     assertThat(values("path", fragment)).containsExactly("/");
   }
 
@@ -356,7 +357,7 @@ final class ReadingsTest {
     PlainRequest request = WebRequest.builder("GET", "/").header("Host", host).build();
     assertThatThrownBy(() -> RequestWord.host(request))
         .isInstanceOf(UnusableRequestException.class)
-        .hasMessageStartingWith("the request has an unusable host");
+        .hasMessageStartingWith("the request has an invalid Host header");
   }
 
   @Test

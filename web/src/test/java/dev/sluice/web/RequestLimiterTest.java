@@ -262,7 +262,7 @@ class RequestLimiterTest {
       assertThat(log.lines())
           .containsExactly(
               "WARNING could not decide for the shadow rule on /page:"
-                  + " the request lacks the header X-Key, by which it is limited",
+                  + " the request lacks the header X-Key, which a limit needs",
               "WARNING could not decide for the shadow rule on /page:"
                   + " the store is broken, as the test wants");
     }

@@ -66,12 +66,12 @@ class RuleTest {
   @Test
   void rule_thatLacksSomething_isRefused() {
     assertThatThrownBy(() -> Rule.on())
-        .hasMessage("the rule has no path; name at least one, such as /login");
+        .hasMessage("the rule has no path; add at least one, such as /login");
     assertThatThrownBy(() -> Rule.on("/a").build())
         .hasMessage("rule [/a]: the limit is missing; add it with limit(…)");
     assertThatThrownBy(() -> Rule.on("/a").limit("PerKey"))
         .hasMessage(
-            "limit PerKey: name what the id is taken from, for example VaryBy.clientAddress()");
+            "limit PerKey: the source of the id is missing; add one, for example VaryBy.clientAddress()");
     assertThatThrownBy(() -> Rule.on("/a").methods("post"))
         .hasMessage("method: found \"post\", expected an upper-case word such as POST");
     assertThatThrownBy(() -> Rule.on("/a").cost(-1))
@@ -109,7 +109,7 @@ class RuleTest {
     assertThatThrownBy(() -> forgotten(limiter).build())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
-            "Forgotten has no default, but the rule /sign-up asks for it; write burst, count and"
+            "Forgotten has no default, but the rule /sign-up requires one; write burst, count and"
                 + " period, or \"Forgotten: {unlimited: true}\"");
     Limiter open =
         Limiter.builder(limiter.limits(), BucketStore.inMemory())
@@ -208,7 +208,7 @@ class RuleTest {
     for (long unfit : new long[] {-1, 3}) {
       assertThatThrownBy(() -> costs(page().cost(request -> unfit).build()))
           .isInstanceOf(UnusableRequestException.class)
-          .hasMessage("the request costs %s, which the limit PerKey never lets pass", unfit);
+          .hasMessage("the request costs %s, which the limit PerKey never allows", unfit);
     }
   }
 

@@ -179,7 +179,7 @@ class SuppliedQuotaTest {
     assertThat(failed)
         .satisfiesExactly(
             one -> assertThat(one).contains("found 0 quotas, expected 1 to 4"),
-            one -> assertThat(one).contains("two quotas with one period"));
+            one -> assertThat(one).contains("two quotas with the same period"));
   }
 
   @Test
@@ -380,7 +380,7 @@ class SuppliedQuotaTest {
       Limits without = Limits.builder(Limiters.limits().catalogue()).build();
 
       assertThatThrownBy(() -> limits.replace(without))
-          .hasMessageContaining("PerKey has no default, but the rule /api/** asks for it")
+          .hasMessageContaining("PerKey has no default, but the rule /api/** requires one")
           .hasMessageNotContaining("Forgotten");
       assertThat(requests.admit(call("other")).refusal()).isNull();
     }

@@ -63,7 +63,7 @@ class VaryByTest {
               .isInstanceOfSatisfying(
                   UnusableRequestException.class,
                   e -> assertThat(e.detail()).isEqualTo(e.getMessage()))
-              .hasMessage("the request lacks %s, by which it is limited", what);
+              .hasMessage("the request lacks %s, which a limit needs", what);
           assertThat(value(source.orSkip(), EMPTY)).isNull();
           assertThat(value(source.orId("nobody"), EMPTY)).isEqualTo("nobody");
         });
@@ -87,9 +87,9 @@ class VaryByTest {
         WebRequest.builder("GET", "/?q=1&q=1").header("X-Key", "a").header("X-Key", "b").build();
     assertThatThrownBy(() -> value(VaryBy.header("X-Key").orSkip(), twice))
         .isInstanceOf(UnusableRequestException.class)
-        .hasMessage("found the header X-Key 2 times, expected it once");
+        .hasMessage("the request has the header X-Key 2 times; send it once");
     assertThatThrownBy(() -> value(VaryBy.queryParameter("q").orId("nobody"), twice))
-        .hasMessage("found the query parameter q 2 times, expected it once");
+        .hasMessage("the request has the query parameter q 2 times; send it once");
   }
 
   @Test

@@ -120,8 +120,8 @@ class RateLimitWebFilterTest {
     assertThatThrownBy(builder::build)
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
-            "rule /a: found a limit whose function returns the quota, expected limitAsync, whose"
-                + " function returns a stage of it: the threads of this filter must not wait");
+            "rule /a: found a limit whose function returns a quota; use limitAsync, whose function"
+                + " returns a stage, since the threads of this filter must not wait");
   }
 
   @Test

@@ -654,7 +654,7 @@ class LimitFilesTest {
     Requirement refused = new Requirement("SignUpsPerIPAddress", "--for", MissingDefault.REFUSE);
     String other = "LoginsPerIPAddress: {burst: 1, count: 1, period: 1s}\n";
     String message =
-        "SignUpsPerIPAddress has no default, but --for asks for it; write burst, count and period,"
+        "SignUpsPerIPAddress has no default, but --for requires one; write burst, count and period,"
             + " or \"SignUpsPerIPAddress: {unlimited: true}\"";
     assertThat(lintOf(folder, other, refused)).containsExactly("1:1: " + message);
     assertThat(

@@ -509,7 +509,7 @@ class LimitFilesWatcherTest {
     assertThat(defaultBurst()).isEqualTo(1);
     assertThat(events.take())
         .containsExactly(
-            "failed 2026-11-20T12:00:00Z [%s:1:1: LoginsPerIPAddress has no default, but a door asks for it; write burst, count and period, or \"LoginsPerIPAddress: {unlimited: true}\"]"
+            "failed 2026-11-20T12:00:00Z [%s:1:1: LoginsPerIPAddress has no default, but a door requires one; write burst, count and period, or \"LoginsPerIPAddress: {unlimited: true}\"]"
                 .formatted(defaults));
   }
 

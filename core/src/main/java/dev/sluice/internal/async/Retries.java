@@ -13,18 +13,18 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Calls that failed and are repeated for up to 10 s, in rounds; a round makes each call once. At
- * most 10,000 calls wait. Thread-safe; never blocks if the calls do not.
+ * A queue of failed calls that are retried for up to 10 s, in rounds; each round makes each call
+ * once. At most 10,000 calls wait. Thread-safe; never blocks unless a call blocks.
  */
 public final class Retries implements AutoCloseable {
 
-  /** How many calls may wait. */
+  /** The largest number of waiting calls. */
   public static final int MOST = 10_000;
 
-  /** How long a call waits at most. */
+  /** The longest time for which a call is retried. */
   public static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** How many calls are under way at a time. */
+  /** The largest number of calls in flight. */
   static final int AT_A_TIME = 64;
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
@@ -36,13 +36,13 @@ public final class Retries implements AutoCloseable {
   private final Deque<Waiting> waiting = new ArrayDeque<>();
 
   @GuardedBy("this")
-  private boolean runs; // an alarm is set, or a round is under way
+  private boolean runs; // whether an alarm is set or a round is in progress
 
   @GuardedBy("this")
   private boolean isClosed;
 
   @GuardedBy("this")
-  private int left; // calls of this round that have not begun
+  private int left; // the number of calls in this round that were not made yet
 
   @GuardedBy("this")
   private int underWay;
@@ -66,9 +66,9 @@ public final class Retries implements AutoCloseable {
   /**
    * Adds a call that has just failed.
    *
-   * @param call completes with false if it must be repeated; if it fails, it is lost
-   * @param onLost called if the call is lost: its time is over, or it failed
-   * @return false if there is no room or the queue is closed, so that the call was not added
+   * @param call completes with true if done, with false if it must be repeated; fails if lost
+   * @param onLost called if the call is lost, because it failed or its time is over
+   * @return false if the call was not added, because the queue is full or closed
    */
   public boolean add(Supplier<CompletionStage<Boolean>> call, Runnable onLost) {
     long nowNanos = clock.getAsLong();
@@ -114,7 +114,7 @@ public final class Retries implements AutoCloseable {
     proceed();
   }
 
-  /** Begins calls of this round while there is room for them; an alarm begins the next round. */
+  /** Makes calls of this round while their number allows it; an alarm starts the next round. */
   private void proceed() {
     for (Waiting next = next(); next != null; next = next()) {
       Waiting one = next;

@@ -11,24 +11,23 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chains of stages: actions at their end, steps that run at once if the stage before is done, and
- * cancellations that reach the first stage. What is chained to a stage runs on the thread that
- * completes the stage, or at once if the stage is done.
+ * Helper methods for chains of stages: actions at the end of a stage, steps that run at once if a
+ * stage is done, and cancellations that reach the first stage. Code that is chained to a stage runs
+ * on the thread that completes the stage, or at once if the stage is done.
  */
 public final class Stages {
 
   private Stages() {}
 
   /**
-   * Runs an action when a stage has ended. It must handle its own failures: exceptions that it
-   * throws are lost.
+   * Runs an action when a stage has ended. The exceptions of the action are lost.
    *
    * @param action gets the value, or the failure; the other one is null
    */
   public static <T> void onEnd(
       CompletionStage<T> stage, BiConsumer<? super T, ? super @Nullable Throwable> action) {
     var unused =
-        stage.handle( // whenComplete would create another exception, for a stage that nobody uses
+        stage.handle( // whenComplete would create an exception for a stage that nobody uses
             (value, failure) -> {
               action.accept(value, failure);
               return null;
@@ -41,8 +40,8 @@ public final class Stages {
   }
 
   /**
-   * Same as {@link CompletionStage#handle}. If the stage has a value already, as the stages of a
-   * store in memory have, the step runs at once, and only one object is created.
+   * Same as {@link CompletionStage#handle}. If the stage already has a value, as with a memory
+   * store, the step runs at once, and only one object is created.
    *
    * @param step gets the value, or the failure; the other one is null
    */
@@ -71,7 +70,7 @@ public final class Stages {
         : null;
   }
 
-  /** The subclass that makes a minimal stage refuses {@code isDone}; its copy does not. */
+  /** Avoids minimal stages, whose {@code isDone} throws, by using their full copies. */
   private static <T> @Nullable CompletableFuture<T> future(CompletionStage<T> stage) {
     return stage instanceof CompletableFuture<T> future ? future.toCompletableFuture() : null;
   }

@@ -6,42 +6,44 @@ import dev.sluice.gcra.Effect;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Buckets of one limit that are decided on one after the other, with few readings of the clock: the
- * store looks up {@link #GROUP} buckets at once. Not a batch: each is spent or denied separately.
+ * A series of decisions on buckets of one limit, with few clock readings: the store looks up {@link
+ * #GROUP} buckets together. The series is not a batch: each bucket is charged or denied separately.
  *
- * <p>For one thread, and reusable: first all ids, then each decision in its turn, then {@link
+ * <p>For use by one thread; reusable: add all ids, make each decision in order, then call {@link
  * #clear}.
  */
 public interface BucketPipeline {
 
-  /** How many buckets are looked up at once: more than a core fetches at once. */
+  /**
+   * The number of buckets that are looked up together: more than a core can fetch at the same time.
+   */
   int GROUP = 32;
 
-  /** Forgets the buckets that were added. */
+  /** Removes all buckets from the series. */
   void clear();
 
   /**
-   * Adds a bucket; the same bucket may be added several times.
+   * Adds a bucket; the same bucket can be added several times.
    *
-   * @param id the id, canonical, not empty; not kept
+   * @param id the id, canonical and not empty; the pipeline keeps no reference to it
    */
   void add(IdBytes id);
 
   /**
-   * Moves the clock forward to the time of a decision that read the clock again. Otherwise the next
-   * decisions would count as earlier than that one, and find a token less.
+   * Moves the pipeline's time forward to the time of a decision that has read the clock again.
+   * Otherwise the next decisions would use an earlier time, and find a token less.
    *
-   * @param nowNanos the moment of that decision; an earlier one changes nothing
+   * @param nowNanos the time of the other decision; an earlier time changes nothing
    */
   void notBefore(long nowNanos);
 
   /**
-   * Decides on a bucket. The first decision of each group looks the group up and reads the clock.
+   * Decides on a bucket. The first decision of a group reads the clock and looks all buckets up.
    *
    * @param effect the operation, not a reset
-   * @param outcome makes the answer, without the id
-   * @return the answer; a store that could not decide throws as its charge does
+   * @param outcome makes the result; its id is null
+   * @return the result; throws like the store's charge if the store could not decide
    */
-  @CanIgnoreReturnValue // the outcome may store the answer itself
+  @CanIgnoreReturnValue // the outcome can store the result itself
   <R extends @Nullable Object> R charge(int index, Effect effect, ReadingMapper<R> outcome);
 }

@@ -5,17 +5,17 @@ import dev.sluice.gcra.Effect;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buckets whose keys start with the same prefix: those of one limit.
+ * The buckets whose keys start with the same prefix: the buckets of one limit.
  *
- * <p>For decisions on one bucket at a time that should cost nothing but themselves. What can be
- * known of the prefix is worked out once, and no charge and no key is made.
+ * <p>Makes decisions on one bucket at a time with the lowest overhead. All work on the prefix is
+ * done once, and no charge object and no key is created.
  *
- * <p>Thread-safe; blocks as the store's charge does, and fails as it does.
+ * <p>Thread-safe; blocks and fails like the store's charge.
  */
 public interface Buckets {
 
   /**
-   * Decides on one bucket: that of the prefix and the id.
+   * Decides on one bucket, whose key is the prefix followed by the id.
    *
    * @param id the id, canonical, not empty; not kept
    * @param text the same id as text, for the outcome; null if that does not ask for it

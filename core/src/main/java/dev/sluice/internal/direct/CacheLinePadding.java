@@ -2,10 +2,10 @@
 package dev.sluice.internal.direct;
 
 /**
- * Room in front of the fields of an object that one thread writes to for each id. A collector may
- * put such objects of two threads side by side. Where they share a line of the processor's cache,
- * each write takes that line away from the other thread. Two lines of 64 bytes, as processors fetch
- * them in pairs.
+ * Unused space in front of the fields of an object that one thread writes to for each id. A garbage
+ * collector can place such objects of two threads next to each other. If they share a line of the
+ * processor's cache, each write of one thread takes the line away from the other thread. The space
+ * has two lines of 64 bytes, since processors fetch lines in pairs.
  */
 @SuppressWarnings({"unused", "UnusedVariable"}) // the fields only take up space
 abstract class CacheLinePadding {

@@ -4,24 +4,24 @@ package dev.sluice.internal.direct;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store that decides on one bucket without a key, a charge or a reading being made: the hot path.
+ * A store with a hot path: it decides on one bucket without creating a key, a charge or a reading.
  *
- * <p>Only for Sluice's own modules. A store of somebody else implements the charge of a batch,
- * which serves single decisions too. Thread-safe.
+ * <p>Only for Sluice's own modules. Other stores implement the charge of a batch, which is also
+ * used for single decisions. Thread-safe.
  */
 public interface DirectStore {
 
   /**
    * Returns the buckets of one limit.
    *
-   * @param prefix what the keys of these buckets start with: the limit's number and a colon
-   * @return a view of this store, to be kept; null where it has no way that is shorter than a batch
+   * @param prefix the start of the keys of these buckets: the limit's number and a colon
+   * @return a view of this store to keep; null if this store has no faster path than a batch
    */
   @Nullable Buckets buckets(String prefix);
 
   /**
-   * Returns whether each charge is done when its call returns, so that a caller who may block may
-   * use the asynchronous form.
+   * Returns whether each charge is finished when its call returns, so that a caller that is allowed
+   * to block can use the asynchronous form.
    *
    * @return false for a wrapper around a store over a network
    */

@@ -7,21 +7,20 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A hot id comes many times in a row: from a client that floods the server, or for a limit with a
- * single bucket. Copying and hashing a text takes about a third of the time of a decision. So the
- * bytes and the hash of a text that equals the previous one are used again.
+ * A hot id is often used many times in a row: by a client that floods the server, or for a limit
+ * with a single bucket. Copying and hashing a text takes about a third of the time of a decision.
+ * If a text equals the previous text, its bytes and its hash are therefore reused.
  *
- * The text and the hash are cached only after the same hash came twice in a row. Otherwise each
- * call would write a reference into an old object, which costs the garbage collector time. All code
- * that writes the bytes calls room(), which clears the cache.
+ * The text and the hash are cached only after two equal hashes in a row. Otherwise each call would
+ * write a reference into an old object, which costs the garbage collector time. All code that
+ * writes the bytes calls room(), which clears the cache.
  */
 
 /**
- * A reusable buffer for an id as UTF-8 bytes, which passes a text, bytes or a number to a store
- * without allocating.
+ * A reusable buffer that passes a text, bytes or a number to a store as UTF-8, without allocating.
  *
- * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own}, valid until the thread's
- * next call to Sluice.
+ * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own buffer}, which is valid
+ * until the thread's next call to Sluice.
  */
 public final class IdBytes extends CacheLinePadding {
 
@@ -29,9 +28,9 @@ public final class IdBytes extends CacheLinePadding {
   private static final int FIRST_CAPACITY = 256; // some of it is padding
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
-  // Longer texts are dropped, so that threads do not hold them.
+  // // Longer texts are not cached, so that they do not stay in memory.
   private static final int LONGEST_KEPT = 256;
-  // Larger arrays are dropped, so that threads do not hold them.
+  // // Larger arrays are replaced later, so that they do not stay in memory.
   private static final int LONGEST_ARRAY = 1 << 14;
 
   private byte[] bytes = new byte[FIRST_CAPACITY];
@@ -40,8 +39,8 @@ public final class IdBytes extends CacheLinePadding {
 
   private final SipHash hash = new SipHash(0, 0);
   private @Nullable SipHash hashedAfter;
-  private boolean hashed; // hash is that of the current bytes after hashedAfter
-  private boolean comesAgain; // the last two hashes were equal
+  private boolean hashed; // whether the hash belongs to the current bytes after hashedAfter
+  private boolean comesAgain; // whether the last two hashes were equal
   private @Nullable String kept; // the ASCII text of the bytes, if cached
 
   /** Creates an empty buffer. */
@@ -57,7 +56,7 @@ public final class IdBytes extends CacheLinePadding {
   }
 
   /**
-   * Sets a text.
+   * Sets the id to a text.
    *
    * @return whether all of it is ASCII
    */
@@ -92,12 +91,12 @@ public final class IdBytes extends CacheLinePadding {
     boolean ascii = set(text, to, copy(text, to, room(to)));
     if (ascii && comesAgain && to <= LONGEST_KEPT) {
       kept = text;
-      comesAgain = false; // until two more hashes are equal
+      comesAgain = false; // until the next two hashes are equal
     }
     return ascii;
   }
 
-  /** Accepts the text that was copied char by char if all of it is ASCII, else encodes it. */
+  /** Accepts the copied text if the whole text is ASCII, otherwise encodes it. */
   private boolean set(CharSequence text, int to, int seen) {
     if (seen < 0x80) {
       length = to;
@@ -108,9 +107,9 @@ public final class IdBytes extends CacheLinePadding {
   }
 
   /**
-   * Copies in whole words: the hash reads words, and would wait for bytes written singly to leave
-   * the store buffer. (The deprecated method drops the upper halves of chars; ASCII has none, and
-   * other texts are encoded again.)
+   * Copies whole words: the hash reads words, and would have to wait until single bytes have left
+   * the store buffer. The deprecated method drops the upper halves of chars. In ASCII these are
+   * zero, and other texts are encoded again.
    */
   @SuppressWarnings("deprecation")
   private static int copy(String text, int to, byte[] target) {
@@ -123,10 +122,10 @@ public final class IdBytes extends CacheLinePadding {
   }
 
   /**
-   * Sets bytes.
+   * Sets the id to bytes.
    *
-   * @param utf8 the id, copied
-   * @return whether all of it is ASCII
+   * @param utf8 the id, which is copied
+   * @return whether the whole id is ASCII
    */
   @CanIgnoreReturnValue
   public boolean set(byte[] utf8) {
@@ -134,7 +133,7 @@ public final class IdBytes extends CacheLinePadding {
   }
 
   /**
-   * Sets bytes.
+   * Sets the id to a part of an array.
    *
    * @param source an array that the id is copied from
    * @return whether all of it is ASCII
@@ -145,7 +144,7 @@ public final class IdBytes extends CacheLinePadding {
     System.arraycopy(source, from, target, 0, count);
     length = count;
     int seen = 0;
-    for (int i = 0; i < length; i++) { // check the copy: the caller may change its array
+    for (int i = 0; i < length; i++) { // checks the copy, since the caller can change its array
       seen |= target[i];
     }
     return seen >= 0;
@@ -170,9 +169,9 @@ public final class IdBytes extends CacheLinePadding {
   }
 
   /**
-   * Returns the array that holds the id, from its first byte.
+   * Returns the array of the id, which begins at index 0.
    *
-   * @return the array itself, which may be longer than the id; must not be written to
+   * @return the array itself, which can be longer than the id; callers must not write to it
    */
   public byte[] bytes() {
     return bytes;
@@ -202,7 +201,7 @@ public final class IdBytes extends CacheLinePadding {
     return hash;
   }
 
-  /** Whether the hash of the current id after a prefix is cached. */
+  /** Returns whether the hash of the current id after a prefix is cached. */
   boolean isHashedAfter(SipHash prefixHash) {
     return hashed && hashedAfter == prefixHash;
   }
@@ -224,7 +223,7 @@ public final class IdBytes extends CacheLinePadding {
     }
   }
 
-  /** Returns an array to write the next id to; the previous id is discarded. */
+  /** Returns an array for the next id; discards the previous id. */
   private byte[] room(int needed) {
     forget();
     uses++;

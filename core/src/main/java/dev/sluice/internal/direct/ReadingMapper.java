@@ -5,7 +5,7 @@ import dev.sluice.gcra.Effect;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Maps what a store found to an answer, so that the store need not make an object for it.
+ * Converts a store's reading to a result, so that the store need not create an object for it.
  *
  * <p>Called once for a decision, on the thread that asked. It does not block.
  */
@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 public interface ReadingMapper<R extends @Nullable Object> {
 
   /**
-   * The answer.
+   * Returns the result.
    *
    * @param id the id that was asked for, as the caller gave it as text
    * @param effect what was to be done

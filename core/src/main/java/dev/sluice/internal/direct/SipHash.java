@@ -7,26 +7,27 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /*
- * SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input PRF; one round a word
- * and three at the end, as several languages hash their maps' keys), over a bucket key. Two folds
- * of the final state are taken: the usual one, and another that is linearly independent of it.
- * Nobody outside ever sees either, so what a second fold would tell of the state is told to no one.
+ * SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input PRF) of a bucket key,
+ * with one round per word and three final rounds, as several languages hash the keys of their maps.
+ * Two values are computed from the final state: the usual one, and one that is linearly independent
+ * of it. Neither value ever leaves the store, so the second value reveals nothing about the state.
  *
- * A key is hashed as two messages, each padded with its length as SipHash pads one. The first is
- * the part up to and including the first colon (the number of a limit). The second is the rest (the
- * id). So a limit's own part can be hashed once, and its state be kept. The key as one string gives
- * the same result as the kept state with the id. Two keys never give the same blocks: the first
- * colon marks where the first message ends, and the padding where the second does.
+ * A key is hashed as two messages, each padded with its length as in SipHash. The first message is
+ * the part up to and including the first colon (the number of a limit). The second message is the
+ * rest (the id). So the state after the first message can be computed once per limit and reused. A
+ * key given as one string has the same hash as the stored state followed by the id. Different keys
+ * never give the same blocks: the first colon marks the end of the first message, and the padding
+ * marks the end of the second.
  *
- * It hashes the UTF-8 bytes of a key (IdBytes), so that an id given as bytes meets
+ * The hash reads the UTF-8 bytes of a key (IdBytes), so an id given as bytes has the same hash as
  * the same id given as text.
  */
 
 /**
- * A keyed hash of bucket keys, as a small mutable state that one thread reuses.
+ * A keyed hash of bucket keys: a small mutable state that one thread reuses.
  *
- * <p>Not thread-safe while it is fed; a state that others only {@linkplain #message go on from} may
- * be shared.
+ * <p>Not thread-safe while messages are added. Several threads can share a state that they only
+ * {@linkplain #message start from}.
  */
 public final class SipHash extends CacheLinePadding {
 
@@ -47,7 +48,7 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Hashes a whole bucket key, from its first byte, starting from a stored state.
+   * Hashes a whole bucket key, starting from a stored state.
    *
    * @param bytes the key, after which the array has 7 more bytes
    */
@@ -61,8 +62,7 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Sets this state to another one plus one more message: the bytes {@code from} to {@code to},
-   * after which the array must have 7 more bytes.
+   * Sets this state to another state followed by one message.
    *
    * @param state the state to start from, which may be this one
    */

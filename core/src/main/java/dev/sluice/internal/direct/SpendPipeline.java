@@ -6,19 +6,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A series of single spends of one limit that are decided together, such as the requests that a
- * server received in one read. The decisions are those of the limit for one spend after the other,
- * with its failure rules and observers. But the clock is read once, the buckets are looked up
- * together, and no object is allocated for a spend.
+ * server received in one read. The decisions are the same as for one spend after the other, with
+ * the limit's failure rules and observers. But the clock is read once, the buckets are looked up
+ * together, and no object is allocated per spend.
  *
- * <p>For one thread, and reusable. Never blocks for long.
+ * <p>For use by one thread; reusable. Never blocks for long.
  */
 public interface SpendPipeline {
 
-  /** The most spends at a time. */
+  /** The largest number of spends in a series. */
   int CAPACITY = BucketPipeline.GROUP;
 
   /**
-   * Returns the number of spends that wait for {@link #decide}.
+   * Returns the number of spends that were added since the last decision.
    *
    * @return 0 to {@link #CAPACITY}
    */
@@ -39,10 +39,10 @@ public interface SpendPipeline {
   /** Decides on all spends in their order, and forgets them. */
   void decide(Outcome outcome);
 
-  /** Forgets the spends that were added; nothing was spent. */
+  /** Removes all spends from the series without spending them. */
   void clear();
 
-  /** Takes the answers, in the order of the spends. */
+  /** Receives the results, in the order of the spends. */
   interface Outcome {
 
     /**
@@ -62,8 +62,8 @@ public interface SpendPipeline {
         long resetInNanos);
 
     /**
-     * Called when a failure rule decided on a spend, in the store's place. Calls {@link #decided}
-     * unless overridden.
+     * Called when a failure rule decided on a spend in place of the store. The default
+     * implementation calls {@link #decided}.
      *
      * @param rule its word: {@code local}, {@code allow} or {@code deny}
      * @param quota the whole quota of the limit, also where the rule {@code local} holds to a share

@@ -3,7 +3,7 @@ package dev.sluice.internal.text;
 
 import java.time.Duration;
 
-/** Durations that callers set, and that are counted in nanoseconds. Pure and thread-safe. */
+/** Checks durations that callers set and that are counted in nanoseconds. */
 public final class Durations {
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
@@ -11,7 +11,7 @@ public final class Durations {
   private Durations() {}
 
   /**
-   * Refuses a duration that is not positive, or too long for a {@code long} of nanoseconds.
+   * Throws if a duration is not positive, or too long for a {@code long} of nanoseconds.
    *
    * @param field what is set, for the message
    * @return the value, from 1 to 2^63 − 1 ns (about 292 years)

@@ -7,7 +7,7 @@ import java.time.LocalDate;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 
-/** The time at which an override or a penalty ends: its text and its range. Stateless. */
+/** Parses the time at which an override or a penalty ends, and checks its range. */
 public final class EndTime {
 
   private static final int DATE_LENGTH = "2027-03-01".length();
@@ -20,7 +20,7 @@ public final class EndTime {
   private EndTime() {}
 
   /**
-   * Parses a time with an offset, or a date, which means the start of that day in UTC.
+   * Parses a time with an offset, or a date, which is read as the start of that day in UTC.
    *
    * @throws IllegalArgumentException if the text is neither, or the time is {@linkplain #inRange
    *     out of range}
@@ -40,7 +40,7 @@ public final class EndTime {
   }
 
   /**
-   * Checks that stores can keep a time as nanoseconds since the Unix epoch.
+   * Checks that stores can represent a time as nanoseconds since the Unix epoch.
    *
    * @throws IllegalArgumentException if the time is before the epoch or after the year 2262
    */

@@ -9,12 +9,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Durations as limit files write them and denial messages print them: Go's syntax ({@code 1h30m},
- * {@code 250ms}). For reading also days ({@code 7d} of 24 hours each), which Go lacks, and ISO-8601
- * ({@code PT3H}).
+ * Durations in the syntax of limit files and denial messages: Go's syntax ({@code 1h30m}, {@code
+ * 250ms}). {@link #parse} also accepts days of 24 hours ({@code 7d}), which Go does not have, and
+ * ISO-8601 ({@code PT3H}).
  *
- * <p>Pure and thread-safe. Source: the documentation of Go's {@code time.ParseDuration} and {@code
- * Duration.String}.
+ * <p>Source: the documentation of Go's {@code time.ParseDuration} and {@code Duration.String}.
  */
 public final class GoDuration {
 
@@ -35,7 +34,7 @@ public final class GoDuration {
    *
    * @param text the duration, without a sign; at most 64 characters
    * @return the duration, from 0 to 2^63 − 1 ns; fractions of a nanosecond are cut off
-   * @throws IllegalArgumentException if the text is not such a duration, saying what is expected
+   * @throws IllegalArgumentException if the text is not a duration; the message contains examples
    */
   public static Duration parse(String text) {
     if (text.length() <= LONGEST) {
@@ -54,7 +53,7 @@ public final class GoDuration {
                   .multiply(BigInteger.valueOf(SECOND))
                   .add(BigInteger.valueOf(parsed.getNano())));
         } catch (DateTimeParseException | ArithmeticException e) {
-          // Falls through to the message that both syntaxes share.
+          // // Falls through to the exception for both syntaxes.
         }
       }
     }
@@ -118,7 +117,7 @@ public final class GoDuration {
   }
 
   /**
-   * Formats a duration without the parts that are zero at its end: {@code 1h}, {@code 1h30m}.
+   * Formats a duration without zero parts at the end: {@code 1h}, {@code 1h30m}.
    *
    * @return the text, which {@link #parse} reads
    */
@@ -126,14 +125,14 @@ public final class GoDuration {
     return format(duration).replaceFirst("(?<=h)0m0s$|(?<=m)0s$", "");
   }
 
-  /** In units of a power of ten. By hand: it is a part of every decision that HTTP answers. */
+  /** Formats nanoseconds in a larger unit. Fast, since every decision over HTTP needs this. */
   private static String decimal(long nanos, long unit) {
     long whole = nanos / unit;
     long rest = nanos % unit;
     if (rest == 0) {
       return Long.toString(whole);
     }
-    String digits = Long.toString(unit + rest).substring(1); // with the zeros before it
+    String digits = Long.toString(unit + rest).substring(1); // with its leading zeros
     int end = digits.length();
     while (digits.charAt(end - 1) == '0') {
       end--;

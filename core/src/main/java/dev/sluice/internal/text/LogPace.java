@@ -6,10 +6,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The pace of a log that a flood cannot fill: one line in ten seconds, which says how many were
- * left out. Thread-safe; never blocks.
- */
+/** Limits a log to one line in ten seconds, with the number of omitted lines. Thread-safe. */
 public final class LogPace {
 
   private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -25,20 +22,20 @@ public final class LogPace {
   }
 
   /**
-   * Asks whether a line may be written now.
+   * Returns whether a line can be written now.
    *
-   * @return what to append to the line, with a space before it: how many were left out, or nothing;
-   *     null if this line is to be left out
+   * @return a text to append to the line: the number of omitted lines, with a space before it, or
+   *     an empty text; null if this line must be omitted
    */
   public @Nullable String next() {
     long nowNanos = nanoTime.getAsLong();
     long next = nextNanos.get();
-    // nanoTime may wrap around: only differences mean something.
+    // // nanoTime can wrap around, so only differences are meaningful.
     if (nowNanos - next < 0 || !nextNanos.compareAndSet(next, nowNanos + PAUSE_NANOS)) {
       leftOut.incrementAndGet();
       return null;
     }
     long more = leftOut.getAndSet(0);
-    return more == 0 ? "" : " (and %s more like it since)".formatted(more);
+    return more == 0 ? "" : " (similar lines omitted: %s)".formatted(more);
   }
 }

@@ -4,22 +4,20 @@ package dev.sluice.internal.text;
 import java.util.Locale;
 
 /**
- * Shows a text from outside in a message, a log or a page, so that it can neither forge a line nor
- * reorder one.
- *
- * <p>Pure and thread-safe.
+ * Escapes a text from outside for a message, a log or a page, so that the text can neither forge a
+ * line nor reorder one.
  */
 public final class SafeText {
 
   private static final int SHOWN = 80;
 
-  /** Letters and marks that are drawn as nothing: joiners, fillers, a braille cell without dots. */
+  /** Letters and marks that show nothing: joiners, fillers, a braille cell without dots. */
   private static final String BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0";
 
   private SafeText() {}
 
   /**
-   * Returns a text in quotes, printable and short, so that it can't forge a line of a log.
+   * Returns a text in quotes, printable and short, so that it cannot forge a line of a log.
    *
    * @return at most the first 80 characters, in quotes; quotes, backslashes and what {@link
    *     #isInvisible} are escaped
@@ -43,8 +41,8 @@ public final class SafeText {
   }
 
   /**
-   * Returns a text without what {@link #isInvisible}, for messages that people read: it can neither
-   * forge a line of a log nor reorder one.
+   * Returns a text in which {@linkplain #isInvisible invisible} characters are escaped, for
+   * messages that people read: the text can neither forge a line of a log nor reorder one.
    *
    * @return the text, what is invisible escaped as {@code \u202e}
    */

@@ -6,8 +6,8 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * Finds what somebody probably meant. Pure; takes time in the product of the lengths of words that
- * are about as long as each other.
+ * Finds the word that a user probably meant. Takes time in the product of the lengths of words that
+ * are about equally long.
  */
 public final class Suggestion {
 
@@ -17,18 +17,18 @@ public final class Suggestion {
   private Suggestion() {}
 
   /**
-   * A hint to append to a message about a word that is not among the known ones.
+   * Returns a hint for a message about an unknown word.
    *
    * @return {@code ; did you mean "…"?}, or nothing where no known word is near
    */
   public static String didYouMean(String found, Collection<String> known) {
     String best = "";
     String word = found.toLowerCase(Locale.ROOT);
-    // A third of the letters may be wrong: typing errors change fewer letters.
+    // // At most a third of the letters can differ: typing errors change fewer letters.
     int bestDistance = Math.max(2, Math.min(found.length(), LONGEST) / 3) + 1;
     for (String candidate : known) {
       int longer = Math.max(found.length(), candidate.length());
-      // Thousands of words may be known, and most of them differ too much in length alone.
+      // // Thousands of words can be known, and the lengths of most of them alone differ too much.
       if (longer > LONGEST || Math.abs(found.length() - candidate.length()) >= bestDistance) {
         continue;
       }
@@ -44,7 +44,7 @@ public final class Suggestion {
   }
 
   /**
-   * Takes hints out of a message, for a reader who must not learn the known words.
+   * Removes hints from a message, for a reader who must not see the known words.
    *
    * @param message a message to which {@link #didYouMean} was perhaps appended
    */
@@ -53,9 +53,9 @@ public final class Suggestion {
   }
 
   /**
-   * The edit distance with transpositions (optimal string alignment).
+   * Returns the edit distance with transpositions (optimal string alignment).
    *
-   * @param below where it is not below this, any number that is not either
+   * @param below if the distance is not below this number, the result is any number not below it
    */
   private static int distance(String a, String b, int below) {
     int[] before = new int[b.length() + 1];

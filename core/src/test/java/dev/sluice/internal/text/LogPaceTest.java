@@ -19,7 +19,7 @@ class LogPaceTest {
     nowNanos.addAndGet(TimeUnit.SECONDS.toNanos(10) - 1);
     assertThat(pace.next()).isNull();
     nowNanos.incrementAndGet();
-    assertThat(pace.next()).isEqualTo(" (and 2 more like it since)");
+    assertThat(pace.next()).isEqualTo(" (similar lines omitted: 2)");
     nowNanos.addAndGet(TimeUnit.SECONDS.toNanos(10));
     assertThat(pace.next()).isEmpty();
   }

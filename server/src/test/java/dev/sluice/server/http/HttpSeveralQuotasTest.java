@@ -143,7 +143,7 @@ final class HttpSeveralQuotasTest {
       value = {
         "[] | quotas | found 0 quotas, expected 1 to 4",
         "['1 per 1s','1 per 2s','1 per 3s','1 per 4s','1 per 5s','1 per 6s'] | quotas | found 6 quotas, expected 1 to 4",
-        "['1 per 1s','2 per 1000ms'] | quotas | two quotas with one period",
+        "['1 per 1s','2 per 1000ms'] | quotas | two quotas with the same period",
         "7 | quotas | found no list, expected a list of quotas",
         "['1 per 1s','lots'] | quotas[1] | expected COUNT per PERIOD",
         "['1 per 1s',7] | quotas[1] | expected a text such as 10 per 1s",

@@ -142,7 +142,7 @@ interface IdRules extends FilterRules {
     HttpResponse<String> tooLong = run().get(path, "X-Api-Key", "k".repeat(1025));
     assertThat(tooLong.statusCode()).isEqualTo(400);
     assertThat(tooLong.body())
-        .contains("unusable value as the header X-Api-Key")
+        .contains("invalid value for the header X-Api-Key")
         .doesNotContain("kkk");
     assertThat(run().get(path, "X-Api-Key", "a", "X-Api-Key", "b").statusCode()).isEqualTo(400);
     assertThat(run().remaining("PerKey", "a")).isEqualTo(2);
