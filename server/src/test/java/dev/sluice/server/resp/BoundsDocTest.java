@@ -58,8 +58,14 @@ class BoundsDocTest {
         "silence on a connection",
         seconds(SluiceServer.IDLE_TIMEOUT),
         seconds(RespServer.IDLE_TIMEOUT));
-    row("time from a request's first byte to its answer", seconds(SluiceServer.REQUEST_TIMEOUT), "–");
-    row("time in which a client must read an answer", seconds(SluiceServer.READ_TIMEOUT) + " more", "–");
+    row(
+        "time from a request's first byte to its answer",
+        seconds(SluiceServer.REQUEST_TIMEOUT),
+        "–");
+    row(
+        "time in which a client must read an answer",
+        seconds(SluiceServer.READ_TIMEOUT) + " more",
+        "–");
     row("age of a connection", SluiceServer.MAX_CONNECTION_AGE.toHours() + " h", "–");
 
     String page = Files.readString(Path.of("../docs/security.md"));
