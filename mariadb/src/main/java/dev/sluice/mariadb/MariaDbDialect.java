@@ -89,7 +89,7 @@ final class MariaDbDialect implements SqlDialect {
 
   @Override
   public String kind() {
-    return "mariadb";
+    return MariaDbStoreBuilder.KIND;
   }
 
   @Override

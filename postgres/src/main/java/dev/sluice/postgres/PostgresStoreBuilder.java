@@ -2,6 +2,9 @@
 package dev.sluice.postgres;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.remote.RemoteStore;
+import dev.sluice.remote.SystemTiming;
+import dev.sluice.remote.Timing;
 import dev.sluice.remote.sql.KeyScan;
 import dev.sluice.remote.sql.SqlOptions;
 import dev.sluice.remote.sql.SqlUrl;
@@ -28,6 +31,7 @@ import org.postgresql.ds.common.BaseDataSource;
  */
 public final class PostgresStoreBuilder {
 
+  static final String KIND = "postgres";
   private static final String DRIVER = "jdbc:postgresql://localhost/";
   private static final List<String> OPTIONS =
       Stream.concat(SqlOptions.NAMES.stream(), Stream.of("durability")).sorted().toList();
@@ -241,11 +245,16 @@ public final class PostgresStoreBuilder {
    */
   public PostgresStore open() {
     return new PostgresStore(
-        options.open(
-            source,
-            "postgres",
-            ", with the durability " + durability,
-            context -> new PostgresDialect(durability, context)),
-        new KeyScan(options.name(), source, "key", options.key("")));
+        open(new SystemTiming(KIND)), new KeyScan(options.name(), source, "key", options.key("")));
+  }
+
+  /** Opens a store with a given timing, for simulators. */
+  RemoteStore open(Timing timing) {
+    return options.open(
+        timing,
+        source,
+        KIND,
+        ", with the durability " + durability,
+        context -> new PostgresDialect(durability, context));
   }
 }

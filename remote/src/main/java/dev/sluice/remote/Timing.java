@@ -2,12 +2,18 @@
 package dev.sluice.remote;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
 
-/** Measures time, schedules tasks and waits for a store; a simulator replaces it. Thread-safe. */
+/**
+ * Measures time, schedules tasks, waits for a store, and makes the threads that wait for a server;
+ * a simulator replaces it. Thread-safe.
+ */
 public interface Timing {
 
   /**
@@ -56,6 +62,16 @@ public interface Timing {
   /** Reports an event to an observer or the log soon, in the order of the calls. */
   default void tellLater(Runnable event) {
     event.run();
+  }
+
+  /** Returns a factory as {@link StoreThread#factory}, for threads that wait for a server. */
+  default ThreadFactory threads(String kind, String role) {
+    return StoreThread.factory(kind, role);
+  }
+
+  /** Returns an empty queue, from which such threads take. */
+  default <T> BlockingQueue<T> queue() {
+    return new LinkedBlockingQueue<>();
   }
 
   /** Drops the tasks of {@link #after} and {@link #every} that have not run. */
