@@ -93,7 +93,7 @@ final class MariaDbDialect implements SqlDialect {
 
   @Override
   public String kind() {
-    return "mariadb";
+    return MariaDbStoreBuilder.KIND;
   }
 
   @Override

@@ -2,6 +2,9 @@
 package dev.sluice.mariadb;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.remote.RemoteStore;
+import dev.sluice.remote.SystemTiming;
+import dev.sluice.remote.Timing;
 import dev.sluice.remote.sql.KeyScan;
 import dev.sluice.remote.sql.SqlOptions;
 import dev.sluice.remote.sql.SqlUrl;
@@ -22,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  * of its range. Not thread-safe.
  */
 public final class MariaDbStoreBuilder {
+
+  static final String KIND = "mariadb";
 
   private final DataSource source;
   private final SqlOptions options;
@@ -196,5 +201,10 @@ public final class MariaDbStoreBuilder {
         options.open(source, "mariadb", "", MariaDbDialect::new),
         new KeyScan(options.name(), source, "bucket", options.key("")),
         options.roll(source, MariaDbDialect.ANNOUNCE));
+  }
+
+  /** Opens a store with a given timing, for simulators. */
+  RemoteStore open(Timing timing) {
+    return options.open(timing, source, KIND, "", MariaDbDialect::new);
   }
 }

@@ -67,7 +67,7 @@ final class PostgresDialect implements SqlDialect {
 
   @Override
   public String kind() {
-    return "postgres";
+    return PostgresStoreBuilder.KIND;
   }
 
   @Override

@@ -2,6 +2,9 @@
 package dev.sluice.postgres;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.remote.RemoteStore;
+import dev.sluice.remote.SystemTiming;
+import dev.sluice.remote.Timing;
 import dev.sluice.remote.sql.KeyScan;
 import dev.sluice.remote.sql.SqlOptions;
 import dev.sluice.remote.sql.SqlUrl;
@@ -28,6 +31,7 @@ import org.postgresql.ds.common.BaseDataSource;
  */
 public final class PostgresStoreBuilder {
 
+  static final String KIND = "postgres";
   private static final String DRIVER = "jdbc:postgresql://localhost/";
   private static final List<String> OPTIONS =
       Stream.concat(SqlOptions.NAMES.stream(), Stream.of("durability")).sorted().toList();

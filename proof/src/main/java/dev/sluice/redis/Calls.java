@@ -20,9 +20,9 @@ final class Calls {
   private static final long SLOW_NANOS =
       500_000; // a message takes longer than any work within a process
 
-  /** The topologies in which each bucket has one server, which never gets another master. */
+  /** The topologies in which each bucket has one circuit breaker, whatever happens. */
   private static final Set<Fleet.Topology> LASTING_MASTERS =
-      EnumSet.of(Fleet.Topology.SINGLE, Fleet.Topology.RING);
+      EnumSet.of(Fleet.Topology.SINGLE, Fleet.Topology.RING, Fleet.Topology.DATABASE);
 
   private static final long LATE_NANOS = 2_000_000_000;
 

@@ -104,7 +104,7 @@ record Conditions(
         clientClocks,
         limitsChange,
         limitsChange || clocksChange,
-        plan.setting("overtaking") > 0,
+        plan.setting("overtaking") > 0 || plan.topology() == Fleet.Topology.DATABASE,
         plan.has(Step.Kind.BLOCK),
         (clocksDiffer ? Fleet.MOST_DRIFT_PPM : 0)
             + (plan.setting("pacesDiffer") > 0 ? Fleet.MOST_PACE_PPM : 0),

@@ -12,7 +12,10 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The servers of a world: one, a ring, a master with a replica and Sentinels, or a Cluster. */
+/**
+ * The servers of a world: one Redis server, a ring, a master with a replica and Sentinels, a
+ * Cluster, or a PostgreSQL primary with a replica.
+ */
 final class Fleet {
 
   /** The start: noon of a day in 2026, a whole number of microseconds. */
@@ -48,7 +51,8 @@ final class Fleet {
     SINGLE("redis://s0:1"),
     RING("redis-ring://s0:1,s1:1,s2:1"),
     SENTINEL("redis-sentinel://s0:1#m"),
-    CLUSTER("redis-cluster://s0:1,s1:1,s2:1");
+    CLUSTER("redis-cluster://s0:1,s1:1,s2:1"),
+    DATABASE("PostgreSQL");
 
     final String uri;
 
@@ -61,7 +65,7 @@ final class Fleet {
     }
 
     int masters() {
-      return this == SINGLE || this == SENTINEL ? 1 : 3;
+      return this == RING || this == CLUSTER ? 3 : 1;
     }
   }
 
@@ -80,7 +84,8 @@ final class Fleet {
     for (int i = 0; i < topology.masters(); i++) {
       masters.add(server("s" + i, dice.fork(i)));
     }
-    for (int i = 0; topology == Topology.SENTINEL && i < 1; i++) {
+    boolean hasReplica = topology == Topology.SENTINEL || topology == Topology.DATABASE;
+    for (int i = 0; hasReplica && i < 1; i++) {
       SimulatedServer replica = server("r" + i, dice.fork(10 + i));
       replica.follow(masters.get(i), LAG_NANOS);
       replicas.add(replica);
@@ -104,7 +109,11 @@ final class Fleet {
     long offsetNanos = clocksDiffer ? ofClock.between(-mostNanos, mostNanos) : 0;
     long driftPpm = clocksDiffer ? ofClock.between(-MOST_DRIFT_PPM, MOST_DRIFT_PPM) : 0;
     SimulatedClock clock = new SimulatedClock(world, START_NANOS + offsetNanos, driftPpm);
-    return new SimulatedServer(name, world, clock, reference, dice);
+    SimulatedServer server = new SimulatedServer(name, world, clock, reference, dice);
+    if (topology == Topology.DATABASE) {
+      server.beDatabase();
+    }
+    return server;
   }
 
   List<SimulatedServer> masters() {
@@ -123,8 +132,17 @@ final class Fleet {
             .anyMatch(server -> server.refusedSeveral(since));
   }
 
+  /** Returns where a connection to a database leads: seldom to the old primary after a failover. */
+  SimulatedServer host(Dice dice) {
+    SimulatedServer old = oldMaster;
+    return old != null && dice.chance(20) ? old : masters.get(0);
+  }
+
   /** Returns the server at an address, {@code s1} for the first host of {@code s1:1}. */
   @Nullable SimulatedServer named(String name) {
+    if (name.equals(Topology.DATABASE.uri)) {
+      return masters.get(0);
+    }
     return Stream.concat(masters.stream(), replicas.stream())
         .filter(server -> server.name.equals(name))
         .findFirst()
@@ -160,7 +178,7 @@ final class Fleet {
 
   /**
    * Makes the replica the master, as {@code SENTINEL FAILOVER} does. Sentinels name the new master
-   * at once.
+   * at once. The primary of a database learns of the change first.
    *
    * @param learnsNanos how much later the old master learns of the change
    * @param clientsStay whether its clients then stay connected: after {@code REPLICAOF} they do,
@@ -179,14 +197,17 @@ final class Fleet {
     masters.set(0, fresh);
     failedOver = world.now();
     oldMaster = old;
-    world.after(
-        learnsNanos,
-        new Actor("sentinel"),
+    Runnable learns =
         () -> {
           old.demote(fresh, clientsStay);
           old.follow(fresh, LAG_NANOS);
           replicas.add(old);
-        });
+        };
+    if (topology == Topology.DATABASE) {
+      learns.run();
+    } else {
+      world.after(learnsNanos, new Actor("sentinel"), learns);
+    }
   }
 
   /** Records that the clock for the buckets of a server shows another time from now on. */

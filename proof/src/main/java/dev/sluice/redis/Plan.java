@@ -59,6 +59,9 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     Topology topology =
         dice.one(
             Topology.SINGLE, Topology.SINGLE, Topology.RING, Topology.SENTINEL, Topology.CLUSTER);
+    if (dice.fork(1).chance(20)) { // drawn apart, so that other seeds keep their worlds
+      topology = Topology.DATABASE;
+    }
     int processes = 1 + dice.below(4);
     Map<String, Integer> settings = new TreeMap<>();
     settings.put(PROCESSES, processes);
@@ -67,7 +70,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     settings.put("limitsDiffer", !sameLimits && dice.chance(60) ? 1 : 0);
     settings.put("onFailure", dice.below(4)); // fail, allow, deny, local
     settings.put("clocksDiffer", dice.below(2));
-    boolean byClients = sameLimits && dice.chance(20);
+    boolean byClients = sameLimits && dice.chance(20) && topology != Topology.DATABASE;
     settings.put("clientClocks", byClients ? 1 : 0); // instead of the servers' clocks
     settings.put(
         "pacesDiffer", dice.below(2)); // whether the processes' clocks run at different paces
@@ -122,7 +125,12 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
         wrong.remove(Kind.MOVE_SLOTS);
       }
       if (topology != Topology.SENTINEL) {
-        wrong.removeAll(EnumSet.of(Kind.FAIL_OVER, Kind.LAG, Kind.SENTINELS_FAIL));
+        wrong.remove(Kind.SENTINELS_FAIL);
+      }
+      if (topology == Topology.DATABASE) {
+        wrong.add(Kind.LOCK_ROWS);
+      } else if (topology != Topology.SENTINEL) {
+        wrong.removeAll(EnumSet.of(Kind.FAIL_OVER, Kind.LAG));
       }
       int faults = wrong.isEmpty() ? 0 : dice.one(1, 3, 10);
       if (faults > 0 && dice.chance(20)) {
@@ -138,7 +146,10 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       }
     }
     int latency = settings.get(LATENCY);
-    boolean inOrder = settings.get("overtaking") == 0 && settings.get("clientClocks") == 0;
+    boolean inOrder =
+        settings.get("overtaking") == 0
+            && settings.get("clientClocks") == 0
+            && topology != Topology.DATABASE;
     if (inOrder && latency <= 500 && dice.chance(20)) {
       for (int i = 0; i < 4; i++) {
         long at = dice.between(0, millis * MILLI);
@@ -399,6 +410,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Step.of(at, kind, process, server, millis);
       case FAIL_OVER ->
           Step.of(at, kind, process, dice.one(60, Fleet.OLD_MASTER_LEARNS_MILLIS), dice.below(2));
+      case LOCK_ROWS -> Step.of(at, kind, process, server, dice.below(4), millis);
       case PROCESS_CLOCK_STEP -> Step.of(at, kind, process, dice.one(-3_000, -40, 40, 3_000));
       case CLOCK_STEP -> Step.of(at, kind, process, server, dice.one(-3_000, -50, 50, 3_000));
       default -> Step.of(at, kind, process);

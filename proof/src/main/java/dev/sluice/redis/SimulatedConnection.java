@@ -101,6 +101,13 @@ final class SimulatedConnection implements Connection {
     return new Sent(new Command(whole, keys, argument));
   }
 
+  /** Sends a statement of a database. Returns its only row. */
+  CompletableFuture<List<Object>> ask(Command query) {
+    Sent sent = new Sent(query);
+    sent.send();
+    return sent.typed;
+  }
+
   @Override
   public CompletionStage<String> ping() {
     CompletableFuture<String> pong = new CompletableFuture<>();

@@ -16,6 +16,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /** The network through which one process of a world reaches the servers. */
@@ -52,6 +53,12 @@ final class SimulatedNetwork implements Connector {
     this.process = process;
     this.io = new Actor("p" + process + ".io");
     this.latencyNanos = plan.latencyNanos();
+  }
+
+  /** Returns PostgreSQL's driver. */
+  DataSource database() {
+    Dice ofHosts = dice.fork(1);
+    return new SimulatedDriver(world, this, () -> fleet.host(ofHosts)).source();
   }
 
   int process() {

@@ -8,12 +8,19 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.postgres.Durability;
+import dev.sluice.postgres.PostgresStore;
+import dev.sluice.postgres.PostgresStoreBuilder;
+import dev.sluice.postgres.SimulatedStore;
 import dev.sluice.redis.Callers.Held;
 import dev.sluice.redis.World.Actor;
+import dev.sluice.remote.RemoteStore;
+import dev.sluice.store.BucketStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -49,7 +56,8 @@ final class SimulatedProcess {
   private final int plainLimits;
   private final boolean alike; // the ids that all processes share
   private final CurrentLimits limits;
-  private final RedisStore store;
+  private final BucketStore store;
+  private final Predicate<String> isIdle; // by bucket key
   private final Limiter limiter;
   private final Callers callers;
   private final SimulatedLeases leases;
@@ -79,18 +87,15 @@ final class SimulatedProcess {
     connects.watch(calls);
     this.network.tellOfSent(calls::sends);
     this.clock = clock(conditions, plan.setting("clocksDiffer") > 0, world, dice.fork(3));
-    RedisStoreBuilder builder =
-        RedisStore.builder(plan.topology().uri)
-            .observer(storeWatch)
-            .timeout(Duration.ofNanos(conditions.timeoutNanos()));
-    if (conditions.shortQueues()) {
-      builder.queue(SHORT_QUEUE);
+    if (fleet.topology == Fleet.Topology.DATABASE) {
+      RemoteStore database = database(conditions);
+      this.store = database;
+      this.isIdle = database::isIdle;
+    } else {
+      RedisStore redis = redis(conditions);
+      this.store = redis;
+      this.isIdle = redis::isIdle;
     }
-    if (conditions.clientClocks()) {
-      boolean alone = conditions.processes() == 1;
-      builder.clock(clock::nanos).skew(Duration.ofNanos(alone ? 0 : 2 * Fleet.MOST_SKEW_NANOS));
-    }
-    this.store = builder.open(timing, network, () -> {});
     SimulatedWaiting waiting = new SimulatedWaiting(world);
     Limiter.Builder made =
         Limiter.builder(limits, store)
@@ -103,6 +108,39 @@ final class SimulatedProcess {
     this.limiter = Insides.waiting(made, waiting).build();
     this.callers = new Callers(calls, limiter, waiting, network.latencyNanos(), limiterWatch::lost);
     this.leases = new SimulatedLeases(calls, limiter, time::nanos);
+  }
+
+  private RedisStore redis(Conditions conditions) {
+    RedisStoreBuilder builder =
+        RedisStore.builder(fleet.topology.uri)
+            .observer(storeWatch)
+            .timeout(Duration.ofNanos(conditions.timeoutNanos()));
+    if (conditions.shortQueues()) {
+      builder.queue(SHORT_QUEUE);
+    }
+    if (conditions.clientClocks()) {
+      boolean alone = conditions.processes() == 1;
+      builder.clock(clock::nanos).skew(Duration.ofNanos(alone ? 0 : 2 * Fleet.MOST_SKEW_NANOS));
+    }
+    return builder.open(timing, network, () -> {});
+  }
+
+  private RemoteStore database(Conditions conditions) {
+    PostgresStoreBuilder builder =
+        PostgresStore.builder(network.database())
+            .durability(Durability.SYNC)
+            .observer(storeWatch)
+            .timeout(Duration.ofNanos(conditions.timeoutNanos()));
+    if (conditions.shortQueues()) {
+      builder.queue(SHORT_QUEUE);
+    }
+    return SimulatedStore.open(builder, timing);
+  }
+
+  /** Ends the threads of the store when the world is over. */
+  void endThreads() {
+    store.close();
+    timing.endThreads();
   }
 
   /** Returns a monotonic clock, which may have a pace of its own. */
@@ -394,12 +432,13 @@ final class SimulatedProcess {
   void requireIdle() {
     require(calls.outstanding() == 0, () -> "waits for " + calls.outstanding() + " calls");
     for (String key : calls.asked()) {
-      require(store.isIdle(key), () -> "has something under way to the server of " + key);
+      require(isIdle.test(key), () -> "has something under way to the server of " + key);
     }
     int open = openStretches();
     require(open == 0, () -> "follows " + open + " reservations that nobody holds");
-    // In a Cluster, the client library makes the connections, not Sluice.
-    boolean isOwn = fleet.topology != Fleet.Topology.CLUSTER;
+    // In a Cluster, the client library makes the connections; a database has several.
+    boolean isOwn =
+        fleet.topology != Fleet.Topology.CLUSTER && fleet.topology != Fleet.Topology.DATABASE;
     require(!(isOwn && network.hasTooMany()), () -> "has two connections to a server");
     require(
         (calls.conditions.hasFaults() && !lingers)
@@ -460,6 +499,7 @@ final class SimulatedProcess {
         () -> "waits for " + calls.outstanding() + " calls of a closed store");
     require(timing.pending() == 0, () -> "has " + timing.pending() + " timers of a closed store");
     require(Insides.waiting(limiter) == 0, () -> "lets callers wait, of a closed store");
+    require(timing.threads() == 0, () -> "has " + timing.threads() + " threads of a closed store");
     if (heldToTheEnd != null) {
       requireFull("c", "a reservation was cancelled");
     }

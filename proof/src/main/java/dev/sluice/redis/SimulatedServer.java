@@ -10,17 +10,20 @@ import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisNoScriptException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis server of a world: one thread, a clock, keys with times to live, a replica that lags, and
- * faults. {@link ScriptModel} runs the script.
+ * A server of a world: one thread, a clock, keys, a replica that lags, and faults. Redis runs the
+ * script by {@link ScriptModel}; {@link SimulatedDatabase} makes it a PostgreSQL server.
  */
 final class SimulatedServer {
 
@@ -53,6 +56,7 @@ final class SimulatedServer {
   private long lagNanos;
   private long lastReplicated; // the moment at which the latest replication message arrives
   private Function<byte[], @Nullable String> redirection = key -> null;
+  private @Nullable SimulatedDatabase database; // null for Redis
 
   SimulatedServer(String name, World world, SimulatedClock clock, Reference reference, Dice dice) {
     this.name = name;
@@ -64,6 +68,46 @@ final class SimulatedServer {
   }
 
   private record Stored(String value, long expiresAtMillis) {}
+
+  // A database
+
+  void beDatabase() {
+    database = new SimulatedDatabase(this, world, reference, dice, thread);
+  }
+
+  SimulatedDatabase database() {
+    return Objects.requireNonNull(database);
+  }
+
+  /** Returns the TAT of a bucket in a database. */
+  long tatNanos(String key) {
+    Stored stored = keys.get(key);
+    return stored == null ? Gcra.NO_TAT : Long.parseUnsignedLong(stored.value);
+  }
+
+  void setTat(String key, long tatNanos) {
+    if (tatNanos == Gcra.NO_TAT) {
+      keys.remove(key);
+      replicate(key, null);
+    } else {
+      Stored stored = new Stored(Long.toUnsignedString(tatNanos), Long.MAX_VALUE);
+      keys.put(key, stored);
+      replicate(key, stored);
+    }
+  }
+
+  /** Deletes a full bucket of a database. */
+  void deleteFull(String key) {
+    if (tatNanos(key) != Gcra.NO_TAT) {
+      setTat(key, Gcra.NO_TAT);
+      reference.expired(key);
+    }
+  }
+
+  /** Returns whether calls with several keys are refused now. */
+  boolean refusesSeveral() {
+    return world.now() < refusesSeveralUntil;
+  }
 
   // Faults
 
@@ -93,7 +137,15 @@ final class SimulatedServer {
 
   /** Returns the last moment of the world at which the server had a fault. */
   long lastTrouble() {
-    return Math.max(lastTrouble, Math.max(refusesUntil, Math.max(outOfMemoryUntil, frozenUntil)));
+    SimulatedDatabase own = database;
+    return LongStream.of(
+            lastTrouble,
+            refusesUntil,
+            outOfMemoryUntil,
+            frozenUntil,
+            own == null ? lastTrouble : own.locksLast())
+        .max()
+        .getAsLong();
   }
 
   private void trouble() {
@@ -110,6 +162,9 @@ final class SimulatedServer {
     refusesPing = pingToo;
     refusesSince = world.now() < refusesUntil ? refusesSince : world.now();
     refusesUntil = world.now() + nanos;
+    if (database != null && !pingToo) {
+      database.beReadOnly(nanos);
+    }
   }
 
   /**
@@ -132,6 +187,9 @@ final class SimulatedServer {
 
   void runOutOfMemory(long nanos) {
     outOfMemoryUntil = world.now() + nanos;
+    if (database != null) {
+      database.fillDisk(nanos);
+    }
   }
 
   /** Refuses calls with several keys, as the server of a moving slot does. */
@@ -141,6 +199,9 @@ final class SimulatedServer {
 
   void forgetScript() {
     knowsScript = false;
+    if (database != null) {
+      database.forgetStatements();
+    }
   }
 
   /** Kills the server: connections break, and messages in flight are lost. */
@@ -150,7 +211,13 @@ final class SimulatedServer {
     trouble();
     List.copyOf(clients).forEach(client -> client.brokenByServer(dice.between(20_000, 400_000)));
     clients.clear();
+    if (database != null) {
+      database.rollBack();
+    }
     if (!keepsData) {
+      if (database != null) {
+        database.empty();
+      }
       keys.keySet().forEach(key -> reference.lost(key, Gcra.NO_TAT));
       keys.clear();
     }
@@ -192,6 +259,9 @@ final class SimulatedServer {
     follower = null;
     keys.clear();
     keys.putAll(master.keys);
+    if (database != null) {
+      database.rollBack();
+    }
     if (!clientsStay) {
       life++;
       List.copyOf(clients).forEach(client -> client.brokenByServer(dice.between(20_000, 400_000)));
@@ -228,14 +298,34 @@ final class SimulatedServer {
             return; // the command was lost on its way
           }
           world.block(dice.between(200, 8_000));
-          Object result = run(command, client.process());
-          world.log(() -> name + " answers " + client + ": " + text(result));
-          answer.accept(result);
+          Consumer<Object> told =
+              result -> {
+                world.log(() -> name + " answers " + client + ": " + text(result));
+                if (up && now == life) {
+                  answer.accept(result);
+                }
+              };
+          if (command instanceof SimulatedDatabase.Query query) {
+            query.comesFrom(client.process());
+            query(query, client, told);
+          } else {
+            told.accept(run(command, client.process()));
+          }
         });
   }
 
+  private void query(
+      SimulatedDatabase.Query query, SimulatedConnection client, Consumer<Object> answer) {
+    if (world.now() < refusesUntil && refusesPing) {
+      answer.accept(SimulatedDriver.error("FATAL", "57P01", "terminating connection"));
+      client.brokenByServer(dice.between(20_000, 400_000));
+    } else {
+      database().run(query, client, answer);
+    }
+  }
+
   /** A command of a client: the script, or a ping. For one thread. */
-  static final class Command {
+  static class Command {
     private final boolean whole;
     private final byte[][] keys;
     private final byte[] argument;
@@ -265,6 +355,15 @@ final class SimulatedServer {
     /** Returns the bucket keys of the command, as stored in the server. */
     List<String> bucketKeys() {
       return Stream.of(keys).map(key -> new String(key, StandardCharsets.UTF_8)).toList();
+    }
+
+    boolean isAbandoned() {
+      return abandoned;
+    }
+
+    /** Returns whether the command arrived by the moment by which it should. */
+    boolean isPromptAt(long moment) {
+      return moment <= promptUntil;
     }
 
     boolean isWhole() {
@@ -325,8 +424,12 @@ final class SimulatedServer {
     private final Asked by;
 
     Inside(int process, Command command) {
-      boolean isPrompt = world.now() <= command.promptUntil;
-      this.by = new Asked(SimulatedServer.this, process, command.abandoned, isPrompt);
+      this.by =
+          new Asked(
+              SimulatedServer.this,
+              process,
+              command.isAbandoned(),
+              command.isPromptAt(world.now()));
     }
 
     @Override
@@ -408,7 +511,7 @@ final class SimulatedServer {
       texts.add(
           one instanceof byte[] bytes
               ? new String(bytes, StandardCharsets.UTF_8)
-              : String.valueOf(one));
+              : one instanceof Long[] times ? Arrays.toString(times) : String.valueOf(one));
     }
     return texts.toString();
   }

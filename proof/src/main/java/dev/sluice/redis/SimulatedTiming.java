@@ -3,9 +3,16 @@ package dev.sluice.redis;
 
 import dev.sluice.redis.World.Actor;
 import dev.sluice.remote.Timing;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +31,7 @@ final class SimulatedTiming implements Timing {
   private final Dice dice;
   private final Actor timer;
   private final String process;
+  private final List<SimulatedThread> threads = new ArrayList<>();
   private int pending;
   private boolean closed;
   private @Nullable Runnable onThrow;
@@ -118,9 +126,64 @@ final class SimulatedTiming implements Timing {
   }
 
   @Override
+  public ThreadFactory threads(String kind, String role) {
+    return task -> {
+      String name = process + "." + role + threads.size();
+      SimulatedThread made = new SimulatedThread(world, dice.fork(10 + threads.size()), name, task);
+      threads.add(made);
+      return made;
+    };
+  }
+
+  /** Returns how many threads have not ended. */
+  long threads() {
+    return threads.stream().filter(thread -> !thread.isOver()).count();
+  }
+
+  /** Ends the threads of a closed store when the world is over. */
+  void endThreads() {
+    threads.forEach(SimulatedThread::end);
+  }
+
+  @Override
+  public <T> BlockingQueue<T> queue() {
+    return new ThreadsQueue<>();
+  }
+
+  /** A queue from which threads of a store take. */
+  private final class ThreadsQueue<T> extends LinkedBlockingQueue<T> {
+    private static final long serialVersionUID = 1;
+    private final transient Set<SimulatedThread> waiting = new LinkedHashSet<>();
+
+    @Override
+    public boolean add(T element) {
+      boolean added = super.add(element);
+      waiting.forEach(SimulatedThread::wake);
+      return added;
+    }
+
+    @Override
+    public @Nullable T poll(long time, TimeUnit unit) throws InterruptedException {
+      SimulatedThread own = (SimulatedThread) Thread.currentThread();
+      waiting.add(own);
+      try {
+        own.await(() -> !isEmpty(), over(unit.toNanos(time)));
+      } finally {
+        waiting.remove(own);
+      }
+      return poll();
+    }
+  }
+
+  @Override
   public <T> T await(CompletableFuture<T> future, long nanos)
       throws InterruptedException, ExecutionException, TimeoutException {
-    world.runUntil(future::isDone, over(nanos));
+    if (Thread.currentThread() instanceof SimulatedThread own) {
+      var unused = future.whenComplete((done, failure) -> own.wake());
+      own.await(future::isDone, over(nanos));
+    } else {
+      world.runUntil(future::isDone, over(nanos));
+    }
     if (!future.isDone()) {
       throw new TimeoutException();
     }

@@ -61,7 +61,12 @@ final class Simulation {
   static Result run(Plan plan, boolean keepsHistory) {
     World world = new World(keepsHistory);
     try {
-      new Simulation(plan, world).run();
+      Simulation simulation = new Simulation(plan, world);
+      try {
+        simulation.run();
+      } finally {
+        simulation.processes.forEach(SimulatedProcess::endThreads);
+      }
     } catch (Throwable e) {
       world.violated(() -> "the run threw " + World.text(e));
     }
@@ -152,6 +157,7 @@ final class Simulation {
         fleet.clockChanges(server, step.number(1) * MILLI);
       }
       case LAG -> told(step).lag(step.number(1) * MILLI);
+      case LOCK_ROWS -> told(step).database().lockRows(step.number(1), step.number(2) * MILLI);
       case FAIL_OVER ->
           fleet.failOver(
               step.numberOr(0, Fleet.OLD_MASTER_LEARNS_MILLIS) * MILLI, step.numberOr(1, 0) == 1);

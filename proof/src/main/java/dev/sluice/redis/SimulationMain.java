@@ -34,10 +34,11 @@ public final class SimulationMain {
 
   private static final String USAGE =
       """
-      Usage: sluice prove simulation [MINUTES] [--seed N] [--brief | --survey]
+      Usage: sluice prove simulation [MINUTES] [--seed N] [--database] [--brief | --survey]
              sluice prove simulation --plan FILE
         MINUTES      how much processor time seeds are tried for, one after the other (default 10)
         --seed N     begins with this seed, not with a fresh one; without MINUTES, runs it alone
+        --database   tries only the seeds whose worlds have a database
         --brief      reduces no history
         --survey     goes on after a violation, and lists the kinds that there are
         --plan FILE  runs a kept plan, and tells its history\
@@ -48,7 +49,8 @@ public final class SimulationMain {
   /**
    * Runs the program.
    *
-   * @param args {@code [MINUTES] [--seed N] [--brief | --survey]}, or {@code --plan FILE}
+   * @param args {@code [MINUTES] [--seed N] [--database] [--brief | --survey]}, or {@code --plan
+   *     FILE}
    */
   public static void main(String[] args) {
     LOG.setLevel(Level.OFF);
@@ -91,16 +93,21 @@ public final class SimulationMain {
    *
    * @param minutes the duration; null if absent
    * @param seed the first seed; null for a fresh one
+   * @param databases whether only worlds with a database are tried
    */
-  private record Wish(@Nullable Double minutes, @Nullable Long seed, Manner manner) {
+  private record Wish(
+      @Nullable Double minutes, @Nullable Long seed, boolean databases, Manner manner) {
 
     static Wish of(String[] args) {
       Double minutes = null;
       Long seed = null;
+      boolean databases = false;
       Manner manner = Manner.WHOLE;
       for (int i = 0; i < args.length; i++) {
         if (args[i].equals("--seed") && seed == null && i + 1 < args.length) {
           seed = Long.valueOf(args[++i]);
+        } else if (args[i].equals("--database")) {
+          databases = true;
         } else if (args[i].equals("--brief") && manner == Manner.WHOLE) {
           manner = Manner.BRIEF;
         } else if (args[i].equals("--survey") && manner == Manner.WHOLE) {
@@ -111,7 +118,7 @@ public final class SimulationMain {
           throw new IllegalArgumentException("unexpected argument " + args[i]);
         }
       }
-      return new Wish(minutes, seed, manner);
+      return new Wish(minutes, seed, databases, manner);
     }
   }
 
@@ -123,28 +130,35 @@ public final class SimulationMain {
     long first = wish.seed == null ? freshSeed() : wish.seed;
     out.println("first seed " + first);
     return wish.manner == Manner.SURVEY
-        ? survey(minutes, first, out)
-        : search(minutes, first, wish.manner == Manner.BRIEF, out);
+        ? survey(minutes, first, wish.databases, out)
+        : search(minutes, first, wish, out);
   }
 
   private static long freshSeed() {
     return System.currentTimeMillis() * 1_000_003L;
   }
 
-  private static int search(double minutes, long first, boolean brief, PrintStream out) {
+  private static int search(double minutes, long first, Wish wish, PrintStream out) {
+    boolean brief = wish.manner == Manner.BRIEF;
     EndlessWorlds watch = new EndlessWorlds(out); // created before the time begins
     long start = cpuNanos();
     long end = start + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
+    long worlds = 0;
     long steps = 0;
     long seed = first;
     long told = start;
     for (; seed == first || cpuNanos() - end < 0; seed++) {
-      Simulation.Result result = watch.run(seed);
+      Plan plan = Plan.random(seed);
+      if (wish.databases && plan.topology() != Fleet.Topology.DATABASE) {
+        continue;
+      }
+      Simulation.Result result = watch.run(seed, plan);
+      worlds++;
       steps += result.steps();
       if (cpuNanos() - told
           > PROGRESS_NANOS) { // so that an aborted long run has printed its progress
         told = cpuNanos();
-        tellProgress(seed - first + 1, steps);
+        tellProgress(worlds, steps);
       }
       if (result.violation() != null && brief) {
         out.println(result.violation());
@@ -163,7 +177,7 @@ public final class SimulationMain {
     out.printf(
         Locale.ROOT,
         "%d worlds, %d steps, %.0f steps per second, no invariant broke%n",
-        seed - first,
+        worlds,
         steps,
         steps / seconds);
     return 0;
@@ -195,10 +209,10 @@ public final class SimulationMain {
       thread.start();
     }
 
-    Simulation.Result run(long next) {
+    Simulation.Result run(long next, Plan plan) {
       seed = next;
       began = cpuNanos();
-      Simulation.Result result = Simulation.run(Plan.random(next), false);
+      Simulation.Result result = Simulation.run(plan, false);
       began = NONE;
       return result;
     }
@@ -226,7 +240,7 @@ public final class SimulationMain {
     System.err.printf(Locale.ROOT, "%d worlds, %d steps so far%n", worlds, steps);
   }
 
-  private static int survey(double minutes, long first, PrintStream out) {
+  private static int survey(double minutes, long first, boolean databases, PrintStream out) {
     EndlessWorlds watch = new EndlessWorlds(out); // created before the time begins
     long end = cpuNanos() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     Map<String, Integer> counts = new TreeMap<>();
@@ -235,7 +249,11 @@ public final class SimulationMain {
     long steps = 0;
     long told = cpuNanos();
     for (long seed = first; seed == first || cpuNanos() - end < 0; seed++) {
-      Simulation.Result result = watch.run(seed);
+      Plan plan = Plan.random(seed);
+      if (databases && plan.topology() != Fleet.Topology.DATABASE) {
+        continue;
+      }
+      Simulation.Result result = watch.run(seed, plan);
       worlds++;
       steps += result.steps();
       String violation = result.violation();

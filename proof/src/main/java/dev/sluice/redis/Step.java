@@ -118,7 +118,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     /** server, whether it keeps its data, milliseconds. */
     KILL,
     /** server. */
-    FORGET_SCRIPT,
+    FORGET_SCRIPT, // of a database: prepared statements
     /** server, milliseconds. */
     OUT_OF_MEMORY,
     /** server, milliseconds. */
@@ -139,7 +139,9 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     /** from which server. */
     MOVE_SLOTS,
     /** server, milliseconds. */
-    CLOCK_STEP;
+    CLOCK_STEP,
+    /** server, which part of a database's rows another user locks, milliseconds. */
+    LOCK_ROWS;
 
     boolean isFault() {
       return compareTo(BLOCK) >= 0;

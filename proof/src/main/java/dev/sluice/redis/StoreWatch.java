@@ -27,7 +27,7 @@ final class StoreWatch implements BucketStore.Observer {
   private final BreakerJudge breakers;
   private final ConnectionJudge connects;
   private final List<Long> openings = new ArrayList<>();
-  private final Set<SimulatedServer> down = new HashSet<>();
+  private final Set<SimulatedServer> down = new HashSet<>(); // with a database, any of its servers
   private @Nullable Throwable nextThrown;
 
   /**
@@ -65,9 +65,14 @@ final class StoreWatch implements BucketStore.Observer {
     long mostNanos = elapsed + elapsed / 1_000; // in simulated time, plus the drift
     long start = world.now() - mostNanos;
     boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
-    boolean counts = network.mastersSince() <= start && !mayHaveRefused;
-    connects.called(server, result);
     SimulatedServer at = at(server);
+    // A call that was refused for a lock was answered, even if it timed out then.
+    boolean mayBeOfLocks =
+        isDatabase()
+            && result != Result.ANSWERED
+            && (fleet.refusedSeveral(start) || fleet.master(0).database().locksLast() > start);
+    boolean counts = network.mastersSince() <= start && !mayHaveRefused && !mayBeOfLocks;
+    connects.called(server, result);
     boolean refused = result == Result.FAILED && at != null && at.refusedAll(start);
     require(breakers.called(server, result, refused, elapsed, counts));
     throwIfPlanned();
@@ -89,7 +94,9 @@ final class StoreWatch implements BucketStore.Observer {
     connects.changed(server, state);
     require(breakers.changed(server, state, reason));
     SimulatedServer at = at(server);
-    if (at != null && state == State.UP) {
+    if (state == State.UP && isDatabase()) {
+      down.clear();
+    } else if (at != null && state == State.UP) {
       down.remove(at);
     }
     if (state == State.DOWN) {
@@ -107,7 +114,11 @@ final class StoreWatch implements BucketStore.Observer {
 
   /** Returns whether the store refuses calls to a server now. */
   boolean isGivenUp(@Nullable SimulatedServer server) {
-    return server != null && down.contains(server);
+    return server != null && (isDatabase() ? !down.isEmpty() : down.contains(server));
+  }
+
+  private boolean isDatabase() {
+    return fleet.topology == Fleet.Topology.DATABASE;
   }
 
   private void gaveUp(String server, @Nullable SimulatedServer at, String reason) {

@@ -33,6 +33,7 @@ final class PlantedFaultsTest {
   static List<Fault> faults() throws IOException {
     List<Fault> faults = new ArrayList<>(faults("limiter"));
     faults.addAll(faults("memory"));
+    faults.addAll(faults("database"));
     return faults;
   }
 
@@ -71,7 +72,7 @@ final class PlantedFaultsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"limiter", "memory"})
+  @ValueSource(strings = {"limiter", "memory", "database"})
   void everyMutation_isRead_andHasANameOfItsOwn(String suite) throws IOException {
     Path list = ROOT.resolve("proof/mutations/" + suite + ".txt");
     long named =

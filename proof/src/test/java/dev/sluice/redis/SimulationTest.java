@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -89,6 +90,33 @@ final class SimulationTest {
     assertThat(isAnsweredReadonly(historyOf("sentinel", "fail_over 60 1"))).isTrue();
     assertThat(isAnsweredReadonly(historyOf("sentinel", "fail_over 60 0"))).isFalse();
     assertThat(isAnsweredReadonly(historyOf("sentinel", "fail_over"))).isFalse();
+  }
+
+  private static boolean isAnswered(String fault, String words) {
+    return historyOf("database", fault).stream()
+        .anyMatch(line -> line.contains("s0 answers") && line.contains(words));
+  }
+
+  @Test
+  void faultOfADatabase_isAnsweredAsByPostgres() {
+    assertThat(isAnswered("lock_rows 0 2 400", "lock timeout")).isTrue();
+    assertThat(isAnswered("try_again 0 400", "deadlock detected")).isTrue();
+    assertThat(isAnswered("out_of_memory 0 400", "could not extend file")).isTrue();
+    assertThat(isAnswered("forget_script 0", "prepared statement \"S_1\"")).isTrue();
+    assertThat(isAnswered("cluster_down 0 400", "read-only transaction")).isTrue();
+    assertThat(isAnswered("fail_over 0 1", "read-only transaction")).isTrue();
+  }
+
+  @Test
+  void oneSeedOfADatabase_isOneHistory() {
+    Plan plan =
+        LongStream.range(0, 100)
+            .mapToObj(Plan::random)
+            .filter(one -> one.topology() == Fleet.Topology.DATABASE)
+            .findFirst()
+            .orElseThrow();
+    Simulation.Result once = Simulation.run(plan, true);
+    assertThat(Simulation.run(plan, true).history()).isEqualTo(once.history()).isNotEmpty();
   }
 
   /** Returns how often the server answers on a connection that is cut. */

@@ -2,9 +2,12 @@
 package dev.sluice.remote;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
 
 /**
@@ -64,6 +67,16 @@ public interface Timing {
    */
   default void tellLater(Runnable event) {
     event.run();
+  }
+
+  /** Returns a factory as {@link StoreThread#factory}, for threads that wait for a server. */
+  default ThreadFactory threads(String kind, String role) {
+    return StoreThread.factory(kind, role);
+  }
+
+  /** Returns an empty queue, from which such threads take. */
+  default <T> BlockingQueue<T> queue() {
+    return new LinkedBlockingQueue<>();
   }
 
   /** Drops the tasks of {@link #after} and {@link #every} that have not run. */

@@ -9,7 +9,9 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.postgres.PostgresStore;
 import dev.sluice.redis.RedisStore;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import java.io.PrintStream;
 import java.net.URI;
@@ -45,14 +47,7 @@ public final class Load {
    */
   static final Quota HOURLY_QUOTA = Quota.per(20, Duration.ofHours(1));
 
-  static final Limits LIMITS =
-      Limits.builder(
-              Catalogue.of(
-                  LimitName.builder(1, NAME).id(IdFormat.string()).build(),
-                  LimitName.builder(2, HOURLY).id(IdFormat.string()).build()))
-          .limit(NAME, QUOTA)
-          .limit(HOURLY, HOURLY_QUOTA)
-          .build();
+  static final Limits LIMITS = limits(1);
 
   static final String GRANT = "grant";
   static final String CALL = "call";
@@ -63,25 +58,50 @@ public final class Load {
   private static final int PAUSE_MILLIS = 2;
 
   private final Limiter limiter;
+  private final int scale;
   private final long endNanos;
   private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
 
-  private Load(Limiter limiter, long endNanos) {
+  private Load(Limiter limiter, int scale, long endNanos) {
     this.limiter = limiter;
+    this.scale = scale;
     this.endNanos = endNanos;
+  }
+
+  /** Returns the quota with so many tokens in place of one. */
+  static Quota quota(long scale) {
+    return Quota.burst(20 * scale).refill(40 * scale, Duration.ofSeconds(1));
+  }
+
+  private static Limits limits(long scale) {
+    return Limits.builder(
+            Catalogue.of(
+                LimitName.builder(1, NAME).id(IdFormat.string()).build(),
+                LimitName.builder(2, HOURLY).id(IdFormat.string()).build()))
+        .limit(NAME, quota(scale))
+        .limit(HOURLY, HOURLY_QUOTA)
+        .build();
+  }
+
+  private static BucketStore open(String address) {
+    return address.startsWith("postgresql:")
+        ? PostgresStore.builder(address).timeout(TIMEOUT).open()
+        : RedisStore.builder(URI.create(address)).timeout(TIMEOUT).open();
   }
 
   /**
    * Runs the load.
    *
-   * @param args the address of the store, and the duration in seconds
+   * @param args the address of the store, the duration in seconds, and by how much the limit and
+   *     the costs are larger
    * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
-    try (RedisStore store = RedisStore.builder(URI.create(args[0])).timeout(TIMEOUT).open();
+    int scale = Integer.parseInt(args[2]);
+    try (BucketStore store = open(args[0]);
         Stalls stalls = new Stalls()) {
       long nanos = Duration.ofSeconds(Long.parseLong(args[1])).toNanos();
-      Load load = new Load(Limiter.of(LIMITS, store), System.nanoTime() + nanos);
+      Load load = new Load(Limiter.of(limits(scale), store), scale, System.nanoTime() + nanos);
       List<Thread> threads = new ArrayList<>();
       for (int i = 0; i < THREADS; i++) {
         Thread thread = new Thread(load::spendUntilTheEnd);
@@ -103,7 +123,7 @@ public final class Load {
       int first = random.nextInt(KEYS);
       int size = random.nextInt(4) == 0 ? 3 : 1;
       for (int i = 0; i < size; i++) {
-        long cost = 1L + random.nextInt(MOST_COST);
+        long cost = 1L + random.nextInt(MOST_COST * scale);
         batch.add(limiter.transaction(NAME, "k" + (first + i) % KEYS).withCost(cost));
       }
       long start = System.nanoTime();

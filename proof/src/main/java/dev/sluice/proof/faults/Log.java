@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.faults;
 
+import dev.sluice.gcra.Quota;
 import dev.sluice.proof.BrokenPromise;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -29,24 +30,38 @@ final class Log {
 
   private static final long NANOS_PER_MILLI = 1_000_000;
 
+  private final Quota quota;
   private final List<Grant> grants = new ArrayList<>();
   private int calls;
   private int answered;
   private long longestNanos;
   private long longestStallNanos;
 
-  private Log() {}
+  private Log(Quota quota) {
+    this.quota = quota;
+  }
 
   private record Grant(String id, long cost, long atNanos) {}
 
   /** Runs several processes in parallel, each a {@link Load}, together with a fault. */
   static Log of(int processes, String address, int seconds, Beside beside) throws Exception {
-    Log log = new Log();
+    return of(processes, address, seconds, 1, beside);
+  }
+
+  /**
+   * Runs processes as above.
+   *
+   * @param scale by how much the limit and the costs are larger
+   */
+  static Log of(int processes, String address, int seconds, int scale, Beside beside)
+      throws Exception {
+    Log log = new Log(Load.quota(scale));
+    String[] load = {address, String.valueOf(seconds), String.valueOf(scale)};
     ExecutorService readers = Executors.newCachedThreadPool();
     try {
       List<Future<List<String>>> outputs = new ArrayList<>();
       for (int i = 0; i < processes; i++) {
-        outputs.add(readers.submit(() -> run(Load.class, address, String.valueOf(seconds))));
+        outputs.add(readers.submit(() -> run(Load.class, load)));
       }
       beside.run();
       for (Future<List<String>> output : outputs) {
@@ -125,8 +140,8 @@ final class Log {
    * limit at any time.
    */
   long excess() {
-    long interval = Load.QUOTA.intervalNanos();
-    long size = interval * Load.QUOTA.burst();
+    long interval = quota.intervalNanos();
+    long size = interval * quota.burst();
     long most = 0;
     Map<String, Long> levels = new HashMap<>();
     Map<String, Long> times = new HashMap<>();
@@ -160,14 +175,24 @@ final class Log {
     }
   }
 
+  /** Returns how many tokens were granted. */
+  long tokens() {
+    return grants.stream().mapToLong(Grant::cost).sum();
+  }
+
   private long longestMillis() {
     return longestNanos / NANOS_PER_MILLI;
   }
 
   @Override
   public String toString() {
-    return "%s calls, %s answered, %s grants replayed, longest call %s ms (longest stall %s ms)"
+    return "%s calls, %s answered, %s grants of %s tokens replayed, longest call %s ms (longest stall %s ms)"
         .formatted(
-            calls, answered, grants.size(), longestMillis(), longestStallNanos / NANOS_PER_MILLI);
+            calls,
+            answered,
+            grants.size(),
+            tokens(),
+            longestMillis(),
+            longestStallNanos / NANOS_PER_MILLI);
   }
 }

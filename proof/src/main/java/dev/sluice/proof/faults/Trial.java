@@ -2,21 +2,31 @@
 package dev.sluice.proof.faults;
 
 import dev.sluice.Limiter;
+import dev.sluice.postgres.Durability;
+import dev.sluice.postgres.PostgresStore;
+import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.proof.BrokenPromise;
 import dev.sluice.proof.faults.Load.Stalls;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalCluster;
+import dev.sluice.testkit.servers.LocalPostgres;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.LocalSentinel;
 import dev.sluice.testkit.servers.RedisBinary;
+import java.net.URI;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
 
 /**
  * Trials of one fault on one topology. Each trial returns a summary, or throws if a promise was
@@ -31,6 +41,29 @@ enum Trial {
         String address = "redis://" + proxy.address() + "/0";
         Log log = Log.of(CROWD, address, SECONDS, () -> disturb(List.of(proxy), List.of(redis)));
         return judged(log, 0);
+      }
+    }
+  },
+  POSTGRES(
+      "8 processes on PostgreSQL, durability sync: delays, cuts, silence, kill -9; 10^7 tokens") {
+    @Override
+    String seen() throws Exception {
+      LocalPostgres.useDisk();
+      String database = LocalPostgres.newDatabase();
+      DataSource source = PostgresUrl.dataSource(database);
+      PostgresStore.create(source, Durability.SYNC, null);
+      try (Proxy proxy = Proxy.before(URI.create(database).getPort())) {
+        String address =
+            database.replaceFirst("127[.]0[.]0[.]1:[0-9]+", proxy.address()) + "?durability=sync";
+        Log log =
+            Log.of(
+                CROWD,
+                address,
+                DATABASE_SECONDS,
+                MANY_TOKENS,
+                () -> disturb(proxy, () -> killSession(source), DATABASE_SECONDS));
+        BrokenPromise.unless(log.tokens() >= LEAST_TOKENS, "only %s tokens", log.tokens());
+        return judged(log, 0, WHILE_RECOVERING_PERCENT);
       }
     }
   },
@@ -209,6 +242,12 @@ enum Trial {
   private static final int PROCESSES = 3;
   private static final int CROWD = 8;
   private static final int SECONDS = Integer.getInteger("faults.seconds", 20);
+  private static final int DATABASE_SECONDS = Math.max(SECONDS, 60);
+  private static final int ANSWERED_PERCENT = 20;
+  // A crashed database recovers for seconds, and calls fail at once meanwhile.
+  private static final int WHILE_RECOVERING_PERCENT = 5;
+  private static final int MANY_TOKENS = 1_000; // in place of each
+  private static final long LEAST_TOKENS = 10_000_000;
   private static final int FAILOVERS = 3;
   private static final int FAILOVER_SECONDS = 8;
   private static final int FIRST_FAULT_MILLIS = 3_000;
@@ -235,9 +274,13 @@ enum Trial {
   abstract String seen() throws Exception;
 
   private static String judged(Log log, long more) throws BrokenPromise {
+    return judged(log, more, ANSWERED_PERCENT);
+  }
+
+  private static String judged(Log log, long more, int answeredPercent) throws BrokenPromise {
     log.requireWithinLimit(more);
     log.requireInTime();
-    log.requireMostlyAnswered(20);
+    log.requireMostlyAnswered(answeredPercent);
     return log.toString();
   }
 
@@ -267,6 +310,39 @@ enum Trial {
         }
       }
       TimeUnit.MILLISECONDS.sleep(500 + random.nextInt(1000));
+    }
+  }
+
+  /** Injects a random fault into a database each second or two. */
+  private static void disturb(Proxy proxy, Log.Beside kill, int seconds) throws Exception {
+    Random random = new Random();
+    long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds - 2);
+    TimeUnit.MILLISECONDS.sleep(FIRST_FAULT_MILLIS);
+    while (System.nanoTime() - endNanos < 0) {
+      switch (random.nextInt(4)) {
+        case 0 -> kill.run();
+        case 1 -> proxy.cut();
+        case 2 -> proxy.silence();
+        default -> {
+          proxy.delay(1 + random.nextInt(100));
+          TimeUnit.MILLISECONDS.sleep(500);
+          proxy.delay(0);
+        }
+      }
+      TimeUnit.MILLISECONDS.sleep(1_000 + random.nextInt(2_000));
+    }
+  }
+
+  /** Kills a session with SIGKILL, after which PostgreSQL ends all others and recovers. */
+  private static void killSession(DataSource source) {
+    try (Connection connection = source.getConnection();
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery("SELECT pg_backend_pid()")) {
+      if (rows.next()) {
+        ProcessHandle.of(rows.getLong(1)).ifPresent(ProcessHandle::destroyForcibly);
+      }
+    } catch (SQLException e) {
+      // The database is still recovering.
     }
   }
 

@@ -8,7 +8,6 @@ import dev.sluice.remote.Breaker;
 import dev.sluice.remote.Endpoint;
 import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreContext;
-import dev.sluice.remote.StoreThread;
 import dev.sluice.remote.Topology;
 import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Charge;
@@ -20,14 +19,15 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -55,7 +55,7 @@ public final class SqlDatabase implements Endpoint, Topology {
 
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(5);
   private static final int VALID_SECONDS = 2;
-  private static final long REOPEN_MILLIS = 500;
+  private static final long REOPEN_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long PATIENT_MILLIS = 10_000; // time-out of rare operations
   // A connection that is silent for this many time-outs is closed.
   private static final int SILENT_TIMEOUTS = 2;
@@ -67,11 +67,12 @@ public final class SqlDatabase implements Endpoint, Topology {
   private final StoreContext context;
   private final Breaker breaker;
   private final RequestQueue queue;
-  private final BlockingQueue<SqlCall> calls = new LinkedBlockingQueue<>();
+  private final BlockingQueue<SqlCall> calls;
   private final List<Link> links = new ArrayList<>();
   private final AtomicInteger opened = new AtomicInteger(); // connections that are open now
   private final AtomicInteger broken = new AtomicInteger(); // connections broken so far
   private volatile @Nullable String refusal;
+  private final CompletableFuture<String> closing = new CompletableFuture<>();
   private volatile boolean closed;
 
   /**
@@ -89,7 +90,8 @@ public final class SqlDatabase implements Endpoint, Topology {
     this.context = context;
     this.breaker = context.breaker(name, this::probeOnce);
     this.queue = context.queue(this, new AtomicInteger());
-    ThreadFactory threads = StoreThread.factory(dialect.kind(), "connection");
+    this.calls = context.timing().queue();
+    ThreadFactory threads = context.timing().threads(dialect.kind(), "connection");
     for (int i = 0; i < connections; i++) {
       links.add(new Link(threads, i == 0 && context.clock() == null));
     }
@@ -175,13 +177,18 @@ public final class SqlDatabase implements Endpoint, Topology {
     closed = true;
     breaker.close();
     queue.close();
+    closing.complete("closed");
     for (Link link : links) {
       link.thread.interrupt();
     }
-    long end = System.nanoTime() + context.timeoutNanos();
+    long end = nanoTime() + context.timeoutNanos();
     for (Link link : links) {
-      link.awaitEnd(end - System.nanoTime());
+      link.awaitEnd(end - nanoTime());
     }
+  }
+
+  private long nanoTime() {
+    return context.timing().nanoTime();
   }
 
   /** The database answers, but cannot hold the buckets of this store. */
@@ -206,6 +213,7 @@ public final class SqlDatabase implements Endpoint, Topology {
   private final class Link {
 
     final CompletableFuture<String> connected = new CompletableFuture<>();
+    private final CompletableFuture<String> ended = new CompletableFuture<>();
     private final Thread thread;
     private final @Nullable Cleaning cleaning;
     private final Map<String, PreparedStatement> statements = new HashMap<>();
@@ -224,9 +232,11 @@ public final class SqlDatabase implements Endpoint, Topology {
 
     void awaitEnd(long nanos) {
       try {
-        TimeUnit.NANOSECONDS.timedJoin(thread, Math.max(nanos, 1));
+        context.timing().await(ended, Math.max(nanos, 1));
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
+      } catch (ExecutionException | TimeoutException e) {
+        // The thread ends when its connection does.
       }
     }
 
@@ -263,13 +273,22 @@ public final class SqlDatabase implements Endpoint, Topology {
         }
       }
       leave();
+      ended.complete("ended");
     }
 
-    private void openBesidesOthers() throws InterruptedException {
+    private void openBesidesOthers() throws InterruptedException, ExecutionException {
       try {
         var unused = connection();
       } catch (Throwable e) {
-        Thread.sleep(REOPEN_MILLIS);
+        pause();
+      }
+    }
+
+    private void pause() throws InterruptedException, ExecutionException {
+      try {
+        context.timing().await(closing, REOPEN_NANOS);
+      } catch (TimeoutException e) {
+        // Time to try again.
       }
     }
 
@@ -470,23 +489,24 @@ public final class SqlDatabase implements Endpoint, Topology {
     private static final long ROUND_NANOS = 60_000_000_000L;
 
     private byte[] after = new byte[0];
-    private long due = System.nanoTime() + untilNextRound();
+    private final SplittableRandom random = new SplittableRandom(nanoTime());
+    private long due = nanoTime() + untilNextRound();
 
     private long untilNextRound() {
-      return ThreadLocalRandom.current().nextLong(ROUND_NANOS / 2, ROUND_NANOS);
+      return random.nextLong(ROUND_NANOS / 2, ROUND_NANOS);
     }
 
     long pause() {
-      return Math.max(Math.min(due - System.nanoTime(), IDLE_NANOS), 0);
+      return Math.max(Math.min(due - nanoTime(), IDLE_NANOS), 0);
     }
 
     void clean(Connection on) throws SQLException {
-      long start = System.nanoTime();
+      long start = nanoTime();
       due = start + ROUND_NANOS; // set first, in case cleaning fails
       SqlDialect.Cleaned cleaned = dialect.clean(on, after, LOT);
       byte[] last = cleaned.last;
       after = last == null ? new byte[0] : last;
-      long end = System.nanoTime();
+      long end = nanoTime();
       due = end + (last == null ? untilNextRound() : pauseNanos(end - start, cleaned.deleted));
     }
   }

@@ -6,7 +6,7 @@ import dev.sluice.remote.ClientClock;
 import dev.sluice.remote.KeyBytes;
 import dev.sluice.remote.RemoteStore;
 import dev.sluice.remote.StoreContext;
-import dev.sluice.remote.SystemTiming;
+import dev.sluice.remote.Timing;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -171,13 +171,17 @@ public final class SqlOptions {
   /**
    * Opens a store: connects, up to 5 s. If the database is unreachable, opening still succeeds.
    *
+   * @param timing of the store, which closes it
    * @param kind of the store, for names of threads, logs and metrics
    * @param how what the log says of the store besides its name
    * @throws StoreException if the database answers, but cannot hold the buckets
    */
   public RemoteStore open(
-      DataSource source, String kind, String how, Function<StoreContext, SqlDialect> dialect) {
-    SystemTiming timing = new SystemTiming(kind);
+      Timing timing,
+      DataSource source,
+      String kind,
+      String how,
+      Function<StoreContext, SqlDialect> dialect) {
     StoreContext context =
         new StoreContext(
             new StoreContext.Settings(

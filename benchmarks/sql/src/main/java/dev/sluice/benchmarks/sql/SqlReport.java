@@ -5,9 +5,12 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.benchmarks.report.Figure;
 import dev.sluice.benchmarks.report.Goal;
 import dev.sluice.benchmarks.sql.Load.Round;
+import dev.sluice.benchmarks.sql.Subject.Database;
 import dev.sluice.postgres.PostgresUrl;
+import dev.sluice.testkit.servers.LocalMariaDb;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -21,16 +24,19 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.ToDoubleFunction;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.mariadb.jdbc.MariaDbDataSource;
 
 /**
  * Implements {@code ./sluice bench sql}: compares the PostgreSQL store with Bucket4j's managers on
- * as many connections. In each row the subjects take turns, several times, in one process; a figure
- * is the median of the rounds. Prints each row when it is done.
+ * as many connections, and the MariaDB store with one prepared statement. In each row the subjects
+ * take turns, several times, in one process; a figure is the median of the rounds. Prints each row
+ * when it is done.
  */
 public final class SqlReport {
 
@@ -41,12 +47,21 @@ public final class SqlReport {
         --connections N  of each subject (default: 2)
         --url URL        a PostgreSQL in place of one from Maven; its schemas
                          sluice_bench_… are replaced
-        --out FILE       where the rows go as JSON, as in benchmarks/results
+        --out FILE       where the rows go as JSON (default: benchmarks/results/sql.json)
         --growth IDS     instead, the size of the table while so many ids spend once each
       """;
 
   /** A field, since a logger that nobody holds forgets its level. */
   private static final Logger STORE_LOG = Logger.getLogger("dev.sluice");
+
+  /** The rows of docs/benchmarks.md, each beside its best peer. */
+  private static final Set<String> HEADLINES =
+      Set.of(
+          "PostgreSQL, 1 caller, in turn with select 1, p50",
+          "PostgreSQL, 64 callers, 10,000 keys",
+          "PostgreSQL, 64 callers, batches of 3 limits",
+          "PostgreSQL, 64 callers, synchronous commit",
+          "MariaDB, 64 callers, 10,000 keys");
 
   private static final int ROUNDS = 3;
   private static final int KEYS = 10_000;
@@ -74,7 +89,7 @@ public final class SqlReport {
     double seconds = 2;
     int connections = 2;
     String url = null;
-    Path out = null;
+    Path out = Path.of("benchmarks", "results", "sql.json");
     long growth = 0;
     for (int i = 0; i < args.length; i++) {
       switch (args[i]) {
@@ -100,9 +115,7 @@ public final class SqlReport {
       return;
     }
     report.run();
-    if (out != null) {
-      report.write(out);
-    }
+    report.write(out);
   }
 
   private static String value(String[] args, int at) {
@@ -141,15 +154,25 @@ public final class SqlReport {
         Runtime.getRuntime().availableProcessors(),
         Runtime.version().feature());
     System.out.println("decisions/s (lowest to highest round; p50 / p99 in ms)");
-    DataSource unlogged = schema("sluice_bench_unlogged", "");
-    DataSource logged = schema("sluice_bench_logged", "&options=-c%20synchronous_commit=on");
-    beside("1 caller", unlogged, false, new Load(1, KEYS, 0), 1, 3);
+    Database unlogged = new Database(false, schema("sluice_bench_unlogged", ""), false);
+    Database logged =
+        new Database(
+            false, schema("sluice_bench_logged", "&options=-c%20synchronous_commit=on"), true);
+    Load hot = new Load(64, 1, 0);
+    Load spread = new Load(64, KEYS, 0);
+    beside("1 caller", unlogged, new Load(1, KEYS, 0), 1, 3);
     besideSelectOne(unlogged);
-    double peak = beside("64 callers, 10,000 keys", unlogged, false, new Load(64, KEYS, 0), 1, 15);
+    double peak = beside("64 callers, 10,000 keys", unlogged, spread, 1, 15);
     atHalf(unlogged, peak / 2);
-    beside("64 callers, one hot key", unlogged, false, new Load(64, 1, 0), 1, 15);
-    beside("64 callers, batches of 3 limits", unlogged, false, new Load(64, KEYS, 0), 3, 10);
-    beside("64 callers, synchronous commit", logged, true, new Load(64, KEYS, 0), 1, 15);
+    beside("64 callers, one hot key", unlogged, hot, 1, 15);
+    beside("64 callers, batches of 3 limits", unlogged, spread, 3, 10);
+    beside("64 callers, synchronous commit", logged, spread, 1, 15);
+    Database mariaDb = mariaDb();
+    if (mariaDb != null) {
+      beside("1 caller", mariaDb, new Load(1, KEYS, 0), 1, 0);
+      beside("64 callers, 10,000 keys", mariaDb, spread, 1, 0);
+      beside("64 callers, one hot key", mariaDb, hot, 1, 0);
+    }
     System.out.println();
     goals.forEach(goal -> System.out.println(goal.line()));
   }
@@ -172,16 +195,35 @@ public final class SqlReport {
         url + (url.contains("?") ? "&" : "?") + "currentSchema=" + name + options);
   }
 
+  /** Returns a database of a MariaDB of this run; null if the machine has none. */
+  private static @Nullable Database mariaDb() throws SQLException {
+    String server;
+    try {
+      server = "jdbc:mariadb://127.0.0.1:" + LocalMariaDb.port() + "/";
+    } catch (UncheckedIOException e) {
+      System.out.println("MariaDB: skipped, " + e.getMessage());
+      return null;
+    }
+    MariaDbDataSource source = new MariaDbDataSource(server + "?user=root");
+    try (Connection connection = source.getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute("CREATE DATABASE sluice_bench");
+    }
+    return new Database(
+        true,
+        new MariaDbDataSource(server + "sluice_bench?user=root&useServerPrepStmts=true"),
+        false);
+  }
+
   /** Compares the subjects; returns the rate of Sluice. */
   @CanIgnoreReturnValue
-  private double beside(
-      String row, DataSource source, boolean logged, Load load, int charges, double wanted)
+  private double beside(String row, Database database, Load load, int charges, double wanted)
       throws SQLException, InterruptedException {
     Map<String, Subject> subjects = new LinkedHashMap<>();
     Map<String, List<Round>> rounds = new LinkedHashMap<>();
     try {
-      for (String name : Subject.ALL) {
-        subjects.put(name, Subject.open(name, source, logged, connections, charges));
+      for (String name : database.subjects()) {
+        subjects.put(name, Subject.open(name, database, connections, charges));
         rounds.put(name, new ArrayList<>());
       }
       for (int round = 0; round <= ROUNDS; round++) {
@@ -195,27 +237,36 @@ public final class SqlReport {
     } finally {
       subjects.values().forEach(Subject::close);
     }
-    System.out.println(row);
+    String what = database.kind() + ", " + row;
+    System.out.println(what);
     rounds.forEach((name, its) -> print(name, its));
     List<Round> ours = rounds.getOrDefault(Subject.SLUICE, List.of());
     double rate = median(ours, Round::perSecond);
+    double best =
+        rounds.entrySet().stream()
+            .filter(one -> !one.getKey().equals(Subject.SLUICE))
+            .mapToDouble(one -> median(one.getValue(), Round::perSecond))
+            .max()
+            .orElse(0);
     rounds.forEach(
         (name, theirs) -> {
           if (!name.equals(Subject.SLUICE)) {
             double other = median(theirs, Round::perSecond);
-            goals.add(new Goal(row + ": decisions/s, times " + name, rate / other, wanted, true));
-            json(row, "decisions/s", rate, name, other, null, null);
+            if (wanted > 0) {
+              goals.add(new Goal(what + ": times " + name, rate / other, wanted, true));
+            }
+            json(what, "decisions/s", rate, name, other, null, null, other == best);
           }
         });
     return rate;
   }
 
   /** Compares the latency of one caller with that of a statement that does nothing. */
-  private void besideSelectOne(DataSource source) throws SQLException, InterruptedException {
+  private void besideSelectOne(Database database) throws SQLException, InterruptedException {
     List<Round> ours = new ArrayList<>();
     List<Round> bound = new ArrayList<>();
-    try (Subject sluice = Subject.open(Subject.SLUICE, source, false, connections, 1);
-        Subject selectOne = Subject.selectOne(source)) {
+    try (Subject sluice = Subject.open(Subject.SLUICE, database, connections, 1);
+        Subject selectOne = Subject.selectOne(database.source())) {
       for (int round = 0; round <= ROUNDS; round++) {
         List<Round> both = new Load(1, KEYS, 0).run(seconds, List.of(sluice, selectOne));
         if (round > 0) {
@@ -224,20 +275,20 @@ public final class SqlReport {
         }
       }
     }
-    String row = "1 caller, in turn with select 1";
+    String row = "PostgreSQL, 1 caller, in turn with select 1";
     System.out.println(row);
     print(Subject.SLUICE, ours);
     print("select 1", bound);
     double p50 = median(ours, Round::p50Micros);
     double least = median(bound, Round::p50Micros);
     goals.add(new Goal(row + ": p50, times that of select 1", p50 / least, 1.3, false));
-    json(row + ", p50", "µs", p50, null, null, "select 1", least);
+    json(row + ", p50", "µs", p50, null, null, "select 1", least, true);
   }
 
-  private void atHalf(DataSource source, double perSecond)
+  private void atHalf(Database database, double perSecond)
       throws SQLException, InterruptedException {
     List<Round> rounds = new ArrayList<>();
-    try (Subject sluice = Subject.open(Subject.SLUICE, source, false, connections, 1)) {
+    try (Subject sluice = Subject.open(Subject.SLUICE, database, connections, 1)) {
       for (int round = 0; round <= ROUNDS; round++) {
         Round measured = new Load(64, KEYS, perSecond).run(seconds, List.of(sluice)).get(0);
         if (round > 0) {
@@ -245,12 +296,12 @@ public final class SqlReport {
         }
       }
     }
-    String row = "64 callers, 10,000 keys, half of that rate";
+    String row = "PostgreSQL, 64 callers, 10,000 keys, half of that rate";
     System.out.println(row);
     print(Subject.SLUICE, rounds);
     double p99 = median(rounds, Round::p99Micros) / MICROS_PER_MILLI;
     goals.add(new Goal(row + ": p99 in ms", p99, 10, false));
-    json(row + ", p99", "ms", p99, null, null, null, null);
+    json(row + ", p99", "ms", p99, null, null, null, null, true);
   }
 
   private static double median(List<Round> rounds, ToDoubleFunction<Round> number) {
@@ -277,13 +328,14 @@ public final class SqlReport {
       @Nullable String peerName,
       @Nullable Double peer,
       @Nullable String boundName,
-      @Nullable Double bound) {
+      @Nullable Double bound,
+      boolean best) {
     json.add(
         String.format(
             Locale.ROOT,
-            "  {\"name\": \"PostgreSQL, %s\", \"unit\": \"%s\", \"sluice\": %s, \"peerName\": %s, \"peer\": %s,"
+            "  {\"name\": \"%s\", \"unit\": \"%s\", \"sluice\": %s, \"peerName\": %s, \"peer\": %s,"
                 + " \"boundName\": %s, \"bound\": %s, \"date\": \"%s\", \"machine\": \"%s %s, %d processors, JDK"
-                + " %d\", \"command\": \"./sluice bench sql %s --connections %d\", \"page\": false}",
+                + " %d\", \"command\": \"./sluice bench sql %s --connections %d\", \"page\": %s}",
             row,
             unit,
             rounded(sluice),
@@ -297,7 +349,8 @@ public final class SqlReport {
             Runtime.getRuntime().availableProcessors(),
             Runtime.version().feature(),
             seconds == Math.rint(seconds) ? "" + (int) seconds : "" + seconds,
-            connections));
+            connections,
+            best && HEADLINES.contains(row)));
   }
 
   private static @Nullable String rounded(@Nullable Double number) {

@@ -10,8 +10,10 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.mariadb.MariaDbStore;
 import dev.sluice.postgres.Durability;
 import dev.sluice.postgres.PostgresStore;
+import dev.sluice.store.BucketStore;
 import io.github.bucket4j.BucketConfiguration;
 import io.github.bucket4j.distributed.proxy.ProxyManager;
 import io.github.bucket4j.postgresql.Bucket4jPostgreSQL;
@@ -34,10 +36,33 @@ interface Subject extends AutoCloseable {
 
   String SLUICE = "Sluice";
   String FOR_UPDATE = "Bucket4j, SELECT FOR UPDATE";
+  Duration TIMEOUT = Duration.ofSeconds(10);
   String ADVISORY = "Bucket4j, advisory locks";
 
-  /** The subjects that each row compares. */
-  List<String> ALL = List.of(SLUICE, FOR_UPDATE, ADVISORY);
+  String UPSERT = "one prepared upsert";
+
+  /** The subjects that each row on PostgreSQL compares. */
+  List<String> ON_POSTGRES = List.of(SLUICE, FOR_UPDATE, ADVISORY);
+
+  /** Bucket4j's manager for MariaDB is not in Maven's repository. */
+  List<String> ON_MARIADB = List.of(SLUICE, UPSERT);
+
+  /**
+   * Where the subjects keep their buckets.
+   *
+   * @param source opens connections to one schema
+   * @param logged whether a crash of PostgreSQL must undo no spend
+   */
+  record Database(boolean isMariaDb, DataSource source, boolean logged) {
+
+    String kind() {
+      return isMariaDb ? "MariaDB" : "PostgreSQL";
+    }
+
+    List<String> subjects() {
+      return isMariaDb ? ON_MARIADB : ON_POSTGRES;
+    }
+  }
 
   /** Spends a token, and blocks until the database has answered. */
   void spend(int bucket);
@@ -48,15 +73,21 @@ interface Subject extends AutoCloseable {
   /**
    * Creates the tables of a subject, and opens it.
    *
-   * @param source opens connections to one schema
-   * @param logged whether a crash of the database must undo no spend
    * @param connections how many connections the subject may use
    * @param charges how many buckets a call spends from
    */
-  static Subject open(String name, DataSource source, boolean logged, int connections, int charges)
+  static Subject open(String name, Database database, int connections, int charges)
       throws SQLException {
+    DataSource source = database.source();
+    boolean logged = database.logged();
     return switch (name) {
-      case SLUICE -> sluice(source, logged, connections, charges);
+      case SLUICE ->
+          sluice(
+              database.isMariaDb()
+                  ? mariaDb(source, connections)
+                  : postgres(source, logged, connections),
+              charges);
+      case UPSERT -> upsert(source, connections);
       case FOR_UPDATE ->
           bucket4j(
               "bucket_for_update",
@@ -111,22 +142,29 @@ interface Subject extends AutoCloseable {
     };
   }
 
-  private static Subject sluice(DataSource source, boolean logged, int connections, int charges)
+  private static BucketStore postgres(DataSource source, boolean logged, int connections)
       throws SQLException {
     Durability durability = logged ? Durability.SYNC : Durability.UNLOGGED;
     PostgresStore.create(source, durability, null);
+    return PostgresStore.builder(source)
+        .durability(durability)
+        .connections(connections)
+        .timeout(TIMEOUT)
+        .open();
+  }
+
+  private static BucketStore mariaDb(DataSource source, int connections) throws SQLException {
+    MariaDbStore.create(source, null);
+    return MariaDbStore.builder(source).connections(connections).timeout(TIMEOUT).open();
+  }
+
+  private static Subject sluice(BucketStore store, int charges) {
     List<LimitName> names =
         IntStream.range(0, charges)
             .mapToObj(i -> LimitName.builder(3 + i, "Measured" + i).id(IdFormat.string()).build())
             .toList();
     Limits.Builder limits = Limits.builder(Catalogue.of(names.toArray(LimitName[]::new)));
     names.forEach(name -> limits.limit(name.name(), Quota.per(Quotas.BURST, Quotas.PERIOD)));
-    PostgresStore store =
-        PostgresStore.builder(source)
-            .durability(durability)
-            .connections(connections)
-            .timeout(Duration.ofSeconds(10))
-            .open();
     Limiter limiter = Limiter.of(limits.build(), store);
     return new Subject() {
       @Override
@@ -149,6 +187,49 @@ interface Subject extends AutoCloseable {
     };
   }
 
+  /** The least that a limiter has to do in MariaDB: a statement that spends if there is room. */
+  private static Subject upsert(DataSource source, int connections) throws SQLException {
+    try (Connection connection = source.getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute("DROP TABLE IF EXISTS bucket_upsert");
+      statement.execute("CREATE TABLE bucket_upsert (id BIGINT PRIMARY KEY, tat BIGINT NOT NULL)");
+    }
+    HikariDataSource pool = pool(source, connections);
+    return new Subject() {
+      @Override
+      public void spend(int bucket) {
+        try (Connection connection = pool.getConnection();
+            PreparedStatement statement =
+                connection.prepareStatement(
+                    "INSERT INTO bucket_upsert (id, tat) VALUES (?, ?) ON DUPLICATE KEY UPDATE"
+                        + " tat = IF(tat <= ?, GREATEST(tat, ?) + ?, tat)")) {
+          long nowNanos = System.currentTimeMillis() * 1_000_000;
+          long nanos = Quotas.PERIOD.toNanos() / Quotas.BURST;
+          statement.setInt(1, bucket);
+          statement.setLong(2, nowNanos + nanos);
+          statement.setLong(3, nowNanos + Quotas.PERIOD.toNanos() - nanos);
+          statement.setLong(4, nowNanos);
+          statement.setLong(5, nanos);
+          Quotas.requireGranted(statement.executeUpdate() > 0);
+        } catch (SQLException e) {
+          throw new IllegalStateException(e);
+        }
+      }
+
+      @Override
+      public void close() {
+        pool.close();
+      }
+    };
+  }
+
+  private static HikariDataSource pool(DataSource source, int connections) {
+    HikariConfig config = new HikariConfig();
+    config.setDataSource(source);
+    config.setMaximumPoolSize(connections);
+    return new HikariDataSource(config);
+  }
+
   private static Subject bucket4j(
       String table,
       DataSource source,
@@ -164,10 +245,7 @@ interface Subject extends AutoCloseable {
           "CREATE %s TABLE %s (id BIGINT PRIMARY KEY, state BYTEA)"
               .formatted(logged ? "" : "UNLOGGED", table));
     }
-    HikariConfig config = new HikariConfig();
-    config.setDataSource(source);
-    config.setMaximumPoolSize(connections);
-    HikariDataSource pool = new HikariDataSource(config);
+    HikariDataSource pool = pool(source, connections);
     ProxyManager<Long> buckets = manager.apply(pool);
     BucketConfiguration configuration =
         BucketConfiguration.builder()
