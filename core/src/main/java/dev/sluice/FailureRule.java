@@ -75,8 +75,7 @@ public final class FailureRule {
 
   /**
    * Returns the rule {@link #local} for the number of processes that {@link
-   * Limiter.Builder#processes} supplies, such as that of a {@link Fleet}. While that number is
-   * unknown, the rule denies.
+   * Limiter.Builder#processes} supplies. While that number is unknown, the rule denies.
    *
    * @return the rule
    */

@@ -198,7 +198,7 @@ public final class MariaDbStoreBuilder {
    */
   public MariaDbStore open() {
     return new MariaDbStore(
-        options.open(source, "mariadb", "", MariaDbDialect::new),
+        open(new SystemTiming(KIND)),
         new KeyScan(options.name(), source, "bucket", options.key("")),
         options.roll(source, MariaDbDialect.ANNOUNCE));
   }

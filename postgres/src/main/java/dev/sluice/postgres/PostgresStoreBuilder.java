@@ -248,12 +248,18 @@ public final class PostgresStoreBuilder {
    */
   public PostgresStore open() {
     return new PostgresStore(
-        options.open(
-            source,
-            "postgres",
-            ", with the durability " + durability,
-            context -> new PostgresDialect(durability, context)),
+        open(new SystemTiming(KIND)),
         new KeyScan(options.name(), source, "key", options.key("")),
         options.roll(source, PostgresDialect.ANNOUNCE));
+  }
+
+  /** Opens a store with a given timing, for simulators. */
+  RemoteStore open(Timing timing) {
+    return options.open(
+        timing,
+        source,
+        KIND,
+        ", with the durability " + durability,
+        context -> new PostgresDialect(durability, context));
   }
 }

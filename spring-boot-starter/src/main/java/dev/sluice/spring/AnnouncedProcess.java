@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
-import dev.sluice.Fleet;
+import dev.sluice.internal.async.Fleet;
 import dev.sluice.store.BucketStore;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -37,7 +37,7 @@ public final class Load {
   static final Duration TIMEOUT = Duration.ofMillis(500);
 
   /** A burst of 20 tokens, then a token every 25 ms. */
-  static final Quota QUOTA = Quota.burst(20).refill(40, Duration.ofSeconds(1));
+  static final Quota QUOTA = quota(1);
 
   static final String HOURLY = "CallsAnHour";
 

@@ -3,9 +3,9 @@ package dev.sluice.server.service;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.FailureRule;
-import dev.sluice.Fleet;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
+import dev.sluice.internal.async.Fleet;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.micrometer.StoreMetrics;

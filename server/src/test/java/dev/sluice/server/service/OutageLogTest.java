@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.FailureRule;
-import dev.sluice.Fleet;
 import dev.sluice.Limiter;
+import dev.sluice.internal.async.Fleet;
 import dev.sluice.server.http.LogLines;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.reservation.TokenKey;

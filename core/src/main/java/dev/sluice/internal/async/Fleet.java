@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice;
+package dev.sluice.internal.async;
 
 import dev.sluice.store.BucketStore.Presence;
 import dev.sluice.store.StoreException;
@@ -16,7 +16,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The processes that share a store, counted for {@link FailureRule#localAuto}. Each of them
+ * The processes that share a store, counted for {@code FailureRule.localAuto}. Each of them
  * announces itself in the store every 10 s, for 30 s.
  *
  * <pre>{@code

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice;
+package dev.sluice.internal.async;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -83,7 +83,11 @@ class FleetTest {
     List<LogRecord> lines = new ArrayList<>();
     Logger log = Logger.getLogger(Fleet.class.getName());
     Filter before = log.getFilter();
-    log.setFilter(line -> lines.add(line) && false);
+    log.setFilter(
+        line -> {
+          lines.add(line);
+          return false;
+        });
     try (Fleet fleet = fleet(1)) {
       others.add("web-2:8080 x");
       lookDuring(fleet, Duration.ofSeconds(20));
