@@ -307,7 +307,7 @@ final class Debts {
       return false;
     }
     latestNanos.set(nowNanos);
-    // // Both fields change before the scan, so that entries added during the scan are included.
+    // Both fields change before the scan, so that entries added during the scan are included.
     firstEndNanos.set(NEVER_NANOS);
     Iterator<Map.Entry<Debt, Long>> debts = untilNanos.entrySet().iterator();
     while (debts.hasNext()) {

@@ -428,7 +428,7 @@ public final class Decision {
     long retryInNanos = answer.retryInNanos();
     long roundedUp =
         retryInNanos / NANOS_PER_SECOND + (retryInNanos % NANOS_PER_SECOND > 0 ? 1 : 0);
-    // // Many clients can get a decision on one id at the same moment; the hash spreads their
+    // Many clients can get a decision on one id at the same moment; the hash spreads their
     // retries.
     return roundedUp + jitterSeconds(1, System.identityHashCode(this));
   }

@@ -89,7 +89,7 @@ final class EffectiveQuota {
   }
 
   static EffectiveQuota ofCaller(LimitName name, Quota quota) {
-    // // A missing quota would allow all requests, so null is rejected.
+    // A missing quota would allow all requests, so null is rejected.
     return ofCaller(name, List.of(Objects.requireNonNull(quota, "quota")));
   }
 

@@ -45,7 +45,7 @@ final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  // // One store call can carry 64 charges; more charges could overflow a store's bounded queue.
+  // One store call can carry 64 charges; more charges could overflow a store's bounded queue.
   private static final int MOST_AT_ONCE = 64;
   private static final int MOST_TRIES = 8; // two tries are enough if no other caller interferes
   private static final String ASKS = "a request";
@@ -56,7 +56,7 @@ final class Engine {
   private final FailureRules onFailure;
   private final MissingDefault onMissing;
   private final Parking parking;
-  // // Names in the catalogue that have no default.
+  // Names in the catalogue that have no default.
   private final Set<String> missing = ConcurrentHashMap.newKeySet();
 
   Engine(
@@ -443,7 +443,7 @@ final class Engine {
   CompletionStage<Decision> acquireAsync(List<Transaction> transactions, Duration maxWait) {
     Plan plan = acquirePlan(transactions, maxWait);
     CompletableFuture<Decision> answer = new CompletableFuture<>();
-    // // The store's call is not cancelled: after a cancellation, spent tokens could not be
+    // The store's call is not cancelled: after a cancellation, spent tokens could not be
     // returned.
     Stages.onEnd(
         grant(plan, maxWait, store.start()).thenAccept(grant -> grant.complete(answer)),

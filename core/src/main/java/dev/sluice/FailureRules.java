@@ -213,7 +213,7 @@ final class FailureRules {
           continue;
         }
         Kind kind = kindFor(transaction, quota);
-        // // A cost of 0 is denied by the rule `deny`, but would not be denied by a penalty.
+        // A cost of 0 is denied by the rule `deny`, but would not be denied by a penalty.
         boolean denies = kind == Kind.DENY && transaction.cost() == 0;
         Penalty penalty = denies ? null : plan.penalties().at(i, nowNanos);
         Reading found = kind == Kind.LOCAL ? readings.get(next++) : null;
@@ -258,7 +258,7 @@ final class FailureRules {
       long burst = Math.max(quota.burst() / processes, 1);
       BigInteger period =
           BigInteger.valueOf(quota.period().toNanos()).multiply(BigInteger.valueOf(processes));
-      // // A bucket that takes centuries to fill gets the slowest rate that fits into 64 bits.
+      // A bucket that takes centuries to fill gets the slowest rate that fits into 64 bits.
       BigInteger longest =
           BigInteger.valueOf(Long.MAX_VALUE)
               .divide(BigInteger.valueOf(burst))

@@ -227,7 +227,7 @@ public final class Lease implements AutoCloseable {
         try {
           TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
         } catch (StoreException e) {
-          // // The tokens stay spent. The next spend will fail in the same way.
+          // The tokens stay spent. The next spend will fail in the same way.
         }
       }
     }
@@ -315,7 +315,7 @@ public final class Lease implements AutoCloseable {
       if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
         return count;
       }
-      // // A token has not refilled if its whole interval lies in this time.
+      // A token has not refilled if its whole interval lies in this time.
       long leftNanos = untilNanos - nowNanos;
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }

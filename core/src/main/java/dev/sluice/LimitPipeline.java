@@ -50,7 +50,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
 
   private final IdBytes id = new IdBytes(); // the id of the spend that is being added
 
-  // // Callers usually send the same few quotas and costs.
+  // Callers usually send the same few quotas and costs.
   private @Nullable Quota lastQuota;
   private long lastCost;
   private @Nullable Effect lastEffect;
@@ -108,7 +108,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return Objects.requireNonNull(now);
   }
 
-  // // An equal quota that is another object only creates an additional effect.
+  // An equal quota that is another object only creates an additional effect.
   @SuppressWarnings("ReferenceEquality")
   private Effect effect(Quota quota, long cost) {
     Effect effect = lastEffect;
@@ -230,7 +230,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
         tatNanos[index]);
   }
 
-  // // The methods for an observer
+  // The methods for an observer
 
   @Override
   public int count() {

@@ -75,9 +75,9 @@ final class OpenReservations {
   /** How many reservations of one bucket can be open. */
   static final int MOST_OF_A_BUCKET = 4_096;
 
-  // // How long after its time-out a call can still reach the store.
+  // How long after its time-out a call can still reach the store.
   private static final long LATE_NANOS = 50_000_000;
-  // // How long a call without a time-out can still be on its way to the store.
+  // How long a call without a time-out can still be on its way to the store.
   private static final long FROZEN_NANOS = 60_000_000_000L;
   private static final long HUGE_NANOS = Long.MAX_VALUE / 2; // for sums without overflow
   private static final int STRIPES = 16; // a power of two
@@ -118,7 +118,7 @@ final class OpenReservations {
 
   /** The reservations and the give-backs in flight of one bucket. */
   private static final class Line {
-    // // Oldest first, including reservations in state SENT.
+    // Oldest first, including reservations in state SENT.
     private final List<Stretch> reservations = new ArrayList<>(1);
     private int underWay; // give-backs in flight, resets included
     private int resets; // resets in flight

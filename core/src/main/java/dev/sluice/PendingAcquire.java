@@ -65,7 +65,7 @@ record PendingAcquire(
           throw new InterruptedException(
               "interrupted while waiting; the tokens are given back unless another caller has taken tokens since");
         }
-        // // The caller's turn has come, so it is too late to withdraw the tokens.
+        // The caller's turn has come, so it is too late to withdraw the tokens.
         Thread.currentThread().interrupt();
         break;
       }

@@ -246,7 +246,7 @@ record Plan(
           quota.offsetNanos(),
           quota.intervalNanos());
     }
-    // // A check-only transaction took no tokens, so a refund gives none back.
+    // A check-only transaction took no tokens, so a refund gives none back.
     boolean takesNothing = act == Act.REFUND && transaction.kind() == Kind.CHECK_ONLY;
     return Effect.of(
         chargeAct(act, transaction),

@@ -299,7 +299,7 @@ public final class Reservation implements AutoCloseable {
         refunds.add(refund);
       }
     }
-    // // Also forgets reservations whose tokens are being given back: a failed give-back must not
+    // Also forgets reservations whose tokens are being given back: a failed give-back must not
     // reopen them.
     forget();
     return refunds;

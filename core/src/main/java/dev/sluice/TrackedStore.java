@@ -164,7 +164,7 @@ final class TrackedStore {
                 return passingOn(then, readings, failure);
               }));
     }
-    // // A memory store has answered already; this branch saves one stage per decision.
+    // A memory store has answered already; this branch saves one stage per decision.
     stored(act, charges.size(), null, start);
     try {
       return CompletableFuture.completedFuture(then.apply(known, null));

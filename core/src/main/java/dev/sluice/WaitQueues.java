@@ -236,7 +236,7 @@ final class WaitQueues {
       for (Place place : places) {
         if (place.waitNanos() > 0) {
           long sinceNanos = storeNanos.isPresent() ? storeNanos.getAsLong() - place.nowNanos : 0;
-          // // This bound keeps the wait correct even if the store's clock has stepped.
+          // This bound keeps the wait correct even if the store's clock has stepped.
           long mostNanos = Math.max(hereNanos - askedNanos, 0);
           long decidedNanos = hereNanos - Math.min(Math.max(sinceNanos, 0), mostNanos);
           place.turnAtNanos = after(decidedNanos, place.waitNanos());

@@ -224,7 +224,7 @@ final class AcmeFormats {
       if (text.isEmpty()) {
         throw new InvalidIdException("the id is empty, expected identifiers joined with \",\"");
       }
-      // // A list of identifiers can be longer than other ids, since only its hash is stored.
+      // A list of identifiers can be longer than other ids, since only its hash is stored.
       if (text.length() > LONGEST) {
         throw tooMany(text.length() + " characters");
       }

@@ -88,7 +88,7 @@ public final class CurrentLimits {
     if (Objects.requireNonNull(replacement, "replacement").equals(before)) {
       return;
     }
-    // // No requirement must be added between the check and the replacement.
+    // No requirement must be added between the check and the replacement.
     synchronized (requirements) {
       requirements.check(replacement);
       limits = replacement;

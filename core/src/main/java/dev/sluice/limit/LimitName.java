@@ -248,7 +248,7 @@ public final class LimitName {
    * @throws InvalidIdException if the key belongs to another limit, or its id is not canonical
    */
   public String overrideIdOf(String bucketKey) {
-    // // Only an override for the first parts of an id has a format of its own in a bucket key.
+    // Only an override for the first parts of an id has a format of its own in a bucket key.
     return idOf(bucketKey, overridesByPrefix() ? overrideId : id);
   }
 

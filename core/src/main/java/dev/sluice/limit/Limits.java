@@ -47,7 +47,7 @@ public final class Limits {
   private final Map<String, Map<String, LimitOverride>> overrides;
   private final Map<String, Integer> debts;
   private final Map<Class<?>, Object> companions;
-  // // By limit name, then by id.
+  // By limit name, then by id.
   private final Map<String, Map<String, Penalty>> penalties;
 
   private Limits(Builder builder) {

@@ -316,7 +316,7 @@ final class BucketTable {
       long nowNanos = fits && !act.hasEnd() ? readNanos : nanos();
       long tatNanos = SlotArray.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos = effect.tatAfterNanos(nowNanos, tatNanos, effect.passes(nowNanos, tatNanos));
-      // // A reset also clears a full bucket: its TAT would be in the future again if the clock
+      // A reset also clears a full bucket: its TAT would be in the future again if the clock
       // steps back. Any other operation that leaves a full bucket full does not change its TAT.
       boolean writes = afterNanos != (act == Op.RESET ? storedNanos : tatNanos);
       if (!writes && segment.isStill(version)) {
@@ -420,7 +420,7 @@ final class BucketTable {
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
     boolean mayCount = bucketCount.roomFor(1) == LiveBucketCount.Room.FOUND;
     if (mayCount) { // otherwise many refused charges would cause scans for dead buckets
-      // // Recorded before the bucket is counted: afterwards the bucket can be dead already.
+      // Recorded before the bucket is counted: afterwards the bucket can be dead already.
       cleaner.diesAt(place, afterNanos);
     }
     int at = segment.claim(tag, place, cleaner.fullNanos(nowNanos));

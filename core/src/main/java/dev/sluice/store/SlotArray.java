@@ -48,7 +48,7 @@ final class SlotArray {
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
   private static final int FEW_LONGS = 2 * LONGS; // two lines
-  // // A segment has 8 KiB when the table has 26,000 buckets.
+  // A segment has 8 KiB when the table has 26,000 buckets.
   private static final int NEAR_LONGS = 1 << 10;
   private static final int MOST_ENLARGED = 8;
   private static final double FRESH_LOAD = 0.8;
@@ -225,7 +225,7 @@ final class SlotArray {
       if (tatNanos(slots, at) == LOCKED) {
         continue;
       }
-      // // If the slot is locked, LOCKED replaces LOCKED, which changes nothing; no spend can
+      // If the slot is locked, LOCKED replaces LOCKED, which changes nothing; no spend can
       // interleave.
       long tatNanos = (long) AT.getAndSet(slots, at + 1, LOCKED);
       if (tatNanos != LOCKED) {

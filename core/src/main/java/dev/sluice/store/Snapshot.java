@@ -104,7 +104,7 @@ final class Snapshot {
   private static void deleteLeftovers(Path directory, String prefix, Path next) throws IOException {
     Pattern unfinished =
         Pattern.compile(Pattern.quote(prefix) + "\\d+" + Pattern.quote(UNFINISHED));
-    // // Uses the clock of the file system, which can differ from this machine's clock.
+    // Uses the clock of the file system, which can differ from this machine's clock.
     long cutoffMillis = next.toFile().lastModified() - UNTIL_LOCKED.toMillis();
     try (Stream<Path> all = Files.list(directory)) {
       for (Path path : all.toList()) {

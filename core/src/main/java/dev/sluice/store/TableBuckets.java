@@ -91,7 +91,7 @@ final class TableBuckets implements Buckets {
       if (to - from > 1) {
         table.touch(tags, places, from, to);
       }
-      // // Throws if the table is closed; the next decision then reads the clock again.
+      // Throws if the table is closed; the next decision then reads the clock again.
       nowNanos = table.nanos();
       end = to;
     }

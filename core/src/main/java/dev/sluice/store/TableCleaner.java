@@ -146,7 +146,7 @@ final class TableCleaner {
       }
       entry = segment.endEntry();
     }
-    // // A bucket can have died in a segment that this scan had already passed.
+    // A bucket can have died in a segment that this scan had already passed.
     boolean mayHaveDied = room == Room.NONE && earliestExpiry.mayBeBy(fullNanos);
     return mayHaveDied ? Room.UNSETTLED : room;
   }
@@ -159,7 +159,7 @@ final class TableCleaner {
     }
     try {
       boolean found = segment.clearDead(fullNanos);
-      // // Called with the lock held, since the next holder can change the segment's earliest
+      // Called with the lock held, since the next holder can change the segment's earliest
       // expiry.
       earliestExpiry.tell(segment.earliestExpiry().nanos());
       if (found) {

@@ -49,7 +49,7 @@ import org.jspecify.annotations.Nullable;
 public final class Batch<O> {
 
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  // // A limit without an entry never gives tokens back.
+  // A limit without an entry never gives tokens back.
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();

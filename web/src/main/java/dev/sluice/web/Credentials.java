@@ -58,7 +58,7 @@ final class Credentials {
     if (base64.substring(end).chars().anyMatch(c -> c != '=')) {
       throw new UnusableRequestException("the credentials have a \"=\" before their end");
     }
-    // // A single character at the end has less than a byte.
+    // A single character at the end has less than a byte.
     String whole = base64.substring(0, end % 4 == 1 ? end - 1 : end);
     return Base64.getEncoder().encodeToString(Base64.getDecoder().decode(whole));
   }

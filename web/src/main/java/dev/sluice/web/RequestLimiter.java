@@ -149,7 +149,7 @@ public final class RequestLimiter implements AutoCloseable {
             made.leaveSpent(); // the caller has given up
           }
         });
-    // // Cancels the spend if the caller has given up.
+    // Cancels the spend if the caller has given up.
     Stages.onEnd(admission, (made, failure) -> spent.cancel(false));
   }
 

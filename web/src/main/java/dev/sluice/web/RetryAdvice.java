@@ -28,7 +28,7 @@ public final class RetryAdvice {
   private static final int LONGEST_FIELD = 8_192;
   private static final int LONGEST_MOMENT = 40;
   private static final int FIRST_ERROR = 400;
-  // // The year 2001. As a number of seconds to wait, this would be 31 years.
+  // The year 2001. As a number of seconds to wait, this would be 31 years.
   private static final long LEAST_EPOCH_SECONDS = 1_000_000_000;
   private static final long LEAST_EPOCH_MILLIS = 1_000_000_000_000L;
 

@@ -87,7 +87,7 @@ record Spend(
     try {
       return Optional.of(name(limits.catalogue()).id().join(parts, Strictness.LENIENT));
     } catch (InvalidIdException e) {
-      // // The exception's message contains the value, which the application may want to keep
+      // The exception's message contains the value, which the application may want to keep
       // secret.
       throw new UnusableRequestException(
           "the request has an invalid value for %s"

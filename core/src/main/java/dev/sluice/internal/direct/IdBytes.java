@@ -28,9 +28,9 @@ public final class IdBytes extends CacheLinePadding {
   private static final int FIRST_CAPACITY = 256; // some of it is padding
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
-  // // Longer texts are not cached, so that they do not stay in memory.
+  // Longer texts are not cached, so that they do not stay in memory.
   private static final int LONGEST_KEPT = 256;
-  // // Larger arrays are replaced later, so that they do not stay in memory.
+  // Larger arrays are replaced later, so that they do not stay in memory.
   private static final int LONGEST_ARRAY = 1 << 14;
 
   private byte[] bytes = new byte[FIRST_CAPACITY];

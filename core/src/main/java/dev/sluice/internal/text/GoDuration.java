@@ -53,7 +53,7 @@ public final class GoDuration {
                   .multiply(BigInteger.valueOf(SECOND))
                   .add(BigInteger.valueOf(parsed.getNano())));
         } catch (DateTimeParseException | ArithmeticException e) {
-          // // Falls through to the exception for both syntaxes.
+          // Falls through to the exception for both syntaxes.
         }
       }
     }

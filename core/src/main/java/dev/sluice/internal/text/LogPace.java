@@ -30,7 +30,7 @@ public final class LogPace {
   public @Nullable String next() {
     long nowNanos = nanoTime.getAsLong();
     long next = nextNanos.get();
-    // // nanoTime can wrap around, so only differences are meaningful.
+    // nanoTime can wrap around, so only differences are meaningful.
     if (nowNanos - next < 0 || !nextNanos.compareAndSet(next, nowNanos + PAUSE_NANOS)) {
       leftOut.incrementAndGet();
       return null;

@@ -24,11 +24,11 @@ public final class Suggestion {
   public static String didYouMean(String found, Collection<String> known) {
     String best = "";
     String word = found.toLowerCase(Locale.ROOT);
-    // // At most a third of the letters can differ: typing errors change fewer letters.
+    // At most a third of the letters can differ: typing errors change fewer letters.
     int bestDistance = Math.max(2, Math.min(found.length(), LONGEST) / 3) + 1;
     for (String candidate : known) {
       int longer = Math.max(found.length(), candidate.length());
-      // // Thousands of words can be known, and the lengths of most of them alone differ too much.
+      // Thousands of words can be known, and the lengths of most of them alone differ too much.
       if (longer > LONGEST || Math.abs(found.length() - candidate.length()) >= bestDistance) {
         continue;
       }
