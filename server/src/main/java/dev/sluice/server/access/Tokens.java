@@ -95,7 +95,7 @@ public final class Tokens {
   }
 
   /**
-   * Returns the SHA-256 of a token in hexadecimal, which the file of tokens has in place of the
+   * Returns the SHA-256 of a token in hexadecimal, which the file of tokens contains instead of the
    * token.
    */
   public static String sha256(String token) {
@@ -162,7 +162,7 @@ public final class Tokens {
 
   /**
    * The limits that a caller may use: names, and patterns in which "*" stands for any characters;
-   * none for every limit. Immutable and thread-safe.
+   * an empty list for every limit. Immutable and thread-safe.
    */
   record Scopes(List<String> patterns, List<Pattern> compiled) {
 

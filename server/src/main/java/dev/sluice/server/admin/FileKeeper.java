@@ -105,7 +105,7 @@ final class FileKeeper extends ListKeeper {
   }
 
   /**
-   * Creates the files that are still missing: another server may have created and changed some
+   * Creates the files that are still missing: another server may have created and changed files
    * meanwhile.
    */
   private boolean make() {
@@ -332,7 +332,7 @@ final class FileKeeper extends ListKeeper {
    * since no limit in force accepts every id.
    */
 
-  /** The limit names in the files, also of limits that are gone. Stateless. */
+  /** The limit names in the files, including names of removed limits. Stateless. */
   private static final class KeptNames {
 
     private KeptNames() {}
@@ -351,8 +351,9 @@ final class FileKeeper extends ListKeeper {
     }
 
     /**
-     * Returns the settings; those whose ids fit a current limit get its name. If two entries spell
-     * one id differently, the canonical spelling counts, and the other entry stays unchanged.
+     * Returns the settings. A setting whose id fits a current limit gets this limit's name. If two
+     * entries spell one id differently, the canonical spelling counts, and the other entry stays
+     * unchanged.
      */
     static <T> List<T> fitting(Setting<T> kind, List<T> read, Catalogue names) {
       List<T> canonicalFirst = new ArrayList<>(read);

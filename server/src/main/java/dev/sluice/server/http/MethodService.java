@@ -27,7 +27,7 @@ abstract class MethodService implements HttpService {
     this.allowed = method == HttpMethod.GET ? "GET, HEAD, OPTIONS" : method + ", OPTIONS";
   }
 
-  /** Responds to a request with the path's method; must not throw. */
+  /** Responds to a request whose method is the path's method; must not throw. */
   abstract HttpResponse respond(ServiceRequestContext context, HttpRequest request);
 
   @Override
@@ -51,8 +51,8 @@ abstract class MethodService implements HttpService {
     }
 
     /**
-     * Answers a request with the resource's method. May throw an exception, or return a stage that
-     * fails.
+     * Answers a request whose method is the resource's method. May throw an exception, or return a
+     * stage that fails.
      */
     abstract CompletionStage<AggregatedHttpResponse> answer(
         ServiceRequestContext context, HttpRequest request);

@@ -62,7 +62,7 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * The text of many limits takes a large part of a small heap, once for each client that reads it: 6
- * MB for 10,000 limits in use. Compressed, it is a fourteenth of that. So a scrape is compressed
+ * MB for 10,000 limits in use. Compressed, it is 14 times smaller. So a scrape is compressed
  * and sent in pieces, each when the client has read the one before. For a client that does not
  * accept gzip, each piece is expanded when it is sent. The memory for one client is charged before
  * the first byte: an answer is complete, or a 503.
@@ -81,10 +81,10 @@ final class MetricsResource extends MethodService {
       Pattern.compile("(?i)(^|,)\\s*gzip\\s*(;\\s*q=(?!0(\\.0*)?\\s*(,|$))[^,]*)?(,|$)");
   private static final int PIECE_BYTES = 16 << 10;
 
-  /** The bytes to expand a compressed text, including one piece. */
+  /** The memory for expanding a compressed text, in bytes, including one piece. */
   private static final int EXPANSION_BYTES = 64 << 10;
 
-  /** Scrapes that are not completely read may hold the heap divided by this number. */
+  /** Scrapes that are not completely read are allowed to take the heap divided by this number. */
   private static final int HEAP_PER_UNREAD = 32;
 
   private final PrometheusMeterRegistry registry;
@@ -94,8 +94,9 @@ final class MetricsResource extends MethodService {
   private final AtomicReference<@Nullable CompletableFuture<Scrape>> next = new AtomicReference<>();
 
   /**
-   * The answers of one scrape, compressed. Callers that may use the same limits share one answer:
-   * with a copy for each, all copies would be in memory before the budget counts any. Thread-safe.
+   * The compressed texts of one scrape. Callers with access to the same limits share one text: if
+   * each caller had a copy, all copies would be in memory before the budget counts any of them.
+   * Thread-safe.
    */
   final class Scrape {
 
@@ -144,7 +145,7 @@ final class MetricsResource extends MethodService {
 
   @Override
   HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
-    context.clearRequestTimeout(); // the library would cut the text off
+    context.clearRequestTimeout(); // otherwise the library's time-out would cut the text off
     try {
       Caller caller = AccessPart.caller(context);
       return HttpResponse.of(
@@ -211,7 +212,7 @@ final class MetricsResource extends MethodService {
       }
     }
 
-    /** Sends the next piece, once the client has read the one before. */
+    /** Sends the next piece, once the client has read the previous piece. */
     private void sendNext() {
       Stages.onEnd(
           response.whenConsumed(),

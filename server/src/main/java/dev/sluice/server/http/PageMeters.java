@@ -67,7 +67,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         };
   }
 
-  /** Returns a registry with snapshots of all meters. Callers must only read it. */
+  /** Returns a registry with snapshots of all meters. Callers must only read the registry. */
   @Override
   public PrometheusRegistry getPrometheusRegistry() {
     return all;

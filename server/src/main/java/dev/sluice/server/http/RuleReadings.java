@@ -24,8 +24,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which rule a request meets, for each of the ways, at least one, in which an application may read
- * the request. Charges nothing.
+ * The rule that matches each reading of a request. A reading is one way in which an application can
+ * interpret the request; there is at least one. Charges nothing.
  */
 record RuleReadings(String file, List<RuleReading> all) {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The HTTP door: JSON in, decisions or problems out. The door only translates; the limiter decides.
+ * The HTTP door: JSON requests, answered with decisions or problem details. The limiter makes every
+ * decision.
  */
 @NullMarked
 @CheckReturnValue

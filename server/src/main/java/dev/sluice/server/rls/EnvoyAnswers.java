@@ -54,7 +54,7 @@ final class EnvoyAnswers {
   private final List<DescriptorCharge> refusals = new ArrayList<>(0);
   private @Nullable Decision whole;
 
-  /** Makes the answer for charges that are not decided yet. */
+  /** Makes the builder for charges that are not decided yet. */
   EnvoyAnswers(
       Settings settings,
       List<Found> found,
@@ -279,8 +279,8 @@ final class EnvoyAnswers {
    * charges, so the headers are made from the charges.
    */
   /**
-   * Returns the headers of charges. If a failure rule decided, they include its word; if the
-   * remaining tokens are unknown, they include nothing else.
+   * Returns the headers of charges. If a failure rule decided, the headers include the rule's word;
+   * if the remaining tokens are unknown, they include nothing else.
    */
   private static Map<String, String> headers(
       List<DescriptorCharge> charges, HeaderProfile profile) {

@@ -160,8 +160,9 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
   }
 
   /**
-   * Refuses a descriptor with an unknown field, since such a field may change whether or to whom
-   * hits are charged. Unknown fields elsewhere are ignored, so that newer proxies still work.
+   * Refuses a descriptor with an unknown field, since such a field can change whether hits are
+   * charged, and to which bucket. Unknown fields elsewhere are ignored, so that newer proxies still
+   * work.
    *
    * @throws BadRequest if there is an unknown field
    */

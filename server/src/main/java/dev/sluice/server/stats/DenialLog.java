@@ -18,12 +18,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A log of denials as JSON lines: at most {@link #MOST_A_SECOND} a second for each limit. A line of
- * its own reports how many further denials of a limit were left out. Thread-safe; never blocks.
+ * A log of denials as JSON lines: at most {@link #MOST_A_SECOND} a second for each limit. A
+ * separate line reports how many further denials of a limit were left out. Thread-safe; never
+ * blocks.
  */
 public final class DenialLog implements AutoCloseable {
 
-  /** What the lines are. */
+  /** The name of the log in messages and metrics. */
   public static final LogKind KIND =
       new LogKind("denial log", "sluice.denial.log", "sluice-denials");
 
@@ -45,8 +46,8 @@ public final class DenialLog implements AutoCloseable {
   }
 
   /**
-   * Starts a log, which closes the lines. {@code ids} returns the text that stands for an id, such
-   * as its hash.
+   * Starts a log, which closes {@code lines} at its end. {@code ids} returns the text that stands
+   * for an id, such as its hash.
    */
   public static DenialLog start(JsonLines lines, UnaryOperator<String> ids) {
     DenialLog started = new DenialLog(lines, ids, System::nanoTime);
@@ -77,7 +78,7 @@ public final class DenialLog implements AutoCloseable {
     return ids.apply(id);
   }
 
-  /** Reports what was left out in the seconds that have ended. */
+  /** Reports the denials that were left out in the seconds that have ended. */
   void tick() {
     long now = nanoTime.getAsLong();
     paces.forEach((source, pace) -> leftOut(source, pace.takeLeftOut(now, false)));
@@ -99,7 +100,9 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /** Reports what was left out, and writes the queued lines. Blocks up to ten seconds. */
+  /**
+   * Reports the denials that were left out, and writes the queued lines. Blocks up to ten seconds.
+   */
   @Override
   public void close() {
     clock.shutdownNow();
