@@ -31,8 +31,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides for every door which operations a caller may use. Without a file of tokens, every caller
- * may use all operations, except the operations of administrators on a server that is open to a
- * network.
+ * may use all operations, except administrators' operations on a server that is open to a network.
  *
  * <p>A change of the tokens takes effect with the next request, also on open connections.
  * Thread-safe; never blocks.

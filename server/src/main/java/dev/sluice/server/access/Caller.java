@@ -156,15 +156,12 @@ public final class Caller {
     return role == null || has(role);
   }
 
-  /** Whether the caller may use a limit: its line of the tokens file names this limit or none. */
+  /** Whether the caller may use a limit: its line in the tokens file names this limit or none. */
   public boolean mayUse(String limit) {
     return rights.scopes().contain(limit);
   }
 
-  /**
-   * Whether the caller may use every limit, including future ones: its line of the tokens file
-   * names no limit.
-   */
+  /** Whether the caller may use every limit, also future ones: its line names no limit. */
   public boolean mayUseAll() {
     return rights.scopes().containAll();
   }

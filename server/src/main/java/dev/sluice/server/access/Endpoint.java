@@ -136,9 +136,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     return guarded == null ? Permission.ADMIN : guarded.need(path);
   }
 
-  /**
-   * Returns the operations that the method and path of a request name; empty if none is recorded.
-   */
+  /** Returns the operations that a request's method and path name; empty if none is recorded. */
   static List<Noted> acts(ServiceRequestContext context) {
     Endpoint endpoint = context.config().service().as(Endpoint.class);
     if (endpoint == null) {

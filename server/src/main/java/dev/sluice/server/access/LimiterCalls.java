@@ -163,7 +163,7 @@ public final class LimiterCalls {
 
   /**
    * Records an operation that was refused before its buckets were known, if the audit log records
-   * such operations.
+   * it.
    */
   public void refused(Act act, Caller caller, String why) {
     if (AuditLog.notes(act)) {

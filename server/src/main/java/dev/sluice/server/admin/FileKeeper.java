@@ -351,9 +351,8 @@ final class FileKeeper extends ListKeeper {
     }
 
     /**
-     * Returns the settings. A setting whose id fits a current limit gets this limit's name. If two
-     * entries spell one id differently, the canonical spelling counts, and the other entry stays
-     * unchanged.
+     * Returns the settings. A setting whose id fits a current limit gets its name. If two entries
+     * spell one id differently, the canonical spelling counts, and the other entry stays unchanged.
      */
     static <T> List<T> fitting(Setting<T> kind, List<T> read, Catalogue names) {
       List<T> canonicalFirst = new ArrayList<>(read);

@@ -81,8 +81,7 @@ interface Keeper {
   abstract class ListKeeper implements Keeper {
 
     /**
-     * How long an ended setting is kept: servers' clocks differ, so the setting can still be in
-     * force elsewhere.
+     * How long an ended setting is kept, since it can still be in force by another server's clock.
      */
     private static final Duration GRACE = Duration.ofMinutes(10);
 
@@ -140,8 +139,7 @@ interface Keeper {
   static final class TableKeeper implements Keeper {
 
     /**
-     * How long an ended penalty is kept: servers' clocks differ, so the penalty can still be in
-     * force elsewhere.
+     * How long an ended penalty is kept, since it can still be in force by another server's clock.
      */
     private static final Duration GRACE = Duration.ofMinutes(10);
 

@@ -302,10 +302,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     followEnds(next, at);
   }
 
-  /**
-   * Logs the overrides that have ended and those that now end soon, and sets the time of the next
-   * such change.
-   */
+  /** Logs the overrides that have ended or now end soon, and sets the time of the next look. */
   private void followEnds(Limits now, Instant at) {
     Instant notice = at.plus(NOTICE);
     List<LimitOverride> soon = new ArrayList<>();
@@ -427,8 +424,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Saves an override and puts it in force. A missing comment or author is copied from the override
-   * in force.
+   * Saves an override and puts it in force. A missing comment or author is copied from the current
+   * override.
    *
    * @param mayLower whether the override may be lower than the override in force, or have fewer
    *     quotas

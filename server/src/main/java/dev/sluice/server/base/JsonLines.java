@@ -94,8 +94,7 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * Starts to append to a file, and tests that the file can be written. Waits for the file at most
-   * two seconds.
+   * Starts to append to a file, after a test write. Waits for the file at most two seconds.
    *
    * @param file the file, created if it is missing. A pipe must have a reader
    * @throws IOException if the file cannot be appended to

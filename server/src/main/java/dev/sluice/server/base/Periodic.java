@@ -23,10 +23,7 @@ public final class Periodic implements Runnable {
     this.task = task;
   }
 
-  /**
-   * Makes a task for a scheduler, which never throws; {@code what} is the subject of the log's
-   * sentence.
-   */
+  /** Makes a task, which never throws; {@code what} is the subject of the log's sentence. */
   public static Runnable task(Logger log, String what, Runnable task) {
     return new Periodic(log, what, task);
   }

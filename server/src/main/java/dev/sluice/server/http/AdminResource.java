@@ -487,10 +487,7 @@ abstract class AdminResource<T> implements HttpService {
       return fields.containsKey(field);
     }
 
-    /**
-     * Returns the quotas: one quota in the body itself, or a list. Throws all mistakes found so
-     * far.
-     */
+    /** Returns one quota, or a list of quotas; throws all mistakes found so far. */
     List<Quota> quotas() {
       List<Quota> quotas = new ArrayList<>();
       if (!has(QUOTAS)) {
@@ -537,10 +534,7 @@ abstract class AdminResource<T> implements HttpService {
       }
     }
 
-    /**
-     * Reads one quota like those in limit files: if a value is missing, the others are still
-     * checked.
-     */
+    /** Reads one quota; if a value is missing, the other values are still checked. */
     private @Nullable Quota quota() {
       Long burst = number("burst");
       Long count = number("count");

@@ -93,10 +93,7 @@ final class Answers {
             }));
   }
 
-  /**
-   * Returns the response to a settlement: the tokens charged to each bucket. The status is 202 if
-   * the store is unreachable.
-   */
+  /** Returns the response to a settlement; its status is 202 if the store is unreachable. */
   static AggregatedHttpResponse settled(Settlement settlement) {
     return json(
         settlement.waiting() ? HttpStatus.ACCEPTED : HttpStatus.OK,

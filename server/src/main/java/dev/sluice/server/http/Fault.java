@@ -83,9 +83,7 @@ record Fault(
     return new Fault(HttpStatus.NOT_FOUND, "not-there", "Nothing is set", detail, null);
   }
 
-  /**
-   * Returns the fault of a change that could not be saved; only the log names the file or table.
-   */
+  /** Returns the fault of a change that could not be saved; only the log names the file. */
   static Fault notKept(String incident) {
     return new Fault(
             HttpStatus.SERVICE_UNAVAILABLE,

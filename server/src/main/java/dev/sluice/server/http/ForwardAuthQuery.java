@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * The query of a proxy's request, which the proxy's configuration writes.
  *
  * @param limits the limits that the query names; empty if rules or headers name them
- * @param by where the limits come from if the query names none; null for rules, or for headers if
- *     there are no rules
+ * @param by where the limits come from if the query names none; null for rules if there are rules,
+ *     or else for headers
  * @param cost the cost for each limit that a header names
  * @param deny403 whether every refusal is a 403, for proxies that treat another status as a failure
  * @param headers which headers repeat the decision

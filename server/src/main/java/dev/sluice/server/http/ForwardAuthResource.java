@@ -97,8 +97,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /**
-   * The charges of a request: transactions that are decided together, and trials, which never deny
-   * a request.
+   * The charges of a request: transactions decided together, and trials, which never deny.
    *
    * @param file the file of the rule that matches, empty for none
    * @param line where that rule starts in the file

@@ -14,9 +14,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code GET /healthz} tells whether the process is alive, and {@code GET /readyz} whether it can
- * decide requests. Limits are loaded before a server exists, so readiness depends only on the
- * stores.
+ * {@code GET /healthz}: whether the process is alive, and {@code GET /readyz}: whether it can
+ * decide. Limits are loaded before a server exists, so readiness depends only on the stores.
  */
 final class HealthResource extends Resource {
 

@@ -50,10 +50,7 @@ final class HttpFailures implements ServerErrorHandler {
     return Answers.fault(fault(failure));
   }
 
-  /**
-   * Returns the same response as {@link #answer(Throwable)}, except for a store failure of a
-   * request that only reads.
-   */
+  /** Returns the same response, except for a store failure of a request that only reads. */
   static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
     return Answers.fault(fault(failure, onlyReads(context)));
   }

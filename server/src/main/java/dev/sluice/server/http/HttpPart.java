@@ -139,9 +139,7 @@ public final class HttpPart implements Part {
   /** The paths to set overrides and penalties while the server runs. */
   public static final class AdminPart implements Part {
 
-    /**
-     * The largest number of changes that wait for the current change; a further change gets a 503.
-     */
+    /** The most changes that wait for the current change; a further change gets a 503. */
     static final int MAX_WAITING_CHANGES = 100;
 
     private final RuntimeLimits limits;
@@ -169,10 +167,7 @@ public final class HttpPart implements Part {
     private final ServerState state;
     private final @Nullable TopDenied topDenied;
 
-    /**
-     * Makes the part; {@code topDenied} is null if the server does not keep the ids that are denied
-     * most.
-     */
+    /** Makes the part; {@code topDenied} is null if the server keeps no denied ids. */
     public StatsPart(ServerState state, @Nullable TopDenied topDenied) {
       this.state = state;
       this.topDenied = topDenied;

@@ -73,10 +73,7 @@ abstract class JsonResource extends Resource {
         "http", headers.get(AskedRequest.METHOD), headers.get(AskedRequest.URI), null);
   }
 
-  /**
-   * {@code POST /v1/check}, {@code spend}, {@code refund} and {@code reset}: one operation, as
-   * JSON.
-   */
+  /** {@code POST /v1/check}, {@code spend}, {@code refund} and {@code reset} with a JSON body. */
   static final class ActResource extends JsonResource {
 
     private final Act act;

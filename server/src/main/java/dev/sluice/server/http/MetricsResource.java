@@ -94,9 +94,8 @@ final class MetricsResource extends MethodService {
   private final AtomicReference<@Nullable CompletableFuture<Scrape>> next = new AtomicReference<>();
 
   /**
-   * The compressed texts of one scrape. Callers with access to the same limits share one text: if
-   * each caller had a copy, all copies would be in memory before the budget counts any of them.
-   * Thread-safe.
+   * The compressed texts of one scrape. Callers with access to the same limits share one text:
+   * otherwise, all copies would be in memory before the budget counts any of them. Thread-safe.
    */
   final class Scrape {
 

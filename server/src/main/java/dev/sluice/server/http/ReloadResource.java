@@ -251,9 +251,7 @@ class ReloadResource extends Resource {
       }
     }
 
-    /**
-     * Finds the limit and the id of each key. Ignores keys of other programs, and of shadow limits.
-     */
+    /** Finds the limit and the id of each key. Ignores other programs' keys and shadow limits. */
     private List<Compared> asked(List<String> keys, Limits with) {
       Limits current = limiter.limits().get();
       Map<String, LimitName> byStart = new HashMap<>();

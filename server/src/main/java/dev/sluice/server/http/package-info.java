@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * The HTTP door: JSON requests, answered with decisions or problem details. The limiter makes every
- * decision.
- */
+/** The HTTP door: answers JSON requests with the limiter's decisions or with problem details. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.server.http;

@@ -52,14 +52,10 @@ final class Connection extends Client {
   private static final long PASSING_ON_MILLIS = 2_000;
   private static final int SLICE = 256;
 
-  /**
-   * The first slice in bytes: the library can recognize the protocol, and any request is longer.
-   */
+  /** The first slice in bytes: enough to recognize the protocol, and shorter than any request. */
   private static final int FIRST_SLICE = 8;
 
-  /**
-   * A larger slice for HTTP/2, whose requests are bounded by the number of streams and the budget.
-   */
+  /** A larger slice for HTTP/2, whose requests the number of streams and the budget bound. */
   private static final int HTTP2_SLICE = 1 << 10;
 
   private static final int MAX_LOOSE = 64 << 10;
@@ -306,8 +302,7 @@ final class Connection extends Client {
 
   /**
    * Begins a request; returns null if the budget has no room. After a refusal over HTTP/1.1, no
-   * more requests are read until all are answered, since refusals that wait for their turn also
-   * occupy memory.
+   * more requests are read until all are answered, since waiting refusals also occupy memory.
    */
   @Nullable Exchange begin(boolean multiplex) {
     if (multiplex && unreadBytes >= MAX_UNREAD) {

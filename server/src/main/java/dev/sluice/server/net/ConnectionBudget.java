@@ -310,9 +310,7 @@ public final class ConnectionBudget {
     closingBytes.addAndGet(bytes);
   }
 
-  /**
-   * Closes connections whose clients make the server wait, up to a quarter of the budget at a time.
-   */
+  /** Closes connections whose clients make the server wait, up to a quarter of the budget. */
   private boolean makeRoom() {
     long now = System.nanoTime();
     long next = nextSearchNanos.get();

@@ -366,7 +366,7 @@ public final class SluiceServer implements AutoCloseable {
         builder.accessLogWriter(new RequestLogWriter(), true);
       }
       if (encryption != null && !hosts.isEmpty()) {
-        // The header is sent only with a host name: a browser would apply it to every server on
+        // Sent only with a host name: a browser would apply the header to every server on
         // localhost.
         builder.addHeader("strict-transport-security", "max-age=31536000");
       }

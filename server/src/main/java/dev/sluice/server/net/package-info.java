@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The HTTP server: one port, the parts that answer requests on it, and bounds on the resources that
- * clients hold. Most classes here correct or bound a behaviour of the HTTP library, which they
+ * The HTTP server: one port, the parts that answer requests on it, and bounds on clients'
+ * resources. Most classes here correct or bound a behaviour of the HTTP library, which they
  * document.
  */
 @NullMarked

@@ -202,8 +202,7 @@ public final class Reservations implements AutoCloseable {
    * Spends the costs, and returns a token to cancel the spend.
    *
    * @param transactions the transactions, each on another bucket
-   * @return the decision, with a token if it is allowed; fails as {@link
-   *     AsyncLimiter#reserve(List)}
+   * @return the decision, with a token if allowed; fails as {@link AsyncLimiter#reserve(List)}
    * @throws WireException if the token would be too long, or one of the limits allows only a
    *     shorter life
    */

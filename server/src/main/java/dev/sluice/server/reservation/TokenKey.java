@@ -19,10 +19,7 @@ public final class TokenKey {
   /** The fewest bytes of a secret, so that it cannot be guessed. */
   public static final int LEAST_BYTES = 32;
 
-  /**
-   * The size of a signature: half of the digest, which RFC 2104, section 5, allows. A forgery takes
-   * about 2^128 guesses.
-   */
+  /** Half of the digest, as RFC 2104, section 5, allows. A forgery takes about 2^128 guesses. */
   static final int SIGNATURE_BYTES = 16;
 
   private static final int HASH_BYTES = 8;

@@ -23,9 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConnectionCommands {
 
-  /**
-   * The Redis version reported to clients that check for features such as RESP3 and CLIENT SETINFO.
-   */
+  /** The Redis version for clients that check for features such as RESP3 and CLIENT SETINFO. */
   private static final String REDIS_VERSION = "7.2.0";
 
   private static final Map<String, String> CONFIGURATION = Map.of("save", "", "appendonly", "no");

@@ -163,8 +163,8 @@ final class Replies {
 
   /**
    * Writes the first waiting reply; returns false if no reply waits, or if the first is not known
-   * yet. Replies can be large, so the caller sends each reply by itself, and stops while its client
-   * does not read.
+   * yet. Replies can be large, so the caller sends each one, and stops while its client does not
+   * read.
    */
   boolean writeKnown() {
     Waiting<?> first = waiting.peek();

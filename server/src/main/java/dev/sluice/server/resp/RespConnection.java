@@ -133,9 +133,7 @@ final class RespConnection extends Client {
     endIfDone();
   }
 
-  /**
-   * Finds the next request; ends the connection if there is no request and no more input is read.
-   */
+  /** Finds the next request; ends the connection if there is none and the input has ended. */
   private boolean next() throws ProtocolException {
     boolean found = reader.next();
     ended |= !found && (inputEnded || leaving);

@@ -489,10 +489,7 @@ final class DescriptorCharges {
       return settles;
     }
 
-    /**
-     * Returns the key of the request's reservation; null if the charge reserves and settles
-     * nothing.
-     */
+    /** Returns the key of the request's reservation; null without reservation and settlement. */
     OpenCalls.@Nullable CallKey call() {
       if (call == null) {
         return null;
@@ -506,8 +503,7 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the key by which charges are merged: the bucket, and for a settlement also the
-     * request.
+     * Returns the key by which charges are merged: the bucket, and for a settlement the request.
      */
     private OpenCalls.CallKey place() {
       OpenCalls.CallKey settled = settles ? call() : null;
@@ -688,8 +684,7 @@ final class DescriptorCharges {
 
     /**
      * Sets the outcome of a refund ({@link #givenBack}), which never denies a request, even if the
-     * bucket was full. With several quotas, the outcome is that of the quota with the fewest tokens
-     * left.
+     * bucket was full. With several quotas, the quota with the fewest tokens left counts.
      */
     void refunded(Decision made) {
       decided = true;
@@ -714,7 +709,7 @@ final class DescriptorCharges {
 
     /**
      * Sets the outcome of a settlement, which never denies a request. With several quotas, the
-     * outcome is that of the quota with the fewest tokens left.
+     * quota with the fewest tokens left counts.
      */
     void settled(Settlement settlement) {
       long fewest = Long.MAX_VALUE;

@@ -207,9 +207,7 @@ final class JsonService implements HttpService {
    */
   private static final class JsonShape {
 
-    /**
-     * The deepest nesting allowed: deeper than any valid request, less than the library can parse.
-     */
+    /** The deepest nesting: deeper than any valid request, less than the library can parse. */
     private static final int DEEPEST = 32;
 
     private static final JsonFactory JSON =

@@ -112,9 +112,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     /** The most descriptors in a request. */
     static final int MOST_DESCRIPTORS = 1000;
 
-    /**
-     * How often to try to charge the remaining tokens, as other requests can spend them meanwhile.
-     */
+    /** The number of tries to charge the remaining tokens, which other requests can spend. */
     private static final int ATTEMPTS = 3;
 
     private final Limiter limiter;
@@ -354,9 +352,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       return call == null || settlement.isProbe() ? null : calls.take(call);
     }
 
-    /**
-     * Replaces the reserved tokens of a request by its true cost. A failure of a trial is ignored.
-     */
+    /** Replaces a request's reserved tokens by its true cost. A failed trial is ignored. */
     private CompletionStage<Void> settle(DescriptorCharge settlement, Receipt reserved) {
       CompletionStage<Void> settled =
           counted(

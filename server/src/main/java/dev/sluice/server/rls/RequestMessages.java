@@ -161,8 +161,7 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
 
   /**
    * Refuses a descriptor with an unknown field, since such a field can change whether hits are
-   * charged, and to which bucket. Unknown fields elsewhere are ignored, so that newer proxies still
-   * work.
+   * charged, and to which bucket. Other unknown fields are ignored, so that newer proxies work.
    *
    * @throws BadRequest if there is an unknown field
    */

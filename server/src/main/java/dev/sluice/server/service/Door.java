@@ -114,9 +114,7 @@ interface Door {
       shown.add(new OpenDoor(door.protocol(), HostPort.format(opened.address())));
     }
 
-    /**
-     * Returns descriptions of the doors for people, in the order in which the doors were opened.
-     */
+    /** Returns descriptions of the doors, in the order in which the doors were opened. */
     List<OpenDoor> shown() {
       return List.copyOf(shown);
     }

@@ -49,10 +49,7 @@ final class KeptBuckets implements AutoCloseable {
     this.writer = Periodic.scheduler("sluice-snapshot");
   }
 
-  /**
-   * Reads the snapshot, if there is one, and writes a snapshot to test that the file can be
-   * written.
-   */
+  /** Reads the snapshot, if there is one, and writes one to test that the file can be written. */
   static KeptBuckets open(Path named, Duration every, MeterRegistry registry) {
     // Follows links, so that a link keeps pointing to the newest snapshot.
     Path file = SymlinkTargets.followed(named);

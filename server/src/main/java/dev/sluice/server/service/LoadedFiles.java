@@ -63,8 +63,7 @@ final class LoadedFiles {
   /**
    * Loads all files.
    *
-   * @throws LimitFilesException if files have mistakes; the message lists the mistakes of all kinds
-   *     of files
+   * @throws LimitFilesException if files have mistakes; the message lists all mistakes
    * @throws UnknownLimitException if required limits have unknown names; the message has a line for
    *     each
    * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit

@@ -161,8 +161,7 @@ public record ServerConfig(
     }
 
     /**
-     * Whether every address can have the role admin: with access control, or if no door listens
-     * beyond loopback.
+     * Whether callers beyond loopback can have the role admin, or the server has no such callers.
      */
     boolean adminsAnywhere(Control control) {
       return controlsAccess(control) || exposed() == null;

@@ -62,8 +62,7 @@ public final class StoreAccess {
 
   /**
    * Returns a copy with the password of the store; null for the password in the address, if any.
-   * The user name comes from the address, as in {@code redis://app@host}; otherwise it is {@code
-   * default}.
+   * The user is the one in the address, {@code redis://app@host}, or else {@code default}.
    */
   public StoreAccess withPassword(@Nullable String newPassword) {
     return new StoreAccess(address, newPassword, sentinelPassword);
@@ -292,8 +291,7 @@ public final class StoreAccess {
     /**
      * Creates a store's schema in its database, or upgrades the schema to this version.
      *
-     * @param role a database role or user that gets the rights to use the store, and no other
-     *     rights; null for none
+     * @param role a database role or user that gets only the rights to use the store; null for none
      * @throws IllegalArgumentException if the store is in no database, or the address has a mistake
      * @throws SQLException if the database refuses a statement
      */

@@ -19,8 +19,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A log of denials as JSON lines: at most {@link #MOST_A_SECOND} a second for each limit. A
- * separate line reports how many further denials of a limit were left out. Thread-safe; never
- * blocks.
+ * separate line counts the further denials of a limit. Thread-safe; never blocks.
  */
 public final class DenialLog implements AutoCloseable {
 
@@ -100,9 +99,7 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /**
-   * Reports the denials that were left out, and writes the queued lines. Blocks up to ten seconds.
-   */
+  /** Reports the denials left out, and writes the queued lines. Blocks up to ten seconds. */
   @Override
   public void close() {
     clock.shutdownNow();

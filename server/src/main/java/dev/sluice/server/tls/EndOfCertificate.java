@@ -84,10 +84,7 @@ public final class EndOfCertificate implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the warning for a certificate that ends soon or has ended; null for any other
-   * certificate.
-   */
+  /** Returns the warning for a certificate that ends soon or has ended; otherwise null. */
   static @Nullable String warning(Instant end, Instant now) {
     if (now.isAfter(end)) {
       return "this certificate ended at %s; replace it".formatted(end);

@@ -165,7 +165,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
       if (valid.isEmpty()) {
         reports.mistake(file, fault);
       } else {
-        reports.warning(file, fault + "; its clients are not let in");
+        reports.warning(file, fault + "; its clients cannot connect");
       }
     }
     return valid;

@@ -156,7 +156,7 @@ class LocalAutoTest {
             .isInstanceOf(ConfigException.class)
             .hasMessageContaining("local:auto needs a shared store that uses its own clock")
             .hasMessageContaining(store.replaceAll("\\?.*", ""))
-            .hasMessageContaining("give their number, such as local:4");
+            .hasMessageContaining("give the number of servers instead, such as local:4");
       }
     }
   }
