@@ -83,8 +83,8 @@ public final class Access implements AutoCloseable {
       Refusals refusals) {
     this.tokens = tokens;
     this.audit = audit;
-    // Three stores: clients that fill the stores of addresses take no room from known tokens, and
-    // requests without a token take none from the counts of failed authentications.
+    // Three stores, so that clients that fill the stores of addresses leave the room of known
+    // tokens free, and requests without a token leave the room of failed authentications free.
     this.addresses = BucketStore.inMemory(TimeSource.system(), mostAddresses);
     this.ofAddresses = Limiter.of(addresses);
     this.grants = BucketStore.inMemory();
@@ -286,7 +286,7 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** One request of a caller that is known. */
+  /** One request of a known caller. */
   private record WatchedCaller(Access access, String door, Grant grant, Caller.CallerKind kind)
       implements Watch {
 

@@ -38,7 +38,7 @@ public final class Tokens {
   private final Map<Long, Entry> byStart;
   private final Map<String, Grant> certificates;
 
-  /** The hash of a token, with what the token grants. */
+  /** The hash of a token, with the token's grants. */
   record Entry(String sha256, Grant grant) {}
 
   Tokens(List<Entry> tokens, List<Grant> certificates) {

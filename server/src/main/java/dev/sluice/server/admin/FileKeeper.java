@@ -56,7 +56,7 @@ import org.jspecify.annotations.Nullable;
  * lint it, and give it to another server. FILE.penalties holds the penalties.
  *
  * A file is never written in place. The new content goes to a temporary file beside it, is forced
- * to the disk, and takes the name of the old one. So a crash leaves either the old or the new
+ * to the disk, and takes the name of the old file. So a crash leaves either the old or the new
  * content. Before the rename, the new file is read as at a start. Otherwise a file with too many
  * bytes or entries to be read would make every later change and start fail.
  *
@@ -220,8 +220,8 @@ final class FileKeeper extends ListKeeper {
   }
 
   /**
-   * Waits for the file lock. Another process holds it for a few milliseconds at most, unless that
-   * process hangs.
+   * Waits for the file lock. Another process holds the lock for a few milliseconds at most, unless
+   * that process hangs.
    */
   private static FileLock held(FileChannel channel, long deadline) throws IOException {
     while (true) {

@@ -647,7 +647,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }
 
-  /** What a person noted beside a setting; both texts may be empty. */
+  /** A person's comment on a setting, and its author; both texts may be empty. */
   public record Note(String comment, String author) {}
 
   /** Thrown when saved overrides or penalties cannot be read or written. */

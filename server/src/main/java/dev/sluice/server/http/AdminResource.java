@@ -298,7 +298,7 @@ abstract class AdminResource<T> implements HttpService {
   /** A bucket that a request names, with its canonical id. */
   private record Bucket(LimitName name, String id) {}
 
-  /** A change to a setting of a bucket, noted in the audit log even if the change fails. */
+  /** A change to a setting of a bucket, recorded in the audit log even if the change fails. */
   private final class Change {
 
     private final Caller caller;
@@ -309,7 +309,7 @@ abstract class AdminResource<T> implements HttpService {
       this.noted = asked;
     }
 
-    /** Looks up the bucket. From then on, the audit log notes the bucket's canonical id. */
+    /** Looks up the bucket. From then on, the audit log records the bucket's canonical id. */
     Bucket bucket(String limit, String asGiven) {
       LimitName name = known(caller, limit);
       Bucket bucket = new Bucket(name, canonical(name, asGiven));
@@ -328,7 +328,7 @@ abstract class AdminResource<T> implements HttpService {
       } catch (RefusedException e) {
         throw e; // access control has recorded the refusal
       } catch (RuntimeException e) {
-        // The audit log notes both mistakes in the request and failures.
+        // The audit log records both mistakes in the request and failures.
         boolean refused = e instanceof IllegalArgumentException;
         note(refused ? "refused" : "failed", String.valueOf(e.getMessage()));
         throw e;

@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A proxy describes a request in X-Forwarded-Method, -Host, -Uri and -For. No other header is used:
- * nginx passes on whatever the client sent, so a client could set a second header for the same
- * thing that the proxy does not overwrite. Envoy differs: it appends the original path to this
- * server's path, and keeps method and host. With Envoy, X-Forwarded-Method, -Uri and -Host come
- * from the client.
+ * nginx forwards the client's headers, so a client could describe its request in a second header
+ * that the proxy does not overwrite. Envoy differs: it appends the original path to this server's
+ * path, and keeps method and host. With Envoy, the client can set X-Forwarded-Method, -Uri and
+ * -Host.
  */
 /** The original request, about which a proxy asks. Not thread-safe. */
 final class AskedRequest implements WebRequest {

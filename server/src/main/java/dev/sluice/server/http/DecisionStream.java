@@ -192,7 +192,7 @@ final class DecisionStream {
     if (unread > 0 || ending || !response.isOpen()) {
       return; // the client has gone, so nothing more is decided
     }
-    told.set(true); // answers that come at once need not wake this loop
+    told.set(true); // immediate answers need not wake this loop
     boolean fits = send();
     told.set(false); // reset before decided(), so that no later answer is missed
     byte[] piece = decided();

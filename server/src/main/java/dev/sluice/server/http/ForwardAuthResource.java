@@ -402,9 +402,9 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
 
   /*
    * A page of another site can make a browser send a GET, such as for an image, without a preflight
-   * and without an Origin. The browser reports this in Sec-Fetch-Site. A proxy that asks for its
-   * client passes that header on, but adds headers of its own. A page can make a browser send such
-   * headers only after a preflight, which is refused by its Origin.
+   * and without an Origin. The browser reports this in Sec-Fetch-Site. A proxy that asks about its
+   * client's request forwards this header, but also adds its own headers. A page can make a browser
+   * send such headers only after a preflight, which is refused by its Origin.
    */
 
   /** Refuses requests that a page of another site made a browser send. */

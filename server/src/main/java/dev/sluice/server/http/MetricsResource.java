@@ -61,15 +61,15 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The text of many limits takes a large part of a small heap, once for each client that reads it: 6
- * MB for 10,000 limits in use. Compressed, it is 14 times smaller. So a scrape is compressed
- * and sent in pieces, each when the client has read the one before. For a client that does not
+ * The text of many limits takes a large part of a small heap for each client that reads it: 6 MB
+ * for 10,000 limits in use. The compressed text is 14 times smaller. So a scrape is compressed and
+ * sent in pieces, each after the client has read the previous piece. For a client that does not
  * accept gzip, each piece is expanded when it is sent. The memory for one client is charged before
- * the first byte: an answer is complete, or a 503.
+ * the first byte, so an answer is complete, or a 503.
  *
- * All clients of a scrape share its compressed text, which is held until the last of them has read
- * it. So slow clients could hold many scrapes. While unread scrapes hold too much memory, no new
- * scrape begins, and new clients share the newest one.
+ * All clients of a scrape share its compressed text, which stays in memory until the last client
+ * has read it. So slow clients could hold many scrapes. While unread scrapes hold too much memory,
+ * no new scrape begins, and new clients share the newest scrape.
  */
 
 /** Answers {@code GET /metrics} in the text format of Prometheus. */

@@ -19,7 +19,7 @@ public final class HostPort {
 
   /**
    * Parses an address. Without a host, the address is loopback, so that no port is open to a
-   * network unless somebody asks for it.
+   * network unless somebody configures it.
    *
    * @param text {@code host:port}, {@code [::1]:port}, {@code :port} or {@code port}
    * @return the address; a host is looked up, which may block

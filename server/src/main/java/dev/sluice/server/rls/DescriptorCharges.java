@@ -80,8 +80,8 @@ final class DescriptorCharges {
   /**
    * The meaning of one descriptor.
    *
-   * @param matched whether a rule or the name of a limit matches; without a match the descriptor
-   *     passes, and is counted
+   * @param matched whether a rule or the name of a limit matches; a descriptor without a match is
+   *     allowed, and is counted
    * @param denied why a rule denies the descriptor, or why its values make no valid id; null
    *     otherwise
    * @param charges one charge for each limit of the rule; after merging, one for each bucket, which
@@ -124,7 +124,7 @@ final class DescriptorCharges {
   /**
    * Determines the charges of a request.
    *
-   * @param requireDefault throws for a transaction whose limit has no default and must have one
+   * @param requireDefault throws for a transaction whose limit lacks a required default
    * @throws MissingDefaultException if a descriptor matches a limit without a default
    */
   static DescriptorCharges of(
@@ -211,7 +211,7 @@ final class DescriptorCharges {
                     .ofCall(descriptor.getIsNegativeHits() ? null : charge.call())
                     .matchedOn(match.line()));
           } catch (InvalidIdException | MissingDefaultException e) {
-            if (!charge.shadow()) { // a charge in shadow refuses nobody
+            if (!charge.shadow()) { // a charge in shadow never denies
               throw e;
             }
           }
@@ -568,7 +568,7 @@ final class DescriptorCharges {
       return cost == 0;
     }
 
-    /** Returns the transaction for the limiter; null if nothing ever passes. */
+    /** Returns the transaction for the limiter; null if every request is denied. */
     @Nullable Transaction asked() {
       if (transaction == null) {
         return null;
@@ -627,7 +627,7 @@ final class DescriptorCharges {
       return limit;
     }
 
-    /** Returns the quota; null if nothing ever passes. */
+    /** Returns the quota; null if every request is denied. */
     @Nullable Quota quota() {
       return transaction == null ? null : transaction.quota();
     }
@@ -654,7 +654,7 @@ final class DescriptorCharges {
       return transaction != null && transaction.isShadow();
     }
 
-    /** Sets the outcome of a closed charge: nothing ever passes. */
+    /** Sets the outcome of a closed charge: every request is denied. */
     void close() {
       decided = true;
       over = true;

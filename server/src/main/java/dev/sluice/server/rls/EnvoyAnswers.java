@@ -274,9 +274,9 @@ final class EnvoyAnswers {
   }
 
   /*
-   * If descriptors only check their buckets, or a cost fits no bucket, the limiter was asked for
-   * another cost. The remaining tokens of its decision then differ from the outcomes of the
-   * charges, so the headers are made from the charges.
+   * If descriptors only check their buckets, or a cost fits no bucket, the limiter decided on
+   * another cost. The remaining tokens of that decision differ from the outcomes of the charges, so
+   * the headers are made from the charges.
    */
   /**
    * Returns the headers of charges. If a failure rule decided, the headers include the rule's word;

@@ -99,7 +99,7 @@ final class ReloadLog implements ReloadListener {
   }
 
   /**
-   * Records each generation of the files of one kind with its changes, notes the outcome in the
+   * Records each generation of the files of one kind with its changes, records the outcome in the
    * audit log, and calls another listener. Not thread-safe.
    */
   static final class GenerationLog implements ReloadListener {
@@ -189,7 +189,7 @@ final class ReloadLog implements ReloadListener {
 
     private GenerationMeters() {}
 
-    /** Registers the meters of the limit files, and of kept overrides and penalties. */
+    /** Registers the meters of the limit files, and of saved overrides and penalties. */
     static void register(Generations generations, MeterRegistry registry) {
       register(generations, Kind.LIMITS, registry);
       Gauge.builder(

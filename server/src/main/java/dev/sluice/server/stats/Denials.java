@@ -39,7 +39,7 @@ public final class Denials implements LimiterObserver {
   /** One in this many allowed spends is counted, with its cost. */
   private static final int SAMPLED = 16;
 
-  /** The word in {@link Denial#decidedBy} for a rule that denies whatever the limits say. */
+  /** The word in {@link Denial#decidedBy} for a rule that denies regardless of limits. */
   private static final String RULE = "rule";
 
   /** The word in {@link Denial#decidedBy} for a request that no limit can be charged for. */
@@ -106,7 +106,7 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * What a door knows about a request, besides the decision.
+   * The facts about a request that its door reports, besides the decision.
    *
    * @param door {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
    * @param path its path without the query, null if the door does not know it

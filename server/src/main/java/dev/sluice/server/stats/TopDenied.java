@@ -177,13 +177,13 @@ public final class TopDenied implements LimiterObserver {
   /*
    * Space-Saving (Metwally, Agrawal, El Abbadi: "Efficient computation of frequent and top-k
    * elements in data streams", 2005). There are m counters. An item with a counter is counted. An
-   * item without one takes over the smallest counter, whose count becomes the error of the new
-   * item. After N items, a counter is at most its error above the true count, and never below it.
-   * No error is above N / m. Every item that came more than N / m times has a counter. An item that
-   * comes with a number counts as so many items.
+   * item without a counter takes over the smallest counter, whose count becomes the error of the
+   * new item. After N items, a counter is at most its error above the true count, and never below
+   * it. No error is above N / m. Every item that occurred more than N / m times has a counter. An
+   * item that arrives with a number counts as that many items.
    */
 
-  /** The items that came most often, in bounded memory. Not thread-safe. */
+  /** The most frequent items, in bounded memory. Not thread-safe. */
   static final class SpaceSaving {
 
     private final int capacity;
