@@ -115,7 +115,7 @@ final class ServeCommandTest {
       assertThat(out.readLine()).as("standard output, to its end").isNull();
       assertThat(err.readLine()).isEqualTo("stopping: received a signal");
       assertThat(err.readLine())
-          .matches("stopped: [0-9]+ requests? answered since then over HTTP and gRPC");
+          .matches("stopped: [0-9]+ requests? answered over HTTP and gRPC during the shutdown");
       assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }
   }

@@ -131,7 +131,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     var unused =
         looks.scheduleWithFixedDelay(
             Periodic.task(
-                log, "the look at kept overrides and penalties", () -> lookIfDue(tickNanos)),
+                log, "reading the saved overrides and penalties", () -> lookIfDue(tickNanos)),
             Math.min(first.toNanos(), tickNanos),
             tickNanos,
             TimeUnit.NANOSECONDS);

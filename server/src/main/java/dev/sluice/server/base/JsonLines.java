@@ -218,7 +218,7 @@ public final class JsonLines implements AutoCloseable {
       lost.increment();
       if (full.compareAndSet(false, true)) {
         log.error(
-            "{} cannot be written: {} lines wait and further ones are lost; check the"
+            "{} cannot be written: {} lines wait and further lines are lost; check the"
                 + " disk or the reader of the pipe",
             name,
             MOST_WAITING);

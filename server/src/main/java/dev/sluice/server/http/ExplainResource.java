@@ -276,7 +276,7 @@ final class ExplainResource extends JsonResource {
   private RuleReadings readings(Question question, Caller caller) {
     if (!caller.mayUseAll()) {
       throw RefusedException.forbidden(
-          "the rules name limits beyond those of the token; explaining them needs a token without limits",
+          "the rules name limits that this token may not use; explaining rules needs a token without limits",
           null);
     }
     return RuleReadings.of(question.request(), limiter.limits().get());

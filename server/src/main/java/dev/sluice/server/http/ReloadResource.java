@@ -234,7 +234,7 @@ class ReloadResource extends Resource {
       try {
         Optional<List<String>> keys = store.someKeys(MOST_KEYS, LONGEST_LOOK);
         if (keys.isEmpty()) {
-          return "this store cannot list its buckets, so other ids were not looked at";
+          return "this store cannot list its buckets, so other ids were not checked";
         }
         Counts counts = count(asked(keys.get(), with));
         return "of %s buckets looked at in the store, %s deny now, and %s would%s"

@@ -380,7 +380,7 @@ public final class ConnectionBudget {
    */
   public String farewell() {
     long lost = cut.sum();
-    return "%s answered since then over HTTP and gRPC%s"
+    return "%s answered over HTTP and gRPC during the shutdown%s"
         .formatted(
             Plurals.of(answeredAtTheEnd.sum(), "request"),
             lost == 0 ? "" : ", " + Plurals.of(lost, "connection") + " cut");

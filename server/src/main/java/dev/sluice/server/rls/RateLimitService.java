@@ -228,7 +228,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                 .require(Permission.ofAct(Act.REFUND));
           } catch (RefusedException e) {
             throw new BadRequest(
-                "descriptors[%s].is_negative_hits: only callers that may refund can give hits back: %s"
+                "descriptors[%s].is_negative_hits: only callers that may refund can send negative hits: %s"
                     .formatted(i, e.detail()));
           }
           return;

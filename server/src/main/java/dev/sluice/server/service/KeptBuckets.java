@@ -59,7 +59,7 @@ final class KeptBuckets implements AutoCloseable {
       boolean there = Files.exists(file);
       MemoryStore store = there ? builder.restore(file) : builder.build();
       log.info(
-          there ? "{} live buckets restored from {}" : "{} live buckets: there is no {} yet",
+          there ? "{} live buckets restored from {}" : "{} live buckets: {} does not exist yet",
           store.liveBuckets().orElse(0),
           file);
       store.save(file);
@@ -68,7 +68,7 @@ final class KeptBuckets implements AutoCloseable {
       throw new ConfigException("snapshot", reason(file, e), e);
     }
     long nanos = every.toNanos();
-    Runnable save = Periodic.task(log, "the saving of snapshots", kept::save);
+    Runnable save = Periodic.task(log, "saving snapshots", kept::save);
     var unused = kept.writer.scheduleWithFixedDelay(save, nanos, nanos, TimeUnit.NANOSECONDS);
     return kept;
   }

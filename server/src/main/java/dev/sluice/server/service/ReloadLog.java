@@ -213,7 +213,7 @@ final class ReloadLog implements ReloadListener {
     private static <T> void registerMistakes(
         String of, T counted, ToDoubleFunction<T> mistakes, MeterRegistry registry) {
       Gauge.builder("sluice.generation.mistakes", counted, mistakes)
-          .description("Mistakes in the offered files, and in kept overrides and penalties")
+          .description("Mistakes in the offered files, and in saved overrides and penalties")
           .tag("files", of)
           .register(registry);
     }
@@ -315,7 +315,7 @@ final class ReloadLog implements ReloadListener {
       log.error(
           "{} not loaded; the previous ones stay in force{}{}",
           kind.word(),
-          kind == Kind.TOKENS ? " (a token that a readable file no longer names is refused)" : "",
+          kind == Kind.TOKENS ? " (tokens removed from a readable file are refused)" : "",
           ReloadLog.list(problems));
     }
 

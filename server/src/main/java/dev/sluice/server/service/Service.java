@@ -250,7 +250,7 @@ public final class Service implements AutoCloseable {
         .ifPresent(
             list -> {
               Gauge.builder("sluice.servers", fleet, Fleet::size)
-                  .description("Servers by which local:auto divides; 0 until they are counted")
+                  .description("Servers that share each limit with local:auto; 0 before a count")
                   .register(meters);
               Gauge.builder("sluice.servers.age.seconds", fleet, Fleet::ageSeconds)
                   .description("Time since the servers in the store were last counted")
@@ -325,14 +325,14 @@ public final class Service implements AutoCloseable {
             "sluice.tls.certificate.end.timestamp.seconds",
             current,
             identity -> identity.get().end().getEpochSecond())
-        .description("When the certificate in use ends, in seconds since the epoch")
+        .description("End of the certificate in use, in seconds since the Unix epoch")
         .register(meters);
     Logger certificates = LoggerFactory.getLogger(EndOfCertificate.class);
     started.add(
         EndOfCertificate.watch(
                 files,
                 current,
-                look -> Periodic.task(certificates, "the look at the end of the certificate", look))
+                look -> Periodic.task(certificates, "checking the end of the certificate", look))
             ::close);
     return new Tls(current);
   }
@@ -460,8 +460,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Stops the service without losing a request: every door reports that it is not ready, is drained
-   * and closed; then the other parts are closed. Later calls do nothing.
+   * Stops the service without losing a request. Every door reports that it is not ready, answers
+   * its requests in flight and is closed; then the other parts are closed. Later calls do nothing.
    */
   @Override
   public void close() {

@@ -55,7 +55,7 @@ public final class DenialLog implements AutoCloseable {
     return started;
   }
 
-  /** The limit that denied; without a limit, the rule that matched, if any. */
+  /** The limit that denied a request, or else the rule that matched it, if any. */
   private record Source(@Nullable String limit, @Nullable String rule) {
 
     static Source of(Denial denial) {
