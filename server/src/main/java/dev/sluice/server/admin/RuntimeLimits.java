@@ -47,18 +47,18 @@ import org.slf4j.LoggerFactory;
 
 /*
  * The limits in force have layers: the deployed limits (the base), the overrides set at run time,
- * and the penalties. After any change, they are rebuilt from the newest of each layer, under one
- * lock.
+ * and the penalties. After any change, the limits are rebuilt from the newest version of each
+ * layer, under one lock.
  *
- * That lock is never held during access to the place that saves changes: a change of the base must
- * not wait for a database. A second lock lets one thread at a time use the place. It is always
- * taken first, and never by code that reacts to a new base.
+ * This lock is never held during access to the place that saves changes: a change of the base must
+ * not wait for a database. A second lock lets one thread at a time use the place. The second lock
+ * is always taken first, and never by code that reacts to a new base.
  *
  * A change is saved before it comes into force, so a confirmed change survives a crash. Other
  * servers poll the same place.
  *
- * A saved entry can outlive its limit. An entry whose limit is gone, or whose id no longer has the
- * right form, is logged and has no effect until it fits again.
+ * A saved entry can outlive its limit. An entry whose limit was removed, or whose id no longer has
+ * the right form, is logged and has no effect until it fits again.
  */
 
 /**

@@ -65,7 +65,7 @@ import org.jspecify.annotations.Nullable;
  */
 /**
  * Answers {@code ANY /v1/forward-auth}: whether a proxy may pass on a request. Thread-safe; runs on
- * event loops, so nothing in it may block.
+ * event loops, so it must not block.
  */
 final class ForwardAuthResource implements HttpService, AskedByProxies {
 

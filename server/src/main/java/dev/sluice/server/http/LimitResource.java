@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /v1/limits/{name}}, the limit, and {@code GET /v1/limits/{name}/buckets/{id}}, the
- * state of a bucket. Neither spends tokens.
+ * state of a bucket. Neither request spends tokens.
  *
  * <p>This class splits the raw path, since an id can be any percent-encoded text, even with slashes
  * and semicolons. Only two dots between slashes are impossible: the HTTP library refuses them in

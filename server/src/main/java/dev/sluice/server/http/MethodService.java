@@ -15,7 +15,7 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * A path with one method. {@code OPTIONS} lists the methods, {@code HEAD} is {@code GET} without a
- * body, any other method is refused. Thread-safe; runs on event loops, so nothing in it may block.
+ * body, any other method is refused. Thread-safe; runs on event loops, so it must not block.
  */
 abstract class MethodService implements HttpService {
 

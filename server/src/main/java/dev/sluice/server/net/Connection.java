@@ -344,7 +344,10 @@ final class Connection extends Client {
                 TimeUnit.MILLISECONDS);
   }
 
-  /** Closes the connection if the client has ended its side and all its requests are answered. */
+  /**
+   * Closes the connection if the client has closed its sending side and all its requests are
+   * answered.
+   */
   private void endIfAllAre(Predicate<Exchange> hopeless) {
     ChannelHandlerContext ctx = context();
     if (ctx != null

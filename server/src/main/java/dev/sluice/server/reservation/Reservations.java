@@ -426,7 +426,7 @@ public final class Reservations implements AutoCloseable {
         .thenCompose(settlement -> settlement);
   }
 
-  /** Lets a settlement wait, whose reservation then no longer lapses. */
+  /** Lets a settlement wait; its reservation no longer lapses. */
   private CompletionStage<Settlement> waiting(
       Token token, Duration left, Costs costs, Throwable failure) {
     String nonce = token.nonce();

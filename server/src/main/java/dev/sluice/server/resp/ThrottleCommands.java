@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code CL.THROTTLE} as in redis-cell, and {@code THROTTLE} as in throttlecrab: the caller sends
- * the quota with each request. Both work on the same buckets, one for each key.
+ * the quota with each request. Both commands use the same buckets, one for each key.
  *
  * <p>Thread-safe. Where the two originals are wrong, Sluice differs on purpose: docs/doors/redis.md
  * lists the differences.

@@ -78,7 +78,7 @@ final class DescriptorCharges {
   }
 
   /**
-   * The meaning of one descriptor.
+   * The result of matching one descriptor with the rules.
    *
    * @param matched whether a rule or the name of a limit matches; a descriptor without a match is
    *     allowed, and is counted

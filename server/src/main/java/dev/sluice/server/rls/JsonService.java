@@ -57,7 +57,7 @@ import org.jspecify.annotations.Nullable;
  * {@code POST /json}: Envoy's request as JSON, for clients without gRPC. The statuses are those of
  * the reference server: 200 for {@code OK}, 429 for {@code OVER_LIMIT}, 400 for a request that must
  * be changed, 415 for a body in another charset or compressed, 500 if nothing was decided.
- * Thread-safe; runs on event loops, so nothing in it blocks.
+ * Thread-safe; runs on event loops and never blocks.
  */
 final class JsonService implements HttpService {
 
@@ -159,7 +159,7 @@ final class JsonService implements HttpService {
     ResponseHeadersBuilder headers =
         headers(passes ? HttpStatus.OK : HttpStatus.TOO_MANY_REQUESTS, MediaType.JSON);
     for (HeaderValue header : response.getResponseHeadersToAddList()) {
-      // The header describes Envoy's own body, not the JSON.
+      // The Content-Type header describes Envoy's own body, not the JSON.
       if (!header.getKey().equals("content-type")) {
         headers.set(header.getKey(), header.getValue());
       }

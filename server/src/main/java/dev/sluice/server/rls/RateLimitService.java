@@ -40,7 +40,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** {@code ShouldRateLimit} over gRPC. Thread-safe; runs on event loops, so nothing in it blocks. */
+/** {@code ShouldRateLimit} over gRPC. Thread-safe; runs on event loops and never blocks. */
 final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBase {
 
   /** The name of gRPC in the audit log. */

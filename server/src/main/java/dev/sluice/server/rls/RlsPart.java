@@ -273,8 +273,7 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * gRPC's reflection. It streams, since a client sends the next request after it has read an
-   * answer.
+   * gRPC's reflection as a streaming service: a client reads each answer before its next request.
    */
   private static final class Reflection extends SimpleDecoratingHttpService
       implements StreamingService {

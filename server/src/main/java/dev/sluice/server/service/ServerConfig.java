@@ -454,6 +454,8 @@ public record ServerConfig(
     private static final long serialVersionUID = 1;
 
     /**
+     * Makes the exception.
+     *
      * @param lacksControl whether access control is missing; true if {@code lacksTls} is false
      * @param asksForCertificates whether a client certificate is optional
      */

@@ -470,8 +470,8 @@ public final class Service implements AutoCloseable {
 
   /**
    * A stack of started parts. Closing the stack ends the parts in the reverse order, even if a part
-   * fails to end. An interrupt shortens the end of one part only, because an interrupted thread
-   * could not write the snapshot of a later part. Thread-safe.
+   * fails to end. An interrupt shortens only the end of the current part, since a later part could
+   * not write its snapshot on an interrupted thread. Thread-safe.
    */
   static final class ShutdownStack implements AutoCloseable {
 
