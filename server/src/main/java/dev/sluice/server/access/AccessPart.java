@@ -44,8 +44,8 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Returns the caller of a request. Without a file of tokens, this is anybody, or the holder of
-   * the certificate that was sent.
+   * Returns the caller of a request. Without a file of tokens, the caller is anybody, with the name
+   * in its certificate if it has sent one.
    */
   public static Caller caller(ServiceRequestContext context) {
     Caller known = context.attr(CALLER);

@@ -133,7 +133,7 @@ final class RespConnection extends Client {
     endIfDone();
   }
 
-  /** Finds the next request; ends the connection if there is none and the input has ended. */
+  /** Finds the next request; ends the connection if there is none and the server reads no more. */
   private boolean next() throws ProtocolException {
     boolean found = reader.next();
     ended |= !found && (inputEnded || leaving);
@@ -295,7 +295,7 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Ends the connection if no more input is read and all replies are written. A client that has
+   * Ends the connection if {@code ended} is set and all replies are written. A client that has
    * closed its sending side still gets every reply.
    */
   private void endIfDone() {
