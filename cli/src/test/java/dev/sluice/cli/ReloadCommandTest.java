@@ -132,7 +132,7 @@ class ReloadCommandTest {
     Files.writeString(limits, SECOND);
     assertThat(reload("--dry-run").err())
         .contains("of 2 ids denied last, 1 are denied now, and 0 would be")
-        .contains("this store cannot list its buckets, so other ids were not looked at");
+        .contains("this store cannot list its buckets, so other ids were not checked");
   }
 
   @Test
@@ -182,7 +182,7 @@ class ReloadCommandTest {
         .isEqualTo(
             "a reload would change nothing\nof 0 ids denied last, 0 are denied now, and 0 would be;"
                 + " of 0 ids charged most, 0 are denied now, and 0 would be;"
-                + " this store cannot list its buckets, so other ids were not looked at\n");
+                + " this store cannot list its buckets, so other ids were not checked\n");
   }
 
   @Test

@@ -115,7 +115,7 @@ final class ServeCommandTest {
       assertThat(out.readLine()).as("standard output, to its end").isNull();
       assertThat(err.readLine()).isEqualTo("stopping: received a signal");
       assertThat(err.readLine())
-          .matches("stopped: [0-9]+ requests? answered since then over HTTP and gRPC");
+          .matches("stopped: [0-9]+ requests? answered over HTTP and gRPC during the shutdown");
       assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }
   }
@@ -687,8 +687,8 @@ final class ServeCommandTest {
     "local:auto2, 'found \"local:auto2\"'",
     "'local:4,4', 'found \"4\"'",
     "'LoginsPerIPAddress=local:auto,x', 'found \"x\"'",
-    "'local:auto,3', 'local:auto counts the servers in a Redis that decides by its own clock, found the store memory'",
-    "'LoginsPerIPAddress=local:auto,3', 'found the store memory; give their number, such as local:4'",
+    "'local:auto,3', 'local:auto needs a shared store that uses its own clock, found the store memory'",
+    "'LoginsPerIPAddress=local:auto,3', 'found the store memory; give the number of servers instead, such as local:4'",
     "LoginsPerIPAdress=deny, 'did you mean \"LoginsPerIPAddress\"?'",
     "LoginsPerIPAddress=, 'found \"LoginsPerIPAddress=\"'",
   })

@@ -30,8 +30,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides who may do what, for every door. Without a file of tokens everybody may do everything,
- * except the acts of administrators on a server that is open to a network.
+ * Decides for every door which operations a caller may use. Without a file of tokens, every caller
+ * may use all operations, except administrators' operations on a server that is open to a network.
  *
  * <p>A change of the tokens takes effect with the next request, also on open connections.
  * Thread-safe; never blocks.
@@ -48,7 +48,7 @@ public final class Access implements AutoCloseable {
   /** How many refused authentications an address may cause. */
   private static final Quota FAILURES = Quota.per(30, Duration.ofMinutes(1));
 
-  /** How many refusals of one caller the audit log notes; all are counted. */
+  /** How many refusals of one caller the audit log records; the metrics count all of them. */
   private static final Quota NOTED = Quota.per(10, Duration.ofMinutes(1));
 
   private static final LimitName FAILURES_PER_ADDRESS =
@@ -83,8 +83,8 @@ public final class Access implements AutoCloseable {
       Refusals refusals) {
     this.tokens = tokens;
     this.audit = audit;
-    // Three stores: clients that fill the stores of addresses take no room from known tokens, and
-    // requests without a token take none from the counts of failed authentications.
+    // Three stores, so that clients that fill the stores of addresses leave the room of known
+    // tokens free, and requests without a token leave the room of failed authentications free.
     this.addresses = BucketStore.inMemory(TimeSource.system(), mostAddresses);
     this.ofAddresses = Limiter.of(addresses);
     this.grants = BucketStore.inMemory();
@@ -118,8 +118,8 @@ public final class Access implements AutoCloseable {
    * Returns the access to a server without access control.
    *
    * @param perAddress how many requests an address may send, null for any number
-   * @param adminsAnywhere whether everybody may do what needs the role {@code admin}, or only
-   *     clients on loopback
+   * @param adminsAnywhere whether every client has the role {@code admin}, or only clients on
+   *     loopback
    */
   public static Access open(
       AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress, boolean adminsAnywhere) {
@@ -130,8 +130,8 @@ public final class Access implements AutoCloseable {
    * Returns the access control of a file of tokens.
    *
    * @param tokens limits with {@link Tokens} as a companion, read for each request
-   * @param perAddress how many requests an address may send without a token or a certificate that
-   *     is known, null for any number
+   * @param perAddress how many requests an address may send without a known token or certificate,
+   *     null for any number
    */
   public static Access of(
       CurrentLimits tokens, AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress) {
@@ -176,8 +176,8 @@ public final class Access implements AutoCloseable {
    *
    * @param tokenHash the result of {@link Tokens#hash}, null without a token
    * @param certificateNames the names in the verified certificate, empty without one
-   * @param acts the acts that the caller requests, if the audit log notes them
-   * @return the caller; without roles if it has neither token nor certificate
+   * @param acts the requested operations, if the audit log records them
+   * @return the caller; a caller without token and certificate has no roles
    * @throws RefusedException if the token or certificate is not known, or the caller sends too many
    *     requests
    */
@@ -262,7 +262,6 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** Returns a caller without token and certificate. */
   Caller stranger(String door, @Nullable SocketAddress peer) {
     return Caller.unknown(address(peer), new Strange(this, door, peer));
   }
@@ -287,7 +286,7 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** One request of a caller that is known. */
+  /** One request of a known caller. */
   private record WatchedCaller(Access access, String door, Grant grant, Caller.CallerKind kind)
       implements Watch {
 
@@ -307,8 +306,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Counts a refusal for a missing role or scope, and notes it in the audit log unless the caller
-   * has too many.
+   * Counts a refusal for a missing role or scope. The audit log records it, unless the caller has
+   * too many refusals.
    */
   private void forbidden(Caller caller, String door, String why) {
     refusals.forbidden.increment();
@@ -319,8 +318,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Counts a request without a token, and notes its acts in the audit log unless the address has
-   * too many.
+   * Counts a request without a token. The audit log records its operations, unless the address has
+   * too many such requests.
    */
   private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
@@ -358,8 +357,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns the refusal of a failed authentication. An address with too many of them gets a 429 and
-   * no further lines in the audit log; a good token passes even then.
+   * Returns the refusal of a failed authentication. An address with too many failures gets a 429
+   * and no further lines in the audit log; a valid token is accepted even then.
    */
   RefusedException failed(String door, @Nullable SocketAddress peer, String why, List<Noted> acts) {
     return failed(door, peer, why, why, acts);
@@ -376,15 +375,15 @@ public final class Access implements AutoCloseable {
     if (retryAfterSeconds > 0) {
       refusals.throttled.increment();
       return RefusedException.tooManyRequests(
-          "this address has sent too many tokens that are not known", retryAfterSeconds);
+          "this address has sent too many unknown tokens", retryAfterSeconds);
     }
     noteRefused(Caller.unknown(address(peer), Watch.NONE).about(acts), door, "authenticate", noted);
     return RefusedException.unauthenticated(why);
   }
 
   /**
-   * Spends one token of an address; returns the seconds to wait, or 0. While the store is full, new
-   * addresses must wait a minute.
+   * Spends one token of an address; returns the seconds to wait, or 0 if a token was left. While
+   * the store is full, new addresses must wait a minute.
    */
   private static long spent(
       Limiter limiter, LimitName limit, Quota quota, @Nullable SocketAddress peer) {

@@ -20,12 +20,12 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Access control for HTTP and gRPC: identifies the caller of a request, and refuses what its route
- * does not allow. It must be added before the parts that answer.
+ * Access control for HTTP and gRPC: identifies the caller of a request, and refuses a request that
+ * its route does not allow. This part must be added before the parts that answer requests.
  *
  * <p>The token is in {@code Authorization: Bearer}, or in {@code Sluice-Token}, which takes
  * precedence. A proxy that asks about another request passes on the headers of that request, so
- * there only {@code Sluice-Token} is the proxy's own.
+ * only {@code Sluice-Token} holds the proxy's own token.
  */
 public final class AccessPart implements Part {
 
@@ -44,8 +44,8 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Returns the caller of a request; without a file of tokens, anybody, with the name in its
-   * certificate if it has sent one.
+   * Returns the caller of a request. Without a file of tokens, the caller is anybody, with the name
+   * in its certificate if it has sent one.
    */
   public static Caller caller(ServiceRequestContext context) {
     Caller known = context.attr(CALLER);
@@ -85,8 +85,8 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Guards a server without tokens: counts the requests of each address, and refuses the acts of
-   * administrators to callers that may not do them.
+   * Guards a server without tokens: counts the requests of each address, and refuses the operations
+   * of administrators to other callers.
    */
   private record OpenGuard(Access access) implements DecoratingHttpServiceFunction {
 
@@ -154,7 +154,7 @@ public final class AccessPart implements Part {
       return context.config().route().patternString().startsWith(AskedByProxies.PATH);
     }
 
-    /** Returns the values of the header that counts; empty if both headers are missing. */
+    /** Returns the values of the token's header; empty if both headers are missing. */
     private static List<String> shown(ServiceRequestContext context, HttpRequest request) {
       List<String> own = request.headers().getAll(TOKEN_HEADER);
       if (!own.isEmpty()) {
@@ -164,8 +164,8 @@ public final class AccessPart implements Part {
     }
 
     /**
-     * Returns the message for a repeated header: a proxy may have appended its token to the
-     * client's, so none is used.
+     * Returns the message for a repeated header: a proxy can have appended its token to the
+     * client's, so neither token is used.
      */
     private static String repeated(HttpRequest request) {
       return "found the header %s more than once, expected it once"
@@ -195,11 +195,11 @@ public final class AccessPart implements Part {
           public void asks() {}
         };
 
-    /** Called if a caller requested something that it may not do. */
+    /** Called if a caller requested an operation that it is not allowed to use. */
     void refused(Caller caller, String why);
 
     /**
-     * Called if a caller asks once more within a request that was already counted.
+     * Called for a further operation within a request that was already counted.
      *
      * @throws dev.sluice.server.base.RefusedException if the caller sends too many requests
      */

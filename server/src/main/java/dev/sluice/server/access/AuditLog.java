@@ -17,14 +17,14 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An append-only log of who did what, as JSON lines: resets, refunds by hand, overrides, penalties,
- * reloads, refusals of these, and refused authentications.
+ * An append-only log of callers' operations, as JSON lines: resets, refunds by hand, overrides,
+ * penalties, reloads, refusals of these operations, and failed authentications.
  *
  * <p>Callers never wait for a disk; see {@link JsonLines}. Thread-safe.
  */
 public final class AuditLog implements AutoCloseable {
 
-  /** What the lines are. */
+  /** The name of the log in messages and metrics. */
   public static final LogKind KIND = new LogKind("audit log", "sluice.audit", "sluice-audit");
 
   private static final int DETAIL_SHOWN = 1000;
@@ -46,8 +46,8 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Returns a log that appends to a file, and tests that this works. Waits for the file at most two
-   * seconds.
+   * Returns a log that appends to a file, and tests that the file can be written. Waits for the
+   * file at most two seconds.
    *
    * @param file the file, created if it is missing. A pipe must have a reader
    * @throws IOException if the file cannot be appended to
@@ -62,7 +62,7 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Notes what a caller did.
+   * Records an operation of a caller.
    *
    * @param door the door of the request: {@code http}, {@code grpc} or {@code resp}
    * @param result such as {@code done} or {@code refused}
@@ -75,21 +75,21 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * An act for the log.
+   * An operation for the log.
    *
-   * @param what the act, such as {@code reset}
+   * @param what the operation, such as {@code reset}
    * @param id the bucket's id, null for none; the first 200 characters are kept
    */
   public record Noted(String what, @Nullable String limit, @Nullable String id) {
 
-    /** Returns an act without a bucket, such as {@code reload}. */
+    /** Returns an operation without a bucket, such as {@code reload}. */
     public static Noted of(String what) {
       return new Noted(what, null, null);
     }
 
     /**
-     * Returns an act of a client, with the limit's name and the id as the client wrote them, null
-     * if they are not known.
+     * Returns an operation of a client, with the limit's name and the id as the client wrote them,
+     * null if they are not known.
      */
     public static Noted of(Act act, @Nullable String limit, @Nullable String id) {
       return new Noted(word(act), limit, id);
@@ -101,8 +101,8 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Notes a reset or a refund when it has succeeded or failed; does nothing for other acts. The
-   * returned stage completes after the note.
+   * Records a reset or a refund when it has succeeded or failed; does nothing for other operations.
+   * The returned stage completes afterwards.
    */
   public <T> CompletionStage<T> following(
       CompletionStage<T> done,
@@ -119,9 +119,9 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Notes that the acts of a caller were refused, a line for each.
+   * Records that the operations of a caller were refused, one line for each.
    *
-   * @param caller the caller, {@linkplain Caller#about about} its acts
+   * @param caller the caller, with the operations set by {@link Caller#about}
    */
   public void refused(Caller caller, String door, String why) {
     for (Noted act : caller.acts()) {
@@ -129,12 +129,12 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /** Whether the log notes an act of a client: a reset or a refund. */
+  /** Whether the log records an operation of a client: a reset or a refund. */
   public static boolean notes(Act act) {
     return act == Act.RESET || act == Act.REFUND;
   }
 
-  /** Notes what a caller did to buckets, a line for each. */
+  /** Records a caller's operation on buckets, one line for each bucket. */
   private void note(
       Caller caller, String door, String what, List<Transaction> transactions, String result) {
     for (Transaction one : transactions) {
@@ -142,7 +142,7 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /** Notes an act of the server itself. */
+  /** Records an operation of the server itself. */
   public void noteServer(String what, String result, String detail) {
     JsonLines to = lines;
     if (to != null) {

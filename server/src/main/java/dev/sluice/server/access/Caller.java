@@ -64,7 +64,7 @@ public final class Caller {
     this.acts = acts;
   }
 
-  /** Returns the caller of a server without access control, who may do everything. */
+  /** Returns the caller of a server without access control, who has all permissions. */
   public static Caller anybody(String address) {
     return anybody(address, List::of, Watch.NONE, true);
   }
@@ -75,7 +75,7 @@ public final class Caller {
    * @param certificateNames returns the names in the caller's verified certificate, empty without
    *     one; called by any thread, only if the name is needed
    * @param watch receives each further request
-   * @param mayAdmin whether the caller may also do what needs the role {@code admin}
+   * @param mayAdmin whether the caller also has the role {@code admin}
    */
   static Caller anybody(
       String address, Supplier<List<String>> certificateNames, Watch watch, boolean mayAdmin) {
@@ -122,10 +122,10 @@ public final class Caller {
   }
 
   /**
-   * Returns a copy whose refusals are noted with certain acts.
+   * Returns a copy whose refusals are recorded with certain operations.
    *
-   * @param newActs the requested acts, each a line of the audit log; empty for a request that the
-   *     audit log does not note
+   * @param newActs the requested operations, each a line of the audit log; empty for a request that
+   *     the audit log does not record
    */
   public Caller about(List<Noted> newActs) {
     return newActs.equals(acts)
@@ -156,19 +156,19 @@ public final class Caller {
     return role == null || has(role);
   }
 
-  /** Whether the caller may use a limit: its line names the limit, or no limits. */
+  /** Whether the caller may use a limit: its line in the tokens file names this limit or none. */
   public boolean mayUse(String limit) {
     return rights.scopes().contain(limit);
   }
 
-  /** Whether the caller may use every limit, including future ones: its line names no limits. */
+  /** Whether the caller may use every limit, also future ones: its line names no limit. */
   public boolean mayUseAll() {
     return rights.scopes().containAll();
   }
 
   /**
-   * Returns a key that identifies the limits that the caller may use. It is equal for callers of
-   * one line of the tokens file, and for callers that may use all limits.
+   * Returns a key that identifies the limits that the caller may use. The key is equal for callers
+   * of one line of the tokens file, and for callers that may use all limits.
    */
   public Object usableLimits() {
     return mayUseAll() ? Scopes.ALL : rights.scopes();
@@ -205,7 +205,7 @@ public final class Caller {
     }
   }
 
-  /** Counts a refusal that another class decided, and notes it in the audit log. */
+  /** Counts a refusal that another class decided, and records the refusal in the audit log. */
   void tellRefused(String why) {
     watch.refused(this, why);
   }
@@ -236,7 +236,7 @@ public final class Caller {
   }
 
   /**
-   * Requires the role for an act, and that the caller may use a limit.
+   * Requires the role for an operation, and the right to use a limit.
    *
    * @throws RefusedException if the caller lacks the role, or may not use the limit
    */
@@ -246,7 +246,7 @@ public final class Caller {
   }
 
   /**
-   * Requires the role for an act, and that the caller may use the limits.
+   * Requires the role for an operation, and the right to use the limits.
    *
    * @throws RefusedException if the caller lacks the role, or may not use one of the limits
    */
@@ -258,14 +258,14 @@ public final class Caller {
   }
 
   /**
-   * Requires that the caller may use a limit.
+   * Requires the right to use a limit.
    *
    * @throws RefusedException if the caller may not use the limit
    */
   public void requireLimit(String limit) {
     if (!mayUse(limit)) {
       throw refused(
-          "%s may not use the limit %s: its line in the tokens file names others"
+          "%s may not use the limit %s: its line in the tokens file names other limits"
               .formatted(credential.name(), limit),
           null);
     }

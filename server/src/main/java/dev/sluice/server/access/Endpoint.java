@@ -15,9 +15,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A path with its service, the permission that a caller needs, and the act that the audit log names
- * when the caller lacks it. A service that is neither an endpoint nor {@link Guarded} needs the
- * role {@code admin}. Not thread-safe until it is added to a server.
+ * A path with its service, the permission that a caller needs, and the operation that the audit log
+ * names if the caller lacks the permission. A service that is neither an endpoint nor {@link
+ * Guarded} needs the role {@code admin}. Not thread-safe until it is added to a server.
  */
 public final class Endpoint extends SimpleDecoratingHttpService {
 
@@ -50,8 +50,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Names the act of a POST, such as {@code reload}, for the audit log's line if the caller lacks
-   * the permission. The service itself writes the line of an act that was done.
+   * Names the operation of a POST, such as {@code reload}, for the line of the audit log if the
+   * caller lacks the permission. The service itself writes the line of an operation that was done.
    */
   public Endpoint act(String what) {
     act = what;
@@ -60,7 +60,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
 
   /**
    * Names what a PUT sets and a DELETE removes, such as {@code override}, for the audit log's line
-   * if the caller lacks the permission; the line also has the limit and the id in the path.
+   * if the caller lacks the permission; the line also names the limit and the id in the path.
    */
   public Endpoint setting(String what) {
     setting = what;
@@ -107,8 +107,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Returns the permission that a request needs; an unknown path needs none, since its answer
-   * reveals nothing.
+   * Returns the permission that a request needs; an unknown path needs no permission, since its
+   * answer reveals nothing.
    */
   static Permission need(ServiceRequestContext context) {
     Route route = context.config().route();
@@ -136,7 +136,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     return guarded == null ? Permission.ADMIN : guarded.need(path);
   }
 
-  /** Returns the acts that the method and path of a request name; empty if nothing is noted. */
+  /** Returns the operations that a request's method and path name; empty if none is recorded. */
   static List<Noted> acts(ServiceRequestContext context) {
     Endpoint endpoint = context.config().service().as(Endpoint.class);
     if (endpoint == null) {

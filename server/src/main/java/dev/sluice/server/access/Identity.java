@@ -149,9 +149,9 @@ public final class Identity {
 
     /**
      * Returns the URIs, then the DNS names in a client's certificate; empty without one. A
-     * certificate with neither has its common name, if there is exactly one. Other certificates do
-     * not: an authority that checks URIs and DNS names may let the applicant choose the common
-     * name.
+     * certificate with neither is known by its common name, if there is exactly one. Other common
+     * names are not used: an authority that checks URIs and DNS names may let the applicant choose
+     * the common name.
      */
     static List<String> of(@Nullable SSLSession session) {
       if (session == null) {
@@ -204,7 +204,7 @@ public final class Identity {
       } catch (InvalidNameException e) {
         // A name that cannot be read grants nothing.
       }
-      // A name must not pass for a URI.
+      // A common name must not look like a URI.
       boolean isUri = names.size() == 1 && names.get(0).contains("://");
       return names.size() == 1 && !isUri ? List.copyOf(names) : List.of();
     }

@@ -21,12 +21,12 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
 /**
- * Sends the acts that a client requests to the limiter, and notes resets and refunds in the audit
- * log. Immutable and thread-safe; never blocks.
+ * Sends a client's operations to the limiter, and records resets and refunds in the audit log.
+ * Immutable and thread-safe; never blocks.
  */
 public final class LimiterCalls {
 
-  /** How many buckets of a refused batch are noted. */
+  /** How many buckets of a refused batch are recorded. */
   private static final int MOST_NOTED = 10;
 
   private final Limiter limiter;
@@ -35,7 +35,7 @@ public final class LimiterCalls {
   private final Denials denials;
   private final String door;
 
-  /** Makes the acts of a door, whose name is for the audit log. */
+  /** Makes the calls of a door, which the audit log names. */
   public LimiterCalls(Limiter limiter, AuditLog audit, Denials denials, String door) {
     this.limiter = limiter;
     this.async = limiter.async();
@@ -59,18 +59,18 @@ public final class LimiterCalls {
   }
 
   /**
-   * Does one act.
+   * Runs one operation.
    *
    * @return a stage with the decision; a reset has a decision only if a penalty makes a bucket
    *     count as empty
    * @throws WireException for a request with mistakes
-   * @throws dev.sluice.server.base.RefusedException if the caller may not do the act
+   * @throws dev.sluice.server.base.RefusedException if the caller lacks the permission
    */
   public CompletionStage<Optional<Decision>> send(Act act, WireRequest wire, Caller caller) {
     return send(act, wire, caller, () -> DeniedRequest.at(door));
   }
 
-  /** Does one act, as above; {@code asked} is called only for a denial. */
+  /** Runs one operation, as above; {@code asked} is called only for a denial. */
   public CompletionStage<Optional<Decision>> send(
       Act act, WireRequest wire, Caller caller, Supplier<DeniedRequest> asked) {
     List<Transaction> transactions = lookedUp(act, wire, caller);
@@ -149,8 +149,8 @@ public final class LimiterCalls {
   }
 
   /**
-   * Returns an act for each bucket, as the client wrote it: at least one, and at most ten of a
-   * batch.
+   * Returns an operation for each bucket, as the client wrote it: at least one, and at most ten of
+   * a batch.
    */
   private static List<Noted> noted(Act act, WireRequest wire) {
     List<Noted> noted =
@@ -162,7 +162,8 @@ public final class LimiterCalls {
   }
 
   /**
-   * Notes an act that was refused before its buckets were known, if the audit log notes such acts.
+   * Records an operation that was refused before its buckets were known, if the audit log records
+   * it.
    */
   public void refused(Act act, Caller caller, String why) {
     if (AuditLog.notes(act)) {

@@ -30,8 +30,8 @@ public enum Permission {
   }
 
   /**
-   * Returns the permission that an act needs at every door. Must be checked for each act, since one
-   * act of a stream or a batch may need more than the others.
+   * Returns the permission that an operation needs at every door. Must be checked for each
+   * operation, since one operation of a stream or a batch can need more than the others.
    */
   public static Permission ofAct(Act act) {
     return act == Act.REFUND || act == Act.RESET ? ADMIN : DECIDE;
@@ -47,9 +47,9 @@ public enum Permission {
    * its line names.
    */
   enum Role {
-    /** Asks for decisions: check, spend, reserve and cancel, on every door. */
+    /** Requests decisions: check, spend, reserve and cancel, on every door. */
     DECIDE,
-    /** Sees limits, buckets, overrides, penalties and metrics, and changes nothing. */
+    /** Reads limits, buckets, overrides, penalties and metrics, and changes nothing. */
     READ,
     /** Resets and refunds by hand, changes overrides and penalties, and reloads. */
     ADMIN;

@@ -38,7 +38,7 @@ public final class Tokens {
   private final Map<Long, Entry> byStart;
   private final Map<String, Grant> certificates;
 
-  /** The hash of a token, with what the token grants. */
+  /** The hash of a token, with the token's grants. */
   record Entry(String sha256, Grant grant) {}
 
   Tokens(List<Entry> tokens, List<Grant> certificates) {
@@ -95,7 +95,7 @@ public final class Tokens {
   }
 
   /**
-   * Returns the SHA-256 of a token in hexadecimal, which the file of tokens has in place of the
+   * Returns the SHA-256 of a token in hexadecimal, which the file of tokens contains instead of the
    * token.
    */
   public static String sha256(String token) {
@@ -162,7 +162,7 @@ public final class Tokens {
 
   /**
    * The limits that a caller may use: names, and patterns in which "*" stands for any characters;
-   * none for every limit. Immutable and thread-safe.
+   * an empty list for every limit. Immutable and thread-safe.
    */
   record Scopes(List<String> patterns, List<Pattern> compiled) {
 

@@ -38,7 +38,7 @@ final class TokensFile implements CompanionFile<Tokens> {
   private static final List<String> QUOTA_FIELDS = List.of("burst", "count", "period");
 
   /**
-   * The hashes of an empty token and of an empty line, as made from a variable that was not set.
+   * The hashes of an empty token and of an empty line, which come from a variable that was not set.
    */
   private static final Set<String> HASHES_OF_NOTHING =
       Set.of(Tokens.sha256(""), Tokens.sha256("\n"), Tokens.sha256("\r\n"));
@@ -52,8 +52,8 @@ final class TokensFile implements CompanionFile<Tokens> {
   private final UnaryOperator<Limits> meant;
 
   /**
-   * Makes a reader. Given the limits that were read with the tokens, {@code meant} returns those
-   * that the tokens apply to.
+   * Makes a reader. {@code meant} maps the limits that were read with the tokens to the limits that
+   * the tokens apply to.
    */
   TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant) {
     this.asksForCertificates = asksForCertificates;
@@ -104,7 +104,7 @@ final class TokensFile implements CompanionFile<Tokens> {
     if (certificateList != null && !certificates.isEmpty() && !asksForCertificates) {
       problems.warning(
           certificateList,
-          "found certificates, but the server asks no client for one: give --tls-client-ca FILE");
+          "found certificates, but the server asks clients for none: give --tls-client-ca FILE");
     }
     if (!problems.mistaken() && tokens.isEmpty() && certificates.isEmpty()) {
       problems.mistake(root, "a token or a certificate is missing: make one with sluice token new");
@@ -113,9 +113,9 @@ final class TokensFile implements CompanionFile<Tokens> {
   }
 
   /**
-   * Returns the tokens that are good while the file has mistakes. A token whose hash is gone from
-   * the file is refused, and so is a certificate whose name is gone. If no entry is left, or a list
-   * cannot be read, the previous entries stay: a slip must not lock everybody out.
+   * Returns the tokens that stay valid while the file has mistakes, without entries whose hash or
+   * name is gone from the file. If no entry is left, or a list cannot be read, the previous entries
+   * stay: a slip must not lock everybody out.
    */
   @Override
   public Limits reduced(Node root, Limits before) {
@@ -305,8 +305,8 @@ final class TokensFile implements CompanionFile<Tokens> {
   }
 
   /**
-   * Warns of a scope that matches no limit. It is not a mistake, since the limit may be added
-   * later.
+   * Warns of a scope that matches no limit. The scope is not a mistake, since the limit may be
+   * added later.
    */
   private static void warnOfNoLimit(String scope, Node at, List<String> limits, Problems problems) {
     if (!limits.isEmpty() && limits.stream().noneMatch(Scopes.of(List.of(scope))::contain)) {

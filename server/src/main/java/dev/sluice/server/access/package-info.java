@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Access control: tokens, certificates, roles, the permission that each endpoint and command needs,
- * and the audit log. Every door calls this package, and decides nothing itself.
+ * and the audit log. Every door leaves these checks to this package.
  */
 @NullMarked
 @CheckReturnValue

@@ -56,7 +56,7 @@ import org.jspecify.annotations.Nullable;
  * lint it, and give it to another server. FILE.penalties holds the penalties.
  *
  * A file is never written in place. The new content goes to a temporary file beside it, is forced
- * to the disk, and takes the name of the old one. So a crash leaves either the old or the new
+ * to the disk, and takes the name of the old file. So a crash leaves either the old or the new
  * content. Before the rename, the new file is read as at a start. Otherwise a file with too many
  * bytes or entries to be read would make every later change and start fail.
  *
@@ -105,7 +105,7 @@ final class FileKeeper extends ListKeeper {
   }
 
   /**
-   * Creates the files that are still missing: another server may have created and changed some
+   * Creates the files that are still missing: another server may have created and changed files
    * meanwhile.
    */
   private boolean make() {
@@ -220,8 +220,8 @@ final class FileKeeper extends ListKeeper {
   }
 
   /**
-   * Waits for the file lock. Another process holds it for a few milliseconds at most, unless that
-   * process hangs.
+   * Waits for the file lock. Another process holds the lock for a few milliseconds at most, unless
+   * that process hangs.
    */
   private static FileLock held(FileChannel channel, long deadline) throws IOException {
     while (true) {
@@ -332,7 +332,7 @@ final class FileKeeper extends ListKeeper {
    * since no limit in force accepts every id.
    */
 
-  /** The limit names in the files, also of limits that are gone. Stateless. */
+  /** The limit names in the files, including names of removed limits. Stateless. */
   private static final class KeptNames {
 
     private KeptNames() {}
@@ -351,8 +351,8 @@ final class FileKeeper extends ListKeeper {
     }
 
     /**
-     * Returns the settings; those whose ids fit a current limit get its name. If two entries spell
-     * one id differently, the canonical spelling counts, and the other entry stays unchanged.
+     * Returns the settings. A setting whose id fits a current limit gets its name. If two entries
+     * spell one id differently, the canonical spelling counts, and the other entry stays unchanged.
      */
     static <T> List<T> fitting(Setting<T> kind, List<T> read, Catalogue names) {
       List<T> canonicalFirst = new ArrayList<>(read);

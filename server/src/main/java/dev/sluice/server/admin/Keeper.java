@@ -26,7 +26,7 @@ interface Keeper {
   /** Returns the word for the place in answers: memory, file or table. */
   String place();
 
-  /** Whether the place may have changed since the last {@link #load}; cheap. */
+  /** Whether the place may have changed since the last {@link #load}; a cheap check. */
   boolean hasChanged();
 
   /** Reads all saved settings; throws {@link KeepException} if the place cannot be read. */
@@ -81,7 +81,7 @@ interface Keeper {
   abstract class ListKeeper implements Keeper {
 
     /**
-     * How long an ended setting is kept: servers' clocks differ, so it may still hold elsewhere.
+     * How long an ended setting is kept, since it can still be in force by another server's clock.
      */
     private static final Duration GRACE = Duration.ofMinutes(10);
 
@@ -133,13 +133,13 @@ interface Keeper {
   }
 
   /**
-   * Saves overrides and penalties in the tables of a database. The refresher of the table of
-   * overrides reads them back and applies them; it runs after each change.
+   * Saves overrides and penalties in the tables of a database. After each change, the refresher of
+   * the table of overrides reads the overrides back and applies them.
    */
   static final class TableKeeper implements Keeper {
 
     /**
-     * How long an ended penalty is kept: servers' clocks differ, so it may still hold elsewhere.
+     * How long an ended penalty is kept, since it can still be in force by another server's clock.
      */
     private static final Duration GRACE = Duration.ofMinutes(10);
 

@@ -47,18 +47,18 @@ import org.slf4j.LoggerFactory;
 
 /*
  * The limits in force have layers: the deployed limits (the base), the overrides set at run time,
- * and the penalties. After any change, they are rebuilt from the newest of each layer, under one
- * lock.
+ * and the penalties. After any change, the limits are rebuilt from the newest version of each
+ * layer, under one lock.
  *
- * That lock is never held during access to the place that saves changes: a change of the base must
- * not wait for a database. A second lock lets one thread at a time use the place. It is always
- * taken first, and never by code that reacts to a new base.
+ * This lock is never held during access to the place that saves changes: a change of the base must
+ * not wait for a database. A second lock lets one thread at a time use the place. The second lock
+ * is always taken first, and never by code that reacts to a new base.
  *
  * A change is saved before it comes into force, so a confirmed change survives a crash. Other
  * servers poll the same place.
  *
- * A saved entry can outlive its limit. An entry whose limit is gone, or whose id no longer has the
- * right form, is logged and has no effect until it fits again.
+ * A saved entry can outlive its limit. An entry whose limit was removed, or whose id no longer has
+ * the right form, is logged and has no effect until it fits again.
  */
 
 /**
@@ -131,7 +131,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     var unused =
         looks.scheduleWithFixedDelay(
             Periodic.task(
-                log, "the look at kept overrides and penalties", () -> lookIfDue(tickNanos)),
+                log, "reading the saved overrides and penalties", () -> lookIfDue(tickNanos)),
             Math.min(first.toNanos(), tickNanos),
             tickNanos,
             TimeUnit.NANOSECONDS);
@@ -194,7 +194,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return new RuntimeLimits(base, deployed, keeper, store, every).looking(Duration.ZERO);
   }
 
-  /** Returns the holder of the limits in force; every change replaces the limits that it holds. */
+  /** Returns the holder of the limits in force; every change replaces the holder's limits. */
   public CurrentLimits limits() {
     return inForce;
   }
@@ -234,7 +234,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private boolean look() {
     try {
       synchronized (place) {
-        // A new or changed limit name may make an entry fit that was left out.
+        // An entry that was left out may fit a new or changed limit name.
         if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
           reload();
         }
@@ -251,7 +251,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /**
    * Reads the saved changes now, and returns whether they are in force; if not, {@link #mistakes}
-   * has the reasons. Blocks until they are read.
+   * returns the reasons. Blocks until they are read.
    */
   @Override
   public boolean read() {
@@ -302,7 +302,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     followEnds(next, at);
   }
 
-  /** Logs which overrides ended, and which newly end soon, and notes when that changes next. */
+  /** Logs the overrides that have ended or now end soon, and sets the time of the next look. */
   private void followEnds(Limits now, Instant at) {
     Instant notice = at.plus(NOTICE);
     List<LimitOverride> soon = new ArrayList<>();
@@ -356,7 +356,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       if (name != null) {
         fitting.add(kind.moved(one, name, kind.id(one)));
       } else {
-        log.warn("left out {} of {}: the limit has changed or is gone", kind, kind.name(one));
+        log.warn("left out {} of {}: the limit was changed or removed", kind, kind.name(one));
       }
     }
     return fitting;
@@ -424,10 +424,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Saves an override and puts it in force. If it has no comment or no author, it takes that of the
-   * override in force.
+   * Saves an override and puts it in force. A missing comment or author is copied from the current
+   * override.
    *
-   * @param mayLower whether the override may be lower than the one in force, or have fewer quotas
+   * @param mayLower whether the override may be lower than the override in force, or have fewer
+   *     quotas
    * @return the warnings that a file with this override would get, and a warning if no rule asks
    *     for its id; may be empty
    * @throws LoweredException if the override is lower than the one in force or has fewer quotas,
@@ -470,8 +471,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Returns a warning, with the ids that the rules ask for, if no rule asks for a penalty's id, so
-   * that the penalty affects no request of the rules; otherwise nothing.
+   * Returns a warning if no rule asks for a penalty's id, so that the penalty affects no request of
+   * the rules; otherwise nothing. The warning names the ids that the rules ask for.
    */
   public List<String> doubts(Penalty penalty) {
     String unasked = RuleBook.of(inForce.get()).doubt(penalty.name(), penalty.id());
@@ -646,7 +647,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }
 
-  /** What a person noted beside a setting; both texts may be empty. */
+  /** A person's comment on a setting, and its author; both texts may be empty. */
   public record Note(String comment, String author) {}
 
   /** Thrown when saved overrides or penalties cannot be read or written. */

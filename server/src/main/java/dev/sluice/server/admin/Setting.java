@@ -114,8 +114,8 @@ public final class Setting<T> {
   }
 
   /**
-   * Whether a setting is for an id. Compares the texts of the names, since the name of a limit that
-   * is gone gets another number at each read.
+   * Whether a setting is for an id. Compares the texts of the names, since a removed limit gets
+   * another number at each read.
    */
   boolean isFor(T one, String limit, String ofId) {
     return name(one).name().equals(limit) && id(one).equals(ofId);

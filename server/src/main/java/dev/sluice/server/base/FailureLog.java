@@ -33,8 +33,8 @@ public final class FailureLog {
   }
 
   /**
-   * Returns the words for a client about the charge: that nothing was charged, if the store knows
-   * this; otherwise that it is unknown.
+   * Returns the words for a client: nothing was charged, or whether anything was charged is
+   * unknown.
    */
   public static String charged(StoreException failure) {
     return failure.chargedNothing()

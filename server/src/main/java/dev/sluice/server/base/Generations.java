@@ -161,7 +161,7 @@ public final class Generations {
   /** The files of one kind. Thread-safe; never blocks. */
   public static final class Watched {
 
-    /** How many generations are kept, with that in force. */
+    /** How many generations are kept, including the generation in force. */
     private static final int MOST_PAST = 10;
 
     /** The most overrides of all kept generations; the last two are kept whatever their size. */
@@ -198,8 +198,8 @@ public final class Generations {
     }
 
     /**
-     * Returns the last generations that were applied, at most ten, the newest first. One that was
-     * put back, and then replaced by new files, comes directly after these.
+     * Returns the last generations that were applied, at most ten, the newest first. A generation
+     * that was put back, and then replaced by new files, comes directly after these files.
      */
     public List<Past> past() {
       synchronized (past) {
@@ -222,7 +222,7 @@ public final class Generations {
     private void keep(Past one) {
       synchronized (past) {
         // The active generation may be an old one that was put back. It becomes the newest past
-        // one, so that a rollback returns to it.
+        // generation, so that a rollback returns to it.
         String active = state.active().hash();
         past.stream()
             .filter(other -> other.hash().equals(active))

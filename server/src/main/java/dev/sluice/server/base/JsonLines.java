@@ -32,8 +32,8 @@ import org.slf4j.LoggerFactory;
  * An append-only file of JSON lines, such as the audit log.
  *
  * <p>One thread writes; callers never wait for a disk. The file is opened for each write, so
- * logrotate may rename it at any time, without a signal. Lines that cannot be written are counted,
- * and this is logged once until writing works again. Thread-safe.
+ * logrotate may rename it at any time, without a signal. Lines that cannot be written are counted;
+ * the failure is logged once until writing works again. Thread-safe.
  */
 public final class JsonLines implements AutoCloseable {
 
@@ -74,9 +74,9 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * What the lines are.
+   * The kind of a log.
    *
-   * @param what the log in words, such as {@code audit log}
+   * @param what the name of the log, such as {@code audit log}
    * @param meter the start of the names of the meters
    */
   public record LogKind(String what, String meter, String thread) {}
@@ -94,7 +94,7 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * Starts to append to a file, and tests that this works. Waits for the file at most two seconds.
+   * Starts to append to a file, after a test write. Waits for the file at most two seconds.
    *
    * @param file the file, created if it is missing. A pipe must have a reader
    * @throws IOException if the file cannot be appended to
@@ -178,7 +178,7 @@ public final class JsonLines implements AutoCloseable {
     }
   }
 
-  /** Adds a line. It is lost if too many lines wait for the disk. */
+  /** Adds a line, which is lost if too many lines wait for the disk. */
   public void add(Fields fields) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (JsonGenerator json = JSON.createGenerator(bytes)) {
@@ -218,7 +218,7 @@ public final class JsonLines implements AutoCloseable {
       lost.increment();
       if (full.compareAndSet(false, true)) {
         log.error(
-            "{} cannot be written: {} lines wait and further ones are lost; check the"
+            "{} cannot be written: {} lines wait and further lines are lost; check the"
                 + " disk or the reader of the pipe",
             name,
             MOST_WAITING);

@@ -7,8 +7,8 @@ import org.slf4j.Logger;
 
 /**
  * A periodic task that no exception ends. A scheduler silently drops a task that throws; this class
- * logs the failure, once until the task works again, and never throws. An exhausted heap is
- * reported to {@link OutOfMemory}. Used by one thread at a time.
+ * logs a failure once until the task works again, and never throws. An exhausted heap is reported
+ * to {@link OutOfMemory}. Used by one thread at a time.
  */
 public final class Periodic implements Runnable {
 
@@ -23,9 +23,7 @@ public final class Periodic implements Runnable {
     this.task = task;
   }
 
-  /**
-   * Makes a task for a scheduler, which never throws; {@code what} is the subject of a sentence.
-   */
+  /** Makes a task, which never throws; {@code what} is the subject of the log's sentence. */
   public static Runnable task(Logger log, String what, Runnable task) {
     return new Periodic(log, what, task);
   }

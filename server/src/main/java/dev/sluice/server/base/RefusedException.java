@@ -43,7 +43,7 @@ public final class RefusedException extends RuntimeException {
         HttpStatus.UNAUTHORIZED, "unauthenticated", "The caller is not known", detail);
   }
 
-  /** Refuses a caller that may not do what it asks for. */
+  /** Refuses a caller without the permission for its request. */
   public static RefusedException forbidden(String detail, @Nullable String role) {
     return new RefusedException(
         HttpStatus.FORBIDDEN, "forbidden", "The caller may not do this", detail, role, 0);
@@ -74,7 +74,7 @@ public final class RefusedException extends RuntimeException {
     return new RefusedException(
         HttpStatus.FORBIDDEN,
         "wrong-origin",
-        "Web pages of this origin may not ask",
+        "Web pages of this origin may not call this server",
         "a web page of another site sent this request (Sec-Fetch-Site: %s); a proxy must send X-Forwarded-For, or be named by --trusted-proxies"
             .formatted(site));
   }

@@ -55,10 +55,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A resource to get, put and delete one setting of an id of a limit, at {@code
+ * A resource that gets, sets and deletes one setting of an id of a limit, at {@code
  * /v1/admin/…/{limit}/{id}} or {@code /v1/admin/…/{limit}?id={id}}. The library refuses paths with
- * a segment ".." in any spelling, so only the query can hold every id. Blocking work runs on
- * threads that may block. Thread-safe.
+ * a segment ".." in any spelling, so some ids fit only in the query. Blocking work runs on threads
+ * that may block. Thread-safe.
  */
 abstract class AdminResource<T> implements HttpService {
 
@@ -66,7 +66,7 @@ abstract class AdminResource<T> implements HttpService {
   private static final String ID = "id";
   private static final String FORCE = "force";
 
-  /** The field of a list of quotas, the only list. */
+  /** The name of the only field that contains a list: the quotas. */
   static final String QUOTAS = "quotas";
 
   final RuntimeLimits limits;
@@ -80,7 +80,7 @@ abstract class AdminResource<T> implements HttpService {
   /**
    * Makes a resource.
    *
-   * @param changes runs changes, one after another; each blocks until it is saved
+   * @param changes runs one change at a time; each blocks until the change is saved
    * @param list the path of the list, which precedes the limit in the paths of its settings
    * @param thing the word for the setting: override or penalty
    */
@@ -100,7 +100,6 @@ abstract class AdminResource<T> implements HttpService {
     this.thing = thing;
   }
 
-  /** Returns the canonical form of an id. */
   abstract String canonical(LimitName name, String id);
 
   /** Returns the setting in force; null if nothing is set. */
@@ -113,12 +112,12 @@ abstract class AdminResource<T> implements HttpService {
   abstract void writeFields(T one, JsonGenerator json) throws IOException;
 
   /**
-   * Makes the setting. {@code force} is whether the query has {@code force=true}; false unless
-   * {@link #takesForce}.
+   * Stores the setting. {@code force} tells whether the query has {@code force=true}; it is false
+   * unless {@link #takesForce}.
    */
   abstract Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force);
 
-  /** Whether the query may have {@code force=true}. */
+  /** Whether the query is allowed to have {@code force=true}. */
   boolean takesForce() {
     return false;
   }
@@ -296,10 +295,10 @@ abstract class AdminResource<T> implements HttpService {
     }
   }
 
-  /** A bucket that a request names, in its canonical form. */
+  /** A bucket that a request names, with its canonical id. */
   private record Bucket(LimitName name, String id) {}
 
-  /** A change to a setting of a bucket. The audit log notes it whether it succeeds or not. */
+  /** A change to a setting of a bucket, recorded in the audit log even if the change fails. */
   private final class Change {
 
     private final Caller caller;
@@ -310,7 +309,7 @@ abstract class AdminResource<T> implements HttpService {
       this.noted = asked;
     }
 
-    /** Looks up the bucket; from then on, the audit log notes its canonical form. */
+    /** Looks up the bucket. From then on, the audit log records the bucket's canonical id. */
     Bucket bucket(String limit, String asGiven) {
       LimitName name = known(caller, limit);
       Bucket bucket = new Bucket(name, canonical(name, asGiven));
@@ -329,7 +328,7 @@ abstract class AdminResource<T> implements HttpService {
       } catch (RefusedException e) {
         throw e; // access control has recorded the refusal
       } catch (RuntimeException e) {
-        // The audit log notes both mistakes in the request and failures.
+        // The audit log records both mistakes in the request and failures.
         boolean refused = e instanceof IllegalArgumentException;
         note(refused ? "refused" : "failed", String.valueOf(e.getMessage()));
         throw e;
@@ -343,7 +342,7 @@ abstract class AdminResource<T> implements HttpService {
     }
   }
 
-  /** Decodes a text; returns it unchanged if that fails. */
+  /** Decodes a text; returns the text unchanged if it cannot be decoded. */
   private static String legible(String encoded) {
     try {
       return decoded(encoded, "path");
@@ -362,9 +361,9 @@ abstract class AdminResource<T> implements HttpService {
   }
 
   /**
-   * A JSON object of strings, whole numbers and lists, parsed as strictly as all bodies. A list has
-   * strings, and objects of strings and whole numbers. Its mistakes are collected, and thrown
-   * together by {@link #requireSound}. For one thread.
+   * A JSON object of strings, whole numbers and lists, parsed as strictly as all bodies. A list
+   * contains strings, and objects of strings and whole numbers. All mistakes are collected, and
+   * thrown together by {@link #requireSound}. Not thread-safe.
    */
   static final class AdminBody {
 
@@ -408,7 +407,7 @@ abstract class AdminResource<T> implements HttpService {
       return body;
     }
 
-    /** Reads the object that the parser is at; an object in a list has no lists. */
+    /** Reads the object at the parser's position; an object in a list cannot contain lists. */
     private static AdminBody readObject(JsonParser parser, String path, Mistakes mistakes)
         throws IOException {
       Map<String, Object> fields = new LinkedHashMap<>();
@@ -451,7 +450,7 @@ abstract class AdminResource<T> implements HttpService {
           : parser.getLongValue();
     }
 
-    /** Adds mistakes for unknown fields, and for values of another type. */
+    /** Adds mistakes for unknown fields, and for values of a wrong type. */
     void require(List<String> known) {
       fields.forEach(
           (name, value) -> {
@@ -488,7 +487,7 @@ abstract class AdminResource<T> implements HttpService {
       return fields.containsKey(field);
     }
 
-    /** Returns the quotas, one of its own or a list; throws all mistakes that were found. */
+    /** Returns one quota, or a list of quotas; throws all mistakes found so far. */
     List<Quota> quotas() {
       List<Quota> quotas = new ArrayList<>();
       if (!has(QUOTAS)) {
@@ -496,7 +495,7 @@ abstract class AdminResource<T> implements HttpService {
       } else if (fields.get(QUOTAS) instanceof List<?> items) {
         QUOTA.stream()
             .filter(this::has)
-            .forEach(field -> mistake(field, "found it beside quotas, expected one or the other"));
+            .forEach(field -> mistake(field, "found both, expected either this field or quotas"));
         if (items.size() > Quota.MOST_OF_A_LIMIT) {
           mistake(
               QUOTAS,
@@ -535,7 +534,7 @@ abstract class AdminResource<T> implements HttpService {
       }
     }
 
-    /** Reads one quota as limit files do: if a value is missing, the others are still checked. */
+    /** Reads one quota; if a value is missing, the other values are still checked. */
     private @Nullable Quota quota() {
       Long burst = number("burst");
       Long count = number("count");
@@ -561,7 +560,7 @@ abstract class AdminResource<T> implements HttpService {
       faults.forEach(fault -> mistake(fault.field(), fault.message()));
     }
 
-    /** Returns a whole number; null after a mistake. */
+    /** Returns a whole number; null if the field is wrong. */
     @Nullable Long number(String field) {
       Object value = fields.get(field);
       if (value instanceof Long number) {
@@ -575,7 +574,7 @@ abstract class AdminResource<T> implements HttpService {
       return null;
     }
 
-    /** Returns a text; null if it is absent, or after a mistake. */
+    /** Returns a text; null if the field is absent or wrong. */
     @Nullable String text(String field) {
       Object value = fields.get(field);
       if (value == null || value instanceof String) {
@@ -585,7 +584,7 @@ abstract class AdminResource<T> implements HttpService {
       return null;
     }
 
-    /** Returns a duration greater than zero; null after a mistake. */
+    /** Returns a duration greater than zero; null if the field is wrong. */
     @Nullable Duration duration(String field) {
       String text = text(field);
       if (text == null) {
@@ -621,7 +620,7 @@ abstract class AdminResource<T> implements HttpService {
       return text;
     }
 
-    /** Returns an end; null if it is absent, or after a mistake. */
+    /** Returns an end; null if the field is absent or wrong. */
     @Nullable Instant until() {
       String text = text("until");
       if (text == null) {

@@ -39,7 +39,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/** Makes responses. None may be cached: a decision is true only at its moment. */
+/** Makes responses, which must not be cached, since a decision is soon outdated. */
 final class Answers {
 
   private static final JsonFactory JSON = new JsonFactory();
@@ -48,7 +48,6 @@ final class Answers {
   private static final MediaType PROBLEM = MediaType.parse(ProblemDetails.MEDIA_TYPE);
   private static final int USUAL_SIZE = 512;
 
-  /** The wildcard of {@code If-None-Match}. */
   private static final String ANY_TAG = "*";
 
   private Answers() {}
@@ -62,7 +61,7 @@ final class Answers {
         headers(decision, form), bytes(json -> DecisionWriter.write(decision, request, json)));
   }
 
-  /** Answers the state of a bucket, with the id of its override; null if the default applies. */
+  /** Returns the state of a bucket; {@code overrideId} is null if the default applies. */
   static AggregatedHttpResponse bucket(
       Decision decision, @Nullable String overrideId, AnswerForm form) {
     return of(
@@ -78,7 +77,7 @@ final class Answers {
             }));
   }
 
-  /** Answers a reservation: the decision and the token to cancel it. */
+  /** Returns the response to a reservation: the decision, and the token to cancel it. */
   static AggregatedHttpResponse held(Held held, boolean batch, AnswerForm form) {
     return of(
         headers(held.decision(), form),
@@ -94,7 +93,7 @@ final class Answers {
             }));
   }
 
-  /** Answers a settlement: what each bucket was charged; with 202 if the store is away. */
+  /** Returns the response to a settlement; its status is 202 if the store is unreachable. */
   static AggregatedHttpResponse settled(Settlement settlement) {
     return json(
         settlement.waiting() ? HttpStatus.ACCEPTED : HttpStatus.OK,
@@ -147,7 +146,6 @@ final class Answers {
     return headers.build();
   }
 
-  /** Returns a line of a stream. */
   static byte[] line(BodyWriter body) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);
     write(body, bytes);
@@ -164,7 +162,7 @@ final class Answers {
     return of(headers(status, MediaType.JSON), bytes(body));
   }
 
-  /** Answers with an ETag, which a caller may send back to learn that nothing has changed. */
+  /** Returns a response with an ETag, or a 304 if the caller sent the same ETag. */
   static AggregatedHttpResponse tagged(@Nullable String noneMatch, BodyWriter body) {
     HttpData bytes = bytes(body);
     String tag = tag(bytes);
@@ -176,14 +174,13 @@ final class Answers {
     return of(headers, isKnown ? HttpData.empty() : bytes);
   }
 
-  /** Returns the ETag of a body. */
   static String tag(HttpData bytes) {
     CRC32C checksum = new CRC32C();
     checksum.update(bytes.array());
     return "\"" + Long.toHexString(checksum.getValue()) + "-" + bytes.length() + "\"";
   }
 
-  /** Whether a caller that sent {@code If-None-Match} has the body already. */
+  /** Whether the caller already has the body, by its {@code If-None-Match}. */
   static boolean isKnown(@Nullable String noneMatch, String tag) {
     if (noneMatch == null) {
       return false;
@@ -291,8 +288,8 @@ final class Answers {
   /**
    * The form of the answer that a client wants, from the query of a request for a decision.
    *
-   * @param denied the status of a denial: 200, or another one for a proxy that understands only a
-   *     status; then a denial by the failure rule {@code deny} is a 503
+   * @param denied the status of a denial: 200, or another status for a proxy that reads only the
+   *     status; with another status, a denial by the failure rule {@code deny} is a 503
    * @param headers which headers repeat the decision, for callers that pass them on
    */
   record AnswerForm(HttpStatus denied, HeaderProfile headers) {
@@ -303,7 +300,7 @@ final class Answers {
     private static final List<String> FAMILIES =
         List.of("none", "ietf", "legacy", "github", "draft03");
 
-    /** Parses the query, which may have {@code more} parameters of the resource. */
+    /** Parses the query; {@code more} are further parameters of the resource. */
     static AnswerForm of(ServiceRequestContext context, Mistakes mistakes, String... more) {
       if (context.query() == null) {
         return USUAL;
@@ -350,7 +347,6 @@ final class Answers {
       };
     }
 
-    /** Returns the header profile of a word. */
     static HeaderProfile headers(String wanted) {
       return switch (wanted) {
         case "none" -> HeaderProfile.NONE;
@@ -373,7 +369,7 @@ final class Answers {
   /** Sets the headers that repeat a decision. Thread-safe. */
   static final class DecisionFields {
 
-    /** Caches the library's form of the names, which is slow to make. There are few names. */
+    /** A cache of the names in the library's form, which is slow to make. There are few names. */
     private static final Map<String, CharSequence> NAMES = new ConcurrentHashMap<>();
 
     private DecisionFields() {}
@@ -381,7 +377,7 @@ final class Answers {
     /**
      * Sets the headers of a profile.
      *
-     * @param fields the values by their names, of which there is a fixed number
+     * @param fields the values by header name; the number of names is fixed
      */
     static void set(Map<String, String> fields, ResponseHeadersBuilder headers) {
       for (Map.Entry<String, String> field : fields.entrySet()) {

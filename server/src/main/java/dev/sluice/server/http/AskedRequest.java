@@ -13,12 +13,12 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A proxy describes a request in X-Forwarded-Method, -Host, -Uri and -For. No other header is used:
- * nginx passes on whatever the client sent, so a client could set a second header for the same
- * thing that the proxy does not overwrite. Envoy differs: it appends the original path to this
- * server's path, and keeps method and host. With Envoy, X-Forwarded-Method, -Uri and -Host come
- * from the client.
+ * nginx forwards the client's headers, so a client could describe its request in a second header
+ * that the proxy does not overwrite. Envoy differs: it appends the original path to this server's
+ * path, and keeps method and host. With Envoy, the client can set X-Forwarded-Method, -Uri and
+ * -Host.
  */
-/** A request that a proxy asks about. For one request; not thread-safe. */
+/** The original request, about which a proxy asks. Not thread-safe. */
 final class AskedRequest implements WebRequest {
 
   static final String METHOD = "X-Forwarded-Method";
@@ -93,7 +93,6 @@ final class AskedRequest implements WebRequest {
     return question < 0 ? null : target.substring(question + 1);
   }
 
-  /** Whether the peer is a trusted proxy. */
   boolean isTrusted() {
     return trusted;
   }
@@ -121,7 +120,7 @@ final class AskedRequest implements WebRequest {
     return known;
   }
 
-  /** Requires a trusted peer, since it describes another client's request. */
+  /** Requires a trusted peer, since the peer describes another client's request. */
   private void requireTrusted() {
     if (!trusted) {
       throw new WireException(
@@ -163,8 +162,8 @@ final class AskedRequest implements WebRequest {
   }
 
   /**
-   * Returns the host that the client asked for; if the original path follows this server's path,
-   * that is the request's own host.
+   * Returns the host that the client asked for. If the original path follows this server's path,
+   * this is the host of the proxy's request.
    */
   private List<String> hosts() {
     requireTrusted();

@@ -133,8 +133,8 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
   }
 
   /**
-   * Writes the lines of the page, without the maximum. Labels are in the page's format, without
-   * braces.
+   * Writes the histogram's lines of the metrics page, without the maximum. Labels are in the page's
+   * format, without braces.
    */
   void write(String name, String labels, Writer page) throws IOException {
     String more = labels.isEmpty() ? "" : labels + ",";
@@ -150,7 +150,6 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
     page.write(name + "_sum" + same + " " + totalAmount() + "\n");
   }
 
-  /** Returns a snapshot with these labels. */
   HistogramDataPointSnapshot snapshot(Labels labels) {
     return new HistogramDataPointSnapshot(
         ClassicHistogramBuckets.of(bounds, counts()),

@@ -24,30 +24,31 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Each line is sent to the store as soon as it has arrived, and is answered once it and all lines
- * before it are decided. The next piece of answers is written when the client has read the piece
- * before, and no line is sent until then. So a client that does not read spends at most MOST_UNREAD
- * lines.
+ * Each line is sent to the store when it arrives. A line is answered when it and all lines before
+ * it are decided. The next piece of answers is written when the client has read the previous piece,
+ * and no line is sent to the store until then. So a client that does not read spends at most
+ * MOST_UNREAD lines.
  *
- * An answer may be much longer than its line. Its largest possible size is charged to the budget
- * before its line is sent, until the answer was read. While the budget has no room, a line waits
- * for the answers before it. If there are none, the line is refused and the stream ends.
+ * An answer can be much longer than its line. Before a line is sent, the largest possible size of
+ * its answer is charged to the budget, until the client has read the answer. While the budget has
+ * no room, a line waits for earlier answers. If no answer is unread, the line is refused and the
+ * stream ends.
  *
- * If a body ends too early, too late or never, the last line of the answer says so, and an
+ * If a body ends too early, too late or never, the last line of the response reports this, and an
  * incomplete last line is not decided. If no line was answered, the response has the status of the
- * error instead. The response stays open until it was read, so that it can time out.
+ * error instead. The response stays open until the client has read it, so that it can time out.
  */
 
-/** Answers a stream of acts, one a line, in one request. Belongs to one event loop. */
+/** Answers a stream of operations, one in each line. Belongs to one event loop. */
 final class DecisionStream {
 
   private static final int MOST_UNREAD = 64;
   private static final int PIECE_BYTES = 16 << 10;
 
-  /** The most bytes of an answer for each object in its line, without the ids. */
+  /** The most bytes of an answer per object in its line, without the ids. */
   private static final int ANSWER_BYTES = 512;
 
-  /** The fewest bytes of a transaction. */
+  /** The size of the shortest transaction, in bytes. */
   private static final int LEAST_OBJECT = 20;
 
   /** How often an answer repeats an id: as a field, in the bucket key, and in the message. */
@@ -119,13 +120,12 @@ final class DecisionStream {
     }
   }
 
-  /** Receives the end of the body. */
   void ended() {
     whole = true;
     advance();
   }
 
-  /** Ends the body early. The first reason counts. */
+  /** Ends the body early. Only the first reason is reported. */
   void failed(Fault why) {
     if (!whole) {
       fault = why;
@@ -134,8 +134,8 @@ final class DecisionStream {
   }
 
   /**
-   * Ends the stream because its time is nearly over. The last line says why; the client gets it
-   * after it has read the lines before.
+   * Ends the stream because its time is nearly over. The last line reports the reason; the client
+   * receives it after the lines before.
    */
   void late() {
     if (ending || isDecided()) {
@@ -192,7 +192,7 @@ final class DecisionStream {
     if (unread > 0 || ending || !response.isOpen()) {
       return; // the client has gone, so nothing more is decided
     }
-    told.set(true); // answers that come at once need not wake this loop
+    told.set(true); // immediate answers need not wake this loop
     boolean fits = send();
     told.set(false); // reset before decided(), so that no later answer is missed
     byte[] piece = decided();

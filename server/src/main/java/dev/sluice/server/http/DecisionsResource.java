@@ -23,12 +23,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * {@code POST /v1/decisions}: a stream of acts, one JSON object on each line. Each line is answered
- * by a line, in the same order, also while later lines are still to come.
+ * {@code POST /v1/decisions}: a stream of operations, one JSON object on each line. Each line is
+ * answered by one line, in the same order, even before later lines arrive.
  */
 final class DecisionsResource extends MethodService implements StreamingService {
 
-  /** The most time that is kept in reserve to end a stream. */
+  /** The longest time that is reserved for the end of a stream. */
   private static final long MOST_SPARE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final LimiterCalls acts;
@@ -52,8 +52,8 @@ final class DecisionsResource extends MethodService implements StreamingService 
   }
 
   /**
-   * Starts a stream. The stream reports a time-out itself, since the library would cut the answer
-   * off.
+   * Starts a stream, which reports a time-out itself, because the library's time-out would cut off
+   * the response.
    */
   private HttpResponse stream(ServiceRequestContext context, HttpRequest request) {
     Queries.require(context, List.of());
@@ -96,8 +96,8 @@ final class DecisionsResource extends MethodService implements StreamingService 
 
   /**
    * Ends the stream in time, and aborts it if its client still does not read. Otherwise the server
-   * would close its connection, with the other requests on it. Over HTTP/1.1 this still happens,
-   * since there only closing ends an unread response.
+   * would close the connection, together with its other requests. Over HTTP/1.1 the server still
+   * closes the connection, since nothing else ends an unread response.
    */
   private static void endInTime(
       ServiceRequestContext context, DecisionStream stream, HttpResponseWriter response) {

@@ -45,8 +45,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code POST /v1/explain}: why an id of a limit is denied, and which rule a request meets. The
- * answer has the same facts as fields, and as lines for people. Charges nothing.
+ * {@code POST /v1/explain}: why an id of a limit is denied, and which rule matches a request. The
+ * response contains the same facts as fields and as lines for people. Charges nothing.
  */
 final class ExplainResource extends JsonResource {
 
@@ -168,7 +168,7 @@ final class ExplainResource extends JsonResource {
             : "override deployed with the limits";
   }
 
-  /** Returns file and line of the limit or override in force; null unless a file has it. */
+  /** Returns file and line of the limit or override in force; null if no file contains it. */
   private @Nullable String place(ExplainedBucket bucket, @Nullable LimitOverride override) {
     Limits limits = limiter.limits().get();
     return override == null
@@ -272,11 +272,11 @@ final class ExplainResource extends JsonResource {
     return GoDuration.shortened(whole);
   }
 
-  /** Explains which rule each reading of a request meets. */
+  /** Explains which rule matches each reading of a request. */
   private RuleReadings readings(Question question, Caller caller) {
     if (!caller.mayUseAll()) {
       throw RefusedException.forbidden(
-          "the rules name limits beyond those of the token; explaining them needs a token without limits",
+          "the rules name limits that this token may not use; explaining rules needs a token without limits",
           null);
     }
     return RuleReadings.of(question.request(), limiter.limits().get());
@@ -314,7 +314,7 @@ final class ExplainResource extends JsonResource {
             texts.put(field, text(json, field));
           }
         }
-        require(json.nextToken() == null, null, "found more after the JSON object");
+        require(json.nextToken() == null, null, "found more text after the JSON object");
       } catch (IOException e) {
         throw new WireException(null, "the body is not valid JSON");
       }

@@ -40,8 +40,8 @@ record Fault(
   private static final int SHOWN = 200;
 
   /**
-   * The detail for a change or a reload that timed out in the queue. It was not done, so the client
-   * may send it again.
+   * The detail for a change or a reload that timed out in the queue. Nothing was changed, so the
+   * client can send the request again.
    */
   static final String TOO_LATE = "the request timed out in the queue; send it again";
 
@@ -75,7 +75,7 @@ record Fault(
         HttpStatus.NOT_FOUND,
         "not-found",
         "Unknown path",
-        "found the path %s, expected one of those that / lists".formatted(shown(path)),
+        "found the path %s, expected one of the paths that GET / lists".formatted(shown(path)),
         null);
   }
 
@@ -83,7 +83,7 @@ record Fault(
     return new Fault(HttpStatus.NOT_FOUND, "not-there", "Nothing is set", detail, null);
   }
 
-  /** Returns the fault of a change that could not be saved; only the log names the place. */
+  /** Returns the fault of a change that could not be saved; only the log names the file. */
   static Fault notKept(String incident) {
     return new Fault(
             HttpStatus.SERVICE_UNAVAILABLE,

@@ -21,9 +21,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * {@code GET /page/…}: the files of the web page. A browser caches the files, and asks each time
- * whether they have changed. The page loads nothing else, and uses only paths that every client can
- * use.
+ * {@code GET /page/…}: the files of the web page. A browser caches each file, and asks on each use
+ * whether the file has changed. The page loads nothing else, and uses only paths that every client
+ * can use.
  */
 final class FileResource extends Resource {
 

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * The query of a proxy's request, which the proxy's configuration writes.
  *
  * @param limits the limits that the query names; empty if rules or headers name them
- * @param by where the limits come from if the query names none; null for rules if there are any
+ * @param by where the limits come from if the query names none; null for rules if there are rules,
+ *     or else for headers
  * @param cost the cost for each limit that a header names
  * @param deny403 whether every refusal is a 403, for proxies that treat another status as a failure
  * @param headers which headers repeat the decision
@@ -54,15 +55,15 @@ record ForwardAuthQuery(
   record Wanted(String limit, @Nullable String id, @Nullable VaryBy key, @Nullable Cost cost) {}
 
   /**
-   * A cost.
+   * The cost for a limit.
    *
-   * @param tokens the cost if no header is named; a request without the header costs 1
+   * @param tokens the cost if {@code header} is null; a request that lacks the named header costs 1
    */
   record Cost(long tokens, @Nullable String header) {}
 
   /**
-   * Parses a query as the proxy sent it. Only "&" separates parameters, since a proxy may insert a
-   * value of the client.
+   * Parses a query as the proxy sent it. Only "&" separates parameters, since a proxy can insert a
+   * value from the client.
    *
    * @throws WireException if it has a mistake
    */
@@ -195,7 +196,7 @@ record ForwardAuthQuery(
             field, "put %s= after the limit= that it belongs to".formatted(field));
       }
       if (!limits.isEmpty() && by != null) {
-        throw new WireException("by", "by and limit exclude each other");
+        throw new WireException("by", "found both by and limit, expected only one of them");
       }
       if (by == By.RULES && cost != null) {
         throw new WireException(

@@ -65,7 +65,7 @@ import org.jspecify.annotations.Nullable;
  */
 /**
  * Answers {@code ANY /v1/forward-auth}: whether a proxy may pass on a request. Thread-safe; runs on
- * event loops, so nothing in it may block.
+ * event loops, so it must not block.
  */
 final class ForwardAuthResource implements HttpService, AskedByProxies {
 
@@ -97,7 +97,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /**
-   * The charges of a request: those that decide together, and trials, which refuse nobody.
+   * The charges of a request: transactions decided together, and trials, which never deny.
    *
    * @param file the file of the rule that matches, empty for none
    * @param line where that rule starts in the file
@@ -106,7 +106,6 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       List<Transaction> together, List<Transaction> trials, boolean denied, String file, int line) {
     static final Charges NONE = of(List.of());
 
-    /** Returns charges without a rule. */
     static Charges of(List<Transaction> together) {
       return new Charges(together, List.of(), false, "", 0);
     }
@@ -200,7 +199,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         found.line());
   }
 
-  /** Returns the original request; without method and path if the proxy does not send them. */
+  /** Returns the original request, without method and path if the proxy sends neither. */
   private static DeniedRequest requestOf(AskedRequest asked, Charges charges) {
     try {
       return new DeniedRequest(DOOR, asked.method(), asked.path(), charges.rule());
@@ -356,7 +355,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         : inTheFormOf(query, HttpFailures.answer(cause));
   }
 
-  /** Gives a refusal that an earlier handler made the form that the query asks for. */
+  /** Converts a refusal by an earlier handler to the form that the query asks for. */
   static AggregatedHttpResponse inTheFormAskedFor(
       ServiceRequestContext context, AggregatedHttpResponse answer) {
     ForwardAuthResource resource = context.config().service().as(ForwardAuthResource.class);
@@ -368,8 +367,8 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /**
-   * Gives a refusal the form that the query asks for. A query that the client can write must not
-   * choose the charges, but it may choose this form.
+   * Converts a refusal to the form that the query asks for. A query that the client can write must
+   * not choose the charges, but is allowed to choose this form.
    */
   private static AggregatedHttpResponse inTheFormOf(
       AskedRequest asked, AggregatedHttpResponse answer) {
@@ -382,7 +381,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
   }
 
-  /** Turns refusals into a 403, for nginx, except those that only the operator can fix. */
+  /** Turns refusals into a 403, for nginx, except refusals that only the operator can fix. */
   private static AggregatedHttpResponse inTheFormOf(
       ForwardAuthQuery query, AggregatedHttpResponse answer) {
     HttpStatus status = answer.status();
@@ -403,9 +402,9 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
 
   /*
    * A page of another site can make a browser send a GET, such as for an image, without a preflight
-   * and without an Origin. The browser reports this in Sec-Fetch-Site. A proxy that asks for its
-   * client passes that header on, but adds headers of its own. A page can make a browser send such
-   * headers only after a preflight, which is refused by its Origin.
+   * and without an Origin. The browser reports this in Sec-Fetch-Site. A proxy that asks about its
+   * client's request forwards this header, but also adds its own headers. A page can make a browser
+   * send such headers only after a preflight, which is refused by its Origin.
    */
 
   /** Refuses requests that a page of another site made a browser send. */

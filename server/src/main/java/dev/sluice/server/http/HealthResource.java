@@ -14,8 +14,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code GET /healthz}, whether the process lives, and {@code GET /readyz}, whether it can decide.
- * Limits are loaded before a server exists, so readiness depends only on their stores.
+ * {@code GET /healthz}: whether the process is alive, and {@code GET /readyz}: whether it can
+ * decide. Limits are loaded before a server exists, so readiness depends only on the stores.
  */
 final class HealthResource extends Resource {
 
@@ -52,9 +52,7 @@ final class HealthResource extends Resource {
         context.blockingTaskExecutor());
   }
 
-  /**
-   * Runs the check. Replaces the store's message, which is about charges and would confuse here.
-   */
+  /** Runs the check. Replaces the store's message, which speaks of charges. */
   private static void requireReady(Runnable check) {
     try {
       check.run();

@@ -50,14 +50,14 @@ final class HttpFailures implements ServerErrorHandler {
     return Answers.fault(fault(failure));
   }
 
-  /** Answers as {@link #answer(Throwable)}, but considers whether the request only reads. */
+  /** Returns the same response, except for a store failure of a request that only reads. */
   static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
     return Answers.fault(fault(failure, onlyReads(context)));
   }
 
   /**
    * Returns the same fault as {@link #fault(Throwable)}, except for a store failure of a request
-   * that charges nothing in any case.
+   * that never charges.
    */
   static Fault fault(Throwable failure, boolean onlyReads) {
     return onlyReads && Exceptions.peel(failure) instanceof StoreException store
@@ -126,7 +126,7 @@ final class HttpFailures implements ServerErrorHandler {
   }
 
   /**
-   * Whether a client went away or took too long; then nobody reads the answer, and nothing is
+   * Whether a client went away or took too long. Nobody reads the answer then, so nothing is
    * logged.
    */
   private static boolean isClients(Throwable cause) {
@@ -209,7 +209,7 @@ final class HttpFailures implements ServerErrorHandler {
   /**
    * Turns failures into answers before the library sees them. The library resets an HTTP/2 stream
    * at once if a request failed before its body arrived, and the client may lose the answer. gRPC
-   * has its own answers.
+   * has its own error responses.
    */
   static final class EarlyAnswers implements DecoratingHttpServiceFunction {
 
@@ -275,7 +275,7 @@ final class HttpFailures implements ServerErrorHandler {
 
     private Bodies() {}
 
-    /** Returns the fault of a body in another format; null if there is none. */
+    /** Returns the fault of a body in another format; null if the format is right. */
     static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
       MediaType type = request.contentType();
       if (type == null

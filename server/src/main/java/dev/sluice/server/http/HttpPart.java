@@ -72,7 +72,7 @@ public final class HttpPart implements Part {
   /**
    * Makes the door.
    *
-   * @param store its store, for a dry run of a reload
+   * @param store the limiter's store, for a dry run of a reload
    * @param ready throws a {@link NotReadyException} or a {@link dev.sluice.store.StoreException} if
    *     the server cannot decide now; may block
    */
@@ -139,7 +139,7 @@ public final class HttpPart implements Part {
   /** The paths to set overrides and penalties while the server runs. */
   public static final class AdminPart implements Part {
 
-    /** The most changes that wait for the current one; a further one gets a 503. */
+    /** The most changes that wait for the current change; a further change gets a 503. */
     static final int MAX_WAITING_CHANGES = 100;
 
     private final RuntimeLimits limits;
@@ -167,7 +167,7 @@ public final class HttpPart implements Part {
     private final ServerState state;
     private final @Nullable TopDenied topDenied;
 
-    /** Makes the part; null if the server does not keep the ids that are denied most. */
+    /** Makes the part; {@code topDenied} is null if the server keeps no denied ids. */
     public StatsPart(ServerState state, @Nullable TopDenied topDenied) {
       this.state = state;
       this.topDenied = topDenied;
@@ -224,11 +224,11 @@ public final class HttpPart implements Part {
     public void addTo(ServerBuilder server) {
       Counter unmatched =
           Counter.builder("sluice.forward.auth.unmatched")
-              .description("Requests of proxies that no rule is for and that passed")
+              .description("Requests from proxies that no rule matched, so that they passed")
               .register(meters);
       ForwardAuthResource resource =
           new ForwardAuthResource(limiter, clientAddress, unmatched, denials);
-      // No body is read, but a proxy may pass on the length of a large upload.
+      // No body is read, but a proxy can send the Content-Length of a large upload.
       new Endpoint(ForwardAuthResource.PATH, DECIDE, resource).addWithoutBound(server);
       new Endpoint(ForwardAuthResource.PATH + "/*", DECIDE, resource).addWithoutBound(server);
     }
@@ -243,7 +243,7 @@ public final class HttpPart implements Part {
     private final PrometheusMeterRegistry registry;
     private final LimiterMetrics metrics;
 
-    /** Makes the part of a registry from {@link #newRegistry}. */
+    /** Makes the part with a registry from {@link #newRegistry}. */
     public MetricsPart(PrometheusMeterRegistry registry, CurrentLimits limits, BucketStore store) {
       this.registry = registry;
       this.metrics = new LimiterMetrics(registry, limits, store);
@@ -256,8 +256,8 @@ public final class HttpPart implements Part {
     }
 
     /**
-     * Returns the meters. They must be set as the limiter's observer, and called when limits are
-     * loaded.
+     * Returns the limiter's metrics. The caller must set them as the limiter's observer, and notify
+     * them of each load of limits.
      */
     public LimiterMetrics metrics() {
       return metrics;
@@ -277,7 +277,7 @@ public final class HttpPart implements Part {
     }
   }
 
-  /** Answers failures as problem details, on a port without the HTTP API. */
+  /** Turns failures into problem details, on a port without the HTTP API. */
   public static final class ProblemsPart implements Part {
 
     @Override
@@ -296,8 +296,8 @@ public final class HttpPart implements Part {
    *
    * @param meters the meters of the store's circuit breakers
    * @param doors returns where the server listens; called for each answer
-   * @param storeName {@code memory}, or the store's address without password; only its scheme if
-   *     everybody may read it
+   * @param storeName {@code memory}, or the store's address without password; only the scheme if
+   *     everybody can read the page
    * @param ready throws if the server cannot decide now; may block
    * @param host the name of the machine
    * @param certificateEnd returns when the certificate in use ends; null without TLS
@@ -332,7 +332,7 @@ public final class HttpPart implements Part {
 
     private BuildInfo() {}
 
-    /** Returns the version of Sluice; {@code development} outside of its jar. */
+    /** Returns the version of Sluice; {@code development} if the classes are not in a jar. */
     public static String version() {
       String version = BuildInfo.class.getPackage().getImplementationVersion();
       return version == null ? "development" : version;

@@ -47,7 +47,7 @@ abstract class JsonResource extends Resource {
   abstract CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, byte[] json);
 
-  /** Called if the body cannot be read; overridden by resources that note such requests. */
+  /** Called if the body cannot be read; overridden by resources that record such requests. */
   void unreadable(ServiceRequestContext context, String why) {}
 
   /** Parses the body; the mistakes of the body follow the mistakes of the query. */
@@ -66,14 +66,14 @@ abstract class JsonResource extends Resource {
     return CompletableFuture.completedFuture(Answers.fault(unreadable));
   }
 
-  /** Returns the request for which a client spends, if the client describes it as a proxy does. */
+  /** Returns the original request, if the client describes it in a proxy's headers. */
   private static DeniedRequest asked(ServiceRequestContext context) {
     RequestHeaders headers = context.request().headers();
     return DeniedRequest.of(
         "http", headers.get(AskedRequest.METHOD), headers.get(AskedRequest.URI), null);
   }
 
-  /** {@code POST /v1/check}, {@code spend}, {@code refund} and {@code reset}: one act, as JSON. */
+  /** {@code POST /v1/check}, {@code spend}, {@code refund} and {@code reset} with a JSON body. */
   static final class ActResource extends JsonResource {
 
     private final Act act;
@@ -143,8 +143,8 @@ abstract class JsonResource extends Resource {
   }
 
   /**
-   * {@code POST /v1/reservations/{token}/cancel}, which ignores a body, and {@code settle}: gives
-   * the tokens of a reservation back, or replaces their number by the true cost.
+   * {@code POST /v1/reservations/{token}/cancel}, which ignores a body, and {@code settle}. Refunds
+   * the tokens of a reservation, or replaces them by the true cost.
    */
   static final class TokenResource extends Resource {
 

@@ -36,11 +36,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /v1/limits/{name}}, the limit, and {@code GET /v1/limits/{name}/buckets/{id}}, the
- * state of a bucket. Neither spends tokens.
+ * state of a bucket. Neither request spends tokens.
  *
- * <p>This class splits the raw path, since an id may hold any percent-encoded text, including
- * slashes and semicolons, but not two dots between slashes: the HTTP library refuses those in every
- * spelling.
+ * <p>This class splits the raw path, since an id can be any percent-encoded text, even with slashes
+ * and semicolons. Only two dots between slashes are impossible: the HTTP library refuses them in
+ * every spelling.
  */
 final class LimitResource extends Resource {
 
@@ -90,7 +90,7 @@ final class LimitResource extends Resource {
     return Answers.json(HttpStatus.OK, json -> LimitsResource.write(name, now, json));
   }
 
-  /** Decodes a part of a path, in which a "+" is not a space as in forms. */
+  /** Decodes a part of a path. Unlike in forms, a "+" is not a space. */
   private static String decoded(String encoded, String field) {
     return Queries.decoded(encoded.replace("+", "%2B"), field, field);
   }
@@ -161,9 +161,9 @@ final class LimitResource extends Resource {
     private GenerationJson() {}
 
     /**
-     * Writes times, not ages, so that an answer changes only with a generation. A caller that may
-     * not use every limit gets only the number of mistakes and warnings, since their texts may name
-     * other limits.
+     * Writes times instead of ages, so that the body changes only with a generation. A caller
+     * without access to every limit gets only the number of mistakes and warnings, since their
+     * texts can name other limits.
      */
     static void write(Generations generations, Caller caller, JsonGenerator json)
         throws IOException {

@@ -15,7 +15,7 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * A path with one method. {@code OPTIONS} lists the methods, {@code HEAD} is {@code GET} without a
- * body, any other method is refused. Thread-safe; runs on event loops, so nothing in it may block.
+ * body, any other method is refused. Thread-safe; runs on event loops, so it must not block.
  */
 abstract class MethodService implements HttpService {
 
@@ -27,7 +27,7 @@ abstract class MethodService implements HttpService {
     this.allowed = method == HttpMethod.GET ? "GET, HEAD, OPTIONS" : method + ", OPTIONS";
   }
 
-  /** Responds to a request with the path's method; must not throw. */
+  /** Responds to a request whose method is the path's method; must not throw. */
   abstract HttpResponse respond(ServiceRequestContext context, HttpRequest request);
 
   @Override
@@ -51,8 +51,8 @@ abstract class MethodService implements HttpService {
     }
 
     /**
-     * Answers a request with the resource's method. May throw an exception, or return a stage that
-     * fails.
+     * Answers a request whose method is the resource's method. May throw an exception, or return a
+     * stage that fails.
      */
     abstract CompletionStage<AggregatedHttpResponse> answer(
         ServiceRequestContext context, HttpRequest request);

@@ -61,15 +61,15 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The text of many limits takes a large part of a small heap, once for each client that reads it: 6
- * MB for 10,000 limits in use. Compressed, it is a fourteenth of that. So a scrape is compressed
- * and sent in pieces, each when the client has read the one before. For a client that does not
+ * The text of many limits takes a large part of a small heap for each client that reads it: 6 MB
+ * for 10,000 limits in use. The compressed text is 14 times smaller. So a scrape is compressed and
+ * sent in pieces, each after the client has read the previous piece. For a client that does not
  * accept gzip, each piece is expanded when it is sent. The memory for one client is charged before
- * the first byte: an answer is complete, or a 503.
+ * the first byte, so an answer is complete, or a 503.
  *
- * All clients of a scrape share its compressed text, which is held until the last of them has read
- * it. So slow clients could hold many scrapes. While unread scrapes hold too much memory, no new
- * scrape begins, and new clients share the newest one.
+ * All clients of a scrape share its compressed text, which stays in memory until the last client
+ * has read it. So slow clients could hold many scrapes. While unread scrapes hold too much memory,
+ * no new scrape begins, and new clients share the newest scrape.
  */
 
 /** Answers {@code GET /metrics} in the text format of Prometheus. */
@@ -81,10 +81,10 @@ final class MetricsResource extends MethodService {
       Pattern.compile("(?i)(^|,)\\s*gzip\\s*(;\\s*q=(?!0(\\.0*)?\\s*(,|$))[^,]*)?(,|$)");
   private static final int PIECE_BYTES = 16 << 10;
 
-  /** The bytes to expand a compressed text, including one piece. */
+  /** The memory for expanding a compressed text, in bytes, including one piece. */
   private static final int EXPANSION_BYTES = 64 << 10;
 
-  /** Scrapes that are not completely read may hold the heap divided by this number. */
+  /** Scrapes that are not completely read are allowed to take the heap divided by this number. */
   private static final int HEAP_PER_UNREAD = 32;
 
   private final PrometheusMeterRegistry registry;
@@ -94,8 +94,8 @@ final class MetricsResource extends MethodService {
   private final AtomicReference<@Nullable CompletableFuture<Scrape>> next = new AtomicReference<>();
 
   /**
-   * The answers of one scrape, compressed. Callers that may use the same limits share one answer:
-   * with a copy for each, all copies would be in memory before the budget counts any. Thread-safe.
+   * The compressed texts of one scrape. Callers with access to the same limits share one text:
+   * otherwise, all copies would be in memory before the budget counts any of them. Thread-safe.
    */
   final class Scrape {
 
@@ -144,7 +144,7 @@ final class MetricsResource extends MethodService {
 
   @Override
   HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
-    context.clearRequestTimeout(); // the library would cut the text off
+    context.clearRequestTimeout(); // otherwise the library's time-out would cut the text off
     try {
       Caller caller = AccessPart.caller(context);
       return HttpResponse.of(
@@ -211,7 +211,7 @@ final class MetricsResource extends MethodService {
       }
     }
 
-    /** Sends the next piece, once the client has read the one before. */
+    /** Sends the next piece, once the client has read the previous piece. */
     private void sendNext() {
       Stages.onEnd(
           response.whenConsumed(),

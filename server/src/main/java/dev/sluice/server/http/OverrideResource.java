@@ -29,7 +29,7 @@ final class OverrideResource extends AdminResource<LimitOverride> {
   private static final List<String> FIELDS =
       List.of("burst", "count", "period", QUOTAS, "until", "comment", "author");
 
-  /** The value of {@code until} that removes an end. */
+  /** The value of {@code until} that removes the end of an override. */
   private static final String NEVER = "never";
 
   OverrideResource(RuntimeLimits limits, AuditLog audit, Executor changes) {
@@ -77,7 +77,7 @@ final class OverrideResource extends AdminResource<LimitOverride> {
         detail(described(asked), before == null ? null : described(before)));
   }
 
-  /** Returns the end: without {@code until}, the override keeps the end that it has. */
+  /** Returns the end of the override. Without {@code until}, the current end stays. */
   private static @Nullable Instant until(AdminBody body, @Nullable LimitOverride before) {
     if (!body.has("until")) {
       return before == null ? null : before.until();

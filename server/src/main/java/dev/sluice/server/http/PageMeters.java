@@ -32,13 +32,13 @@ import java.util.concurrent.atomic.DoubleAdder;
 import java.util.stream.Collectors;
 
 /*
- * A summary of the library accepts one value at a time, reads the clock twice for each, and makes
- * concurrent threads wait for each other. It also rounds a value up to a whole number before it
- * selects the bucket, so that every duration below 1 s counted in the bucket of 1 s. So this server
+ * A summary of the library accepts one value at a time, reads the clock twice for each value, and
+ * makes concurrent threads wait for each other. It also rounds a value up to a whole number before
+ * it selects the bucket, so that every duration below 1 s fell into the 1 s bucket. So this server
  * has its own histograms (BulkHistogram), which the page shows in the library's format.
  *
- * Histograms and counters are most of the page, and are written line by line: as snapshots of the
- * library, those of 10,000 limits would fill a small heap.
+ * Histograms and counters are most of the page, and are written line by line, because the library's
+ * snapshots of 10,000 limits would fill a small heap.
  */
 
 /** The meters of {@code /metrics}. Thread-safe. */
@@ -67,7 +67,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         };
   }
 
-  /** Returns a registry with snapshots of all meters. Callers must only read it. */
+  /** Returns a registry with snapshots of all meters. Callers must only read the registry. */
   @Override
   public PrometheusRegistry getPrometheusRegistry() {
     return all;

@@ -73,8 +73,8 @@ abstract class PagedResource<T> extends Resource {
             : List.of(caller.lookUp(List.of(wanted), () -> now.catalogue().get(wanted)));
     String after = query.get(AFTER, "");
     int most = most(query);
-    // The heap holds only the page and one more entry, since all entries could fill the memory. The
-    // entry on top is the last in the order.
+    // The queue holds only the page and one more entry, since all entries could fill the memory.
+    // The head of the queue is the last entry in the order.
     Queue<Item<T>> first = new PriorityQueue<>(Comparator.comparing(Item<T>::key).reversed());
     for (LimitName name : names) {
       if (caller.mayUse(name.name())) {

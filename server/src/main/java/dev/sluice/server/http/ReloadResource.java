@@ -61,9 +61,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * {@code POST /v1/admin/reload}: reads all watched files, and the saved overrides and penalties.
- * Answers 200 if all were applied, and otherwise 409 with every mistake. Even then, each kind of
- * files without a mistake is applied. With {@code dryRun=true} it applies nothing, and answers what
- * a reload would change.
+ * Answers 200 if everything was applied, and otherwise 409 with every mistake. Each kind of files
+ * without a mistake is applied even then. With {@code dryRun=true} nothing is applied, and the
+ * response lists what a reload would change.
  */
 class ReloadResource extends Resource {
 
@@ -79,9 +79,9 @@ class ReloadResource extends Resource {
   /**
    * Makes the resource.
    *
-   * @param limiter looks at the buckets of ids, for a dry run
+   * @param limiter reads the buckets of ids, for a dry run
    * @param store lists the buckets, for a dry run
-   * @param denials has the ids that were denied last, if they are kept
+   * @param denials the ids denied last, if the server keeps them
    */
   ReloadResource(
       Generations generations,
@@ -129,7 +129,7 @@ class ReloadResource extends Resource {
         context.makeContextAware(reloads));
   }
 
-  /** Acts, on a thread that may block. */
+  /** Reloads or rolls back the files. Runs on a thread that may block. */
   AggregatedHttpResponse act(@Nullable String dryRun, Caller caller) {
     if (dryRun != null && !dryRun.equals("true") && !dryRun.equals("false")) {
       String why = "found another value, expected true or false";
@@ -177,7 +177,7 @@ class ReloadResource extends Resource {
         });
   }
 
-  /** Returns the limits of the files in force, without the overrides that have ended since. */
+  /** Returns the limits of the files in force, without overrides that have ended since the load. */
   private static Limits inForce(Watched watched) {
     String hash = watched.state().active().hash();
     return watched.past().stream()
@@ -188,12 +188,12 @@ class ReloadResource extends Resource {
         .withoutEnded(Instant.now());
   }
 
-  /** The ids that would be denied at once by other limits. Blocks on the store. */
+  /** Finds the ids that changed limits would deny at once. Blocks on the store. */
   private record DryRunEffect(Limiter limiter, BucketStore store, Denials denials, Caller caller) {
 
     private static final Logger log = LoggerFactory.getLogger(DryRunEffect.class);
 
-    /** How many buckets are read in one call of the store. */
+    /** The number of buckets that one call of the store reads. */
     private static final int STEP = 100;
 
     private static final int MOST_KEYS = 100_000;
@@ -234,7 +234,7 @@ class ReloadResource extends Resource {
       try {
         Optional<List<String>> keys = store.someKeys(MOST_KEYS, LONGEST_LOOK);
         if (keys.isEmpty()) {
-          return "this store cannot list its buckets, so other ids were not looked at";
+          return "this store cannot list its buckets, so other ids were not checked";
         }
         Counts counts = count(asked(keys.get(), with));
         return "of %s buckets looked at in the store, %s deny now, and %s would%s"
@@ -251,7 +251,7 @@ class ReloadResource extends Resource {
       }
     }
 
-    /** Finds limits and ids of keys. Ignores keys of other programs, and of limits in shadow. */
+    /** Finds the limit and the id of each key. Ignores other programs' keys and shadow limits. */
     private List<Compared> asked(List<String> keys, Limits with) {
       Limits current = limiter.limits().get();
       Map<String, LimitName> byStart = new HashMap<>();
@@ -270,27 +270,27 @@ class ReloadResource extends Resource {
       return all;
     }
 
-    /** The decision on one more request of an id, by the limits now and by the next ones. */
+    /** One more request of an id, as a transaction by the current limits and by the new limits. */
     private record Compared(@Nullable Transaction now, @Nullable Transaction then) {
 
       static Compared of(Limits current, Limits next, String limit, String id) {
         return new Compared(limited(current, limit, id), limited(next, limit, id));
       }
 
-      /** Returns null if the id is not limited, so that nothing denies it. */
+      /** Returns null if no limit applies to the id, so that nothing denies it. */
       private static @Nullable Transaction limited(Limits limits, String limit, String id) {
         try {
           Transaction one = Transaction.of(limits, limit, id);
           return one.quota() == null ? null : one;
         } catch (InvalidRequestException e) {
-          return null; // the limit is gone or has other ids
+          return null; // the limit was removed, or its ids have another format
         }
       }
     }
 
     private record Counts(int looked, int now, int then, List<String> fresh) {}
 
-    /** Looks at ids step by step, and stops after a few seconds. */
+    /** Checks the ids in steps, and stops after a few seconds. */
     private Counts count(List<Compared> all) {
       long startNanos = System.nanoTime();
       int looked = 0;
@@ -374,8 +374,8 @@ class ReloadResource extends Resource {
   }
 
   /**
-   * {@code POST /v1/admin/rollback}: puts limits, names, overrides of files and rules of an earlier
-   * generation in force, until the content of the files changes or the server restarts.
+   * {@code POST /v1/admin/rollback}: puts the limits, names, overrides and rules of an earlier
+   * generation of files in force, until the content of the files changes or the server restarts.
    */
   static final class RollbackResource extends ReloadResource {
 
@@ -404,7 +404,7 @@ class ReloadResource extends Resource {
         super.refused(caller, why);
         throw new WireException(hash == null ? null : GENERATION, why);
       }
-      // The generation may change every limit, so a token for some limits is not enough.
+      // The rollback can change every limit, so a token for some limits is not enough.
       to.limits().configured().forEach(name -> caller.requireLimit(name.name()));
       Limits now = inForce(limits);
       now.configured().forEach(name -> caller.requireLimit(name.name()));

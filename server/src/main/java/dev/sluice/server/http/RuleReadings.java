@@ -24,8 +24,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which rule a request meets, for each of the ways, at least one, in which an application may read
- * the request. Charges nothing.
+ * The rule that matches each reading of a request. A reading is one way in which an application can
+ * interpret the request; there is at least one. Charges nothing.
  */
 record RuleReadings(String file, List<RuleReading> all) {
 
@@ -68,7 +68,7 @@ record RuleReadings(String file, List<RuleReading> all) {
   /**
    * What the rules do with one reading of a request.
    *
-   * @param passedOver the rules before the one that decides
+   * @param passedOver the rules before the deciding rule
    * @param line the line of the rule that decides, null if no rule decides
    * @param verdict null if no rule matches, or the request is unusable
    * @param problem why the request cannot be charged, null if it can

@@ -43,8 +43,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, its circuit
- * breakers and the doors. With {@code series=A,B}, second by second only for these limits. The
- * answer has no ids. With {@code since=1h}, the totals are those of a longer time.
+ * breakers and the doors. With {@code series=A,B}, only these limits have figures for each second.
+ * With {@code since=1h}, the totals cover a longer time. The response contains no ids.
  */
 final class StatsResource extends Resource {
 
@@ -74,7 +74,7 @@ final class StatsResource extends Resource {
         () -> stats(caller, only, steps), context.blockingTaskExecutor());
   }
 
-  /** Returns how many steps of the day are asked for; 0 for the last minute. */
+  /** Returns the number of steps of the day that {@code since} covers; 0 for the last minute. */
   static int steps(@Nullable String since) {
     if (since == null) {
       return 0;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * The HTTP door: JSON in, decisions or problems out. The door only translates; the limiter decides.
- */
+/** The HTTP door: answers JSON requests with the limiter's decisions or with problem details. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.server.http;

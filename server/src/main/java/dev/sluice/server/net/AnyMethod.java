@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * Allows any method where {@link AskedByProxies proxies ask}, although the library refuses methods
- * that it does not know.
+ * Allows any method on the path where {@link AskedByProxies proxies ask}, although the library
+ * refuses unknown methods.
  */
 public final class AnyMethod {
 
@@ -32,7 +32,7 @@ public final class AnyMethod {
 
   private AnyMethod() {}
 
-  /** Returns the original method of a request, which the library may not know. */
+  /** Returns the original method of a request, which can be unknown to the library. */
   public static String of(HttpRequest request) {
     return request.headers().get(HEADER, request.method().name());
   }
@@ -106,12 +106,12 @@ public final class AnyMethod {
 
   /**
    * A service that proxies call about other clients' requests. The call has the method, body and
-   * headers of the original request. The body is neither read nor waited for. If the proxy is
-   * trusted, {@code Host} and {@code Origin} are therefore not this server's.
+   * headers of the original request, so {@code Host} and {@code Origin} from a trusted proxy do not
+   * name this server. The server neither reads the body nor waits for it.
    */
   public interface AskedByProxies {
 
-    /** The path for proxies, with any method; the path of the original request may follow. */
+    /** The path for proxies, with any method; the path of the original request can follow. */
     String PATH = "/v1/forward-auth";
 
     /** Whether a request comes from a trusted proxy. Never blocks. */

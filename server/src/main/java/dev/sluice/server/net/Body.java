@@ -28,8 +28,8 @@ import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
 /**
- * Collects a body in one array. The pieces are copied as they arrive, since each keeps its whole
- * network buffer alive, even for a single byte. A reader may look at the body while it arrives.
+ * Collects a body in one array. The pieces are copied as they arrive, since a piece of a single
+ * byte keeps its whole network buffer alive. A reader can use the body before it is complete.
  * Belongs to one event loop.
  */
 final class Body implements Subscriber<HttpObject> {
@@ -153,9 +153,9 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /**
-   * Collects a body within its bound, after all checks that may refuse the request by its headers.
-   * The service finds the body by {@link Requests#body}; the request that the service gets was
-   * already read. A streaming service reads its bodies itself.
+   * Collects a body within its bound, after all checks that can refuse the request by its headers.
+   * The service gets the body from {@link Requests#body}, since its request was already read. A
+   * streaming service reads its bodies itself.
    */
   static final class BodyCollector implements DecoratingHttpServiceFunction {
 
@@ -187,15 +187,16 @@ final class Body implements Subscriber<HttpObject> {
 
   /*
    * Over HTTP/2 the library resets a stream at once if the answer is sent before the body has
-   * arrived. The client may then lose the answer; a gRPC client reports CANCELLED. So the body may
-   * arrive for a while, and must be read: unread, it would fill the window that all streams of its
-   * connection share, and memory that no budget counts. Over HTTP/1.1 the library drops the rest.
+   * arrived. The client can then lose the answer; a gRPC client reports CANCELLED. So the server
+   * accepts the rest of the body for a while, and must read it: an unread body would fill the
+   * window that all streams of its connection share, and memory that no budget counts. Over
+   * HTTP/1.1 the library drops the rest.
    */
 
-  /** Reads and drops the rest of a body whose request is answered. Thread-safe. */
+  /** Reads and drops the rest of a body after its request was answered. Thread-safe. */
   static final class LateBodies implements DecoratingHttpServiceFunction {
 
-    /** How long a body may arrive after the answer. */
+    /** How long the server accepts a body after the answer. */
     private static final Duration PATIENCE = Duration.ofSeconds(2);
 
     @Override
@@ -216,12 +217,11 @@ final class Body implements Subscriber<HttpObject> {
       return response;
     }
 
-    /** Drops a body, unless somebody reads it; that case costs an exception. */
+    /** Drops a body, unless it already has a reader, which costs an exception. */
     static void drop(HttpRequest request) {
       request.subscribe(new Dropped(), SubscriptionOption.WITH_POOLED_OBJECTS);
     }
 
-    /** Subscribes to a body, and drops it. */
     private static final class Dropped implements Subscriber<HttpObject> {
 
       @Override

@@ -12,9 +12,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection of any protocol, as {@link ConnectionBudget} sees it: the bytes that it holds,
- * whether it is idle, and how it ends. It is a handler in the connection's pipeline. Any thread may
- * call its methods.
+ * One connection of any protocol, for {@link ConnectionBudget}: the bytes that the connection
+ * holds, whether it is idle, and how to end it. A client is a handler in the connection's pipeline.
+ * Any thread may call its methods.
  */
 public abstract class Client extends ChannelDuplexHandler {
 
@@ -93,12 +93,12 @@ public abstract class Client extends ChannelDuplexHandler {
     traffic.close(this, why);
   }
 
-  /** Logs that the client sent something malformed; closes nothing. */
+  /** Logs that the client sent malformed data; the connection stays open. */
   protected final void broken(String what) {
     traffic.brokenBy(channel, what);
   }
 
-  /** Logs why the connection ends; closes nothing. Ends the process if the heap ran out. */
+  /** Logs why the connection ends, but does not close it. Ends the process if the heap ran out. */
   protected final void failed(Throwable cause) {
     traffic.failed(channel, cause);
   }

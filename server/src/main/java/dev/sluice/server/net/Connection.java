@@ -33,8 +33,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One connection and its requests in flight. The library answers all requests of one read at once,
- * however many there are, and buffers what the client does not read; this class bounds both.
- * Belongs to its event loop, except where noted.
+ * and buffers all unread responses; this class bounds the requests and the responses. Belongs to
+ * its event loop, except where noted.
  */
 final class Connection extends Client {
 
@@ -44,7 +44,7 @@ final class Connection extends Client {
    */
   static final int MAX_PIPELINED = 64;
 
-  /** The most bytes of unread responses of one connection; above, no more requests are read. */
+  /** The most bytes of unread responses of one connection; above it, no more requests are read. */
   static final long MAX_UNREAD = 256 << 10;
 
   private static final AttributeKey<Connection> KEY =
@@ -52,10 +52,10 @@ final class Connection extends Client {
   private static final long PASSING_ON_MILLIS = 2_000;
   private static final int SLICE = 256;
 
-  /** Enough for the library to recognize the protocol, and shorter than any request. */
+  /** The first slice in bytes: enough to recognize the protocol, and shorter than any request. */
   private static final int FIRST_SLICE = 8;
 
-  /** A larger slice, since the number of streams and the budget bound HTTP/2 requests. */
+  /** A larger slice for HTTP/2, whose requests the number of streams and the budget bound. */
   private static final int HTTP2_SLICE = 1 << 10;
 
   private static final int MAX_LOOSE = 64 << 10;
@@ -83,8 +83,8 @@ final class Connection extends Client {
   private long looseChargedBytes;
   private long looseSinceNanos;
 
-  // Written by the event loop, read by all threads; racy, benign because the values only decide
-  // which connection is closed first.
+  // Written by the event loop, and read by all threads. The race is harmless, since the values only
+  // decide which connection is closed first.
   private volatile int requests;
   private volatile long oldestNanos = NEVER;
   private volatile boolean waitsForClient;
@@ -253,9 +253,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Resumes later. Not immediately: the caller may be in a flush, and resuming may flush too. Not
-   * as a plain task either: the loop runs all tasks, and tasks that they add, before it reads from
-   * other clients. A scheduled task runs after that.
+   * Resumes in a scheduled task. An immediate call could flush within a flush of the caller. A
+   * plain task, and the tasks that it adds, would run before the loop reads from other clients.
    */
   private void resumeSoon() {
     if (resumes || !paused || isDoomed()) {
@@ -281,7 +280,7 @@ final class Connection extends Client {
     }
   }
 
-  /** Counts an HTTP/1.1 request that has arrived, and may be refused before it begins. */
+  /** Counts an HTTP/1.1 request that has arrived, and can still be refused before it begins. */
   void asked() {
     unanswered++;
   }
@@ -302,8 +301,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Begins a request; returns null if the budget has no room. Over HTTP/1.1, no more requests are
-   * then read until all are answered: refusals too occupy memory while they wait for their turn.
+   * Begins a request; returns null if the budget has no room. After a refusal over HTTP/1.1, no
+   * more requests are read until all are answered, since waiting refusals also occupy memory.
    */
   @Nullable Exchange begin(boolean multiplex) {
     if (multiplex && unreadBytes >= MAX_UNREAD) {
@@ -331,8 +330,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Handles the end of the input. A body whose bytes are still being passed on gets two seconds. A
-   * body that is incomplete afterwards will never end.
+   * Handles the end of the input. Bytes that are still being passed on get two seconds; a body that
+   * is incomplete afterwards will never end.
    */
   private void inputEnds() {
     endIfAllAre(exchange -> false);
@@ -345,7 +344,10 @@ final class Connection extends Client {
                 TimeUnit.MILLISECONDS);
   }
 
-  /** Closes the connection if the client has ended its side and all its requests are answered. */
+  /**
+   * Closes the connection if the client has closed its sending side and all its requests are
+   * answered.
+   */
   private void endIfAllAre(Predicate<Exchange> hopeless) {
     ChannelHandlerContext ctx = context();
     if (ctx != null
@@ -362,7 +364,7 @@ final class Connection extends Client {
     unreadBytes += bytes;
   }
 
-  /** Whether only one request is in flight, and no bytes of others are held back. */
+  /** Whether only one request is in flight, and no bytes of other requests are held back. */
   boolean isLast() {
     return exchanges.size() == 1 && held.isEmpty();
   }
@@ -384,7 +386,7 @@ final class Connection extends Client {
     }
   }
 
-  /** Announces the end to an HTTP/2 client; an HTTP/1.1 client learns it from its next response. */
+  /** Announces the end to an HTTP/2 client; the next response tells an HTTP/1.1 client. */
   @Override
   protected void sayGoodbye() {
     if (http2 && saidGoodbye.compareAndSet(false, true)) {

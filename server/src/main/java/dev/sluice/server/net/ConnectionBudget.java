@@ -34,19 +34,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * One budget for the memory that clients occupy: request bodies that have not completely arrived,
- * and responses that have not been read. Each request in flight is charged a fixed amount, plus the
- * bytes of its body as they arrive, plus those of its response from the headers on. Large charges may fill only half of the
- * budget, so that small requests still find room. Of the whole budget, and of that half for large
- * charges, one peer may hold at most one half, and the last quarter is reserved for peers that hold
- * little.
+ * One budget bounds the memory that clients occupy: request bodies that have not completely
+ * arrived, and responses that have not been read. Each request in flight is charged a fixed amount,
+ * plus the bytes of its body as they arrive, plus the bytes of its response from the headers on.
+ * Large charges can fill only half of the budget, so that small requests still find room. One peer
+ * can hold at most half of the budget, and half of the part for large charges. The last quarter of
+ * each is reserved for peers that hold little.
  *
- * When a charge does not fit, connections that make the server wait are closed: those whose oldest
- * request waits for its client longer than PRESSURE_AGE, the largest first. Their bytes count as
- * free at once, since they close within a turn of their event loop. A turn may be long, so bytes
- * held and bytes about to be free are together at most twice the budget. Of this, a quarter of the
- * budget is again reserved for peers that hold little. If no connection can be closed, the charge
- * is refused.
+ * When a charge does not fit, connections are closed whose oldest request waits for its client
+ * longer than PRESSURE_AGE, the largest connections first. Their bytes count as free at once, since
+ * they close within a turn of their event loop. A turn can be long, so bytes held and bytes about
+ * to be free are together at most twice the budget. A quarter of the budget is again reserved for
+ * peers that hold little. If no connection can be closed, the charge is refused.
  *
  * The number of connections is bounded, in total and for each peer. Above the bound, the connection
  * that has been idle longest is closed. It belongs to the same peer, or to the peer with the most
@@ -114,9 +113,9 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Returns a budget with the default bounds, which {@link SluiceServer} lists. There are fewer
-   * connections if the heap is small, or if the process may open few files; a log line reports the
-   * latter.
+   * Returns a budget with the default bounds, which {@link SluiceServer} lists. The bound on
+   * connections is lower with a small heap, or with a low limit on open files, which a log line
+   * reports.
    */
   public static ConnectionBudget usual() {
     int most = connections(Runtime.getRuntime().maxMemory());
@@ -135,15 +134,15 @@ public final class ConnectionBudget {
         SluiceServer.REQUEST_TIMEOUT.plus(SluiceServer.READ_TIMEOUT));
   }
 
-  /** Returns how many connections a heap allows, so that idle ones alone cannot fill it. */
+  /** Returns how many connections a heap allows, so that idle connections alone cannot fill it. */
   static int connections(long heapBytes) {
     return (int)
         Math.min(SluiceServer.MAX_CONNECTIONS, heapBytes / SluiceServer.HEAP_PER_CONNECTION);
   }
 
   /**
-   * Returns the default budget. Headers and bodies in flight are in direct memory, which may be
-   * smaller than the heap, so the smaller of the two counts.
+   * Returns the default budget, by the heap or the direct memory, whichever is smaller: headers and
+   * bodies in flight are in direct memory.
    */
   private static long usualBudgetBytes() {
     return Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
@@ -151,8 +150,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Makes the budget of a server. A request may take the time {@code exchange}, from its first byte
-   * until its response was read.
+   * Makes the budget of a server. {@code exchange} is the longest time of a request, from its first
+   * byte until its response was read.
    */
   public ConnectionBudget(long budgetBytes, int maxConnections, int maxPerPeer, Duration exchange) {
     this.budgetBytes = budgetBytes;
@@ -180,7 +179,7 @@ public final class ConnectionBudget {
     return maxConnections;
   }
 
-  /** Returns whether the server is shutting down, so that it reports that it is not ready. */
+  /** Returns whether the server is shutting down, and so reports that it is not ready. */
   public boolean isEnding() {
     return stage != Stage.OPEN;
   }
@@ -224,7 +223,7 @@ public final class ConnectionBudget {
     if (!fits) {
       refused.warn(
           () ->
-              "connection from %s refused: %s connections are open, and no peer with as many connections as this one has an idle connection; close some, or raise the bound"
+              "connection from %s refused: %s connections are open, and every idle one belongs to a peer with fewer connections; close some connections, or raise the bound"
                   .formatted(channel.remoteAddress(), connections.size()));
       connection.closeNow();
     }
@@ -251,8 +250,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Closes the longest idle connection of the peer with the most connections among those that may
-   * lose one.
+   * Closes the connection that has been idle longest of one peer: among the peers that may lose a
+   * connection and have an idle one, the peer with the most connections.
    */
   private boolean dropIdle(Client newcomer, Predicate<Peer> mayLose) {
     long now = System.nanoTime();
@@ -298,7 +297,7 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Adds bytes, perhaps a negative number, to the sums of the connection, its peer and the budget.
+   * Adds bytes to the sums of the connection, its peer and the budget; the number can be negative.
    */
   void charge(Client connection, long bytes) {
     connection.hold(bytes);
@@ -306,12 +305,12 @@ public final class ConnectionBudget {
     heldBytes.addAndGet(bytes);
   }
 
-  /** Adds the bytes of a connection that will close within a turn of its event loop. */
+  /** Counts bytes as free soon: their connection closes within a turn of its event loop. */
   void closing(long bytes) {
     closingBytes.addAndGet(bytes);
   }
 
-  /** Closes connections that make the server wait, up to a quarter of the budget at a time. */
+  /** Closes connections whose clients make the server wait, up to a quarter of the budget. */
   private boolean makeRoom() {
     long now = System.nanoTime();
     long next = nextSearchNanos.get();
@@ -336,7 +335,7 @@ public final class ConnectionBudget {
     return room > 0;
   }
 
-  /** The bytes of a connection at one moment, since a sort must not see them change. */
+  /** A connection with its bytes at one moment, since they must not change during a sort. */
   private record HeldBytes(Client connection, long bytes) {}
 
   /** Closes connections whose oldest request is too old. */
@@ -381,7 +380,7 @@ public final class ConnectionBudget {
    */
   public String farewell() {
     long lost = cut.sum();
-    return "%s answered since then over HTTP and gRPC%s"
+    return "%s answered over HTTP and gRPC during the shutdown%s"
         .formatted(
             Plurals.of(answeredAtTheEnd.sum(), "request"),
             lost == 0 ? "" : ", " + Plurals.of(lost, "connection") + " cut");
@@ -489,7 +488,7 @@ public final class ConnectionBudget {
     }
 
     /**
-     * Closes the port if no connection was accepted since the last call; otherwise comes back in 1
+     * Closes the port if no connection was accepted since the last call; otherwise looks again in 1
      * ms.
      */
     private void look(boolean again) {
@@ -521,29 +520,29 @@ public final class ConnectionBudget {
   }
 
   /**
-   * The system's bound on the open files and connections of a process. Beyond it a JVM cannot load
-   * classes, and a port cannot accept. So with a very low bound the server does not start, and with
-   * a low one it allows fewer connections.
+   * The system's limit on the open files and connections of a process. At this limit, a JVM cannot
+   * load classes, and a port cannot accept connections. So with a very low limit the server does
+   * not start, and with a low limit it allows fewer connections.
    */
   public static final class OpenFileLimit {
 
-    /** The least bound with which a server starts. */
+    /** The lowest limit with which a server starts. */
     static final int LEAST = 256;
 
     /**
-     * Reserved for jars, files, ports, event loops, the store, and connections that are closing.
+     * The files reserved for jars, ports, event loops, the store, and connections that are closing.
      */
     static final int BESIDE_CONNECTIONS = 192;
 
-    /** The advice for a bound that is too low. */
+    /** The advice for a limit that is too low. */
     static final String REMEDY =
-        "raise that with ulimit -n 16384, or LimitNOFILE in a systemd unit";
+        "raise the limit with ulimit -n 16384, or LimitNOFILE in a systemd unit";
 
     private OpenFileLimit() {}
 
     /**
-     * Returns why this process cannot serve, with advice; empty if the bound is high enough or not
-     * known.
+     * Returns why this process cannot serve, with advice; empty if the limit is high enough or
+     * unknown.
      */
     public static Optional<String> tooFew() {
       return tooFew(bound());
@@ -557,7 +556,7 @@ public final class ConnectionBudget {
                   .formatted(bound, LEAST, REMEDY));
     }
 
-    /** Returns how many of the wanted connections the bound on open files allows. */
+    /** Returns how many of the wanted connections the limit on open files allows. */
     static int connections(int wanted) {
       return connections(wanted, bound());
     }

@@ -129,7 +129,6 @@ final class Exchange implements Requests.HeldAnswers {
     return connection.exchangeNanos() - (System.nanoTime() - startNanos);
   }
 
-  /** Whether the body has not completely arrived. */
   boolean isIncomplete() {
     return incomplete;
   }
@@ -139,7 +138,6 @@ final class Exchange implements Requests.HeldAnswers {
     read = true;
   }
 
-  /** Whether the body will be read to its end. */
   boolean isRead() {
     return read;
   }
@@ -150,7 +148,6 @@ final class Exchange implements Requests.HeldAnswers {
     arriving = true;
   }
 
-  /** Sets the complete body. */
   void arrived(byte[] whole) {
     body = whole;
     arrived();
@@ -208,7 +205,7 @@ final class Exchange implements Requests.HeldAnswers {
       Connection connection = Connection.of(channel);
       Exchange exchange = connection.begin(context.sessionProtocol().isMultiplex());
       if (exchange == null) {
-        throw RefusedException.overloaded("too much is in flight; try again in a second");
+        throw RefusedException.overloaded("no memory for more requests; try again in a second");
       }
       Stages.onSuccess(context.log().whenComplete(), log -> inLoop(channel, exchange::ended));
       context.setAttr(Exchange.KEY, exchange);
@@ -224,8 +221,8 @@ final class Exchange implements Requests.HeldAnswers {
     }
 
     /**
-     * Serves without waiting for the body, which may never come. So an HTTP/1.1 connection is
-     * closed after the answer.
+     * Answers a request without waiting for its body, which may never arrive. So an HTTP/1.1
+     * connection is closed after the answer.
      */
     private static HttpResponse servedWithoutBody(
         HttpService next, ServiceRequestContext context, HttpRequest request) {

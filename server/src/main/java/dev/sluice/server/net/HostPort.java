@@ -19,7 +19,7 @@ public final class HostPort {
 
   /**
    * Parses an address. Without a host, the address is loopback, so that no port is open to a
-   * network unless somebody asks for it.
+   * network unless somebody configures it.
    *
    * @param text {@code host:port}, {@code [::1]:port}, {@code :port} or {@code port}
    * @return the address; a host is looked up, which may block
@@ -54,9 +54,8 @@ public final class HostPort {
   }
 
   /**
-   * The server that a request names: a host and perhaps a port (RFC 9110, section 7.2). The host is
-   * in lower case, an IPv6 address in its brackets, without the dot that ends a full name.
-   * Immutable.
+   * The host of the server that a request names (RFC 9110, section 7.2). The host is in lower case.
+   * An IPv6 address is in brackets, and a full name lacks its final dot. Immutable.
    */
   record Authority(String host) {
 
@@ -116,7 +115,7 @@ public final class HostPort {
           failure);
     }
 
-    /** Returns the message of the network, if there is one. */
+    /** Returns the network's own error message, if there is one. */
     private static String why(Throwable cause) {
       if (cause instanceof UnsupportedAddressTypeException) {
         return "this JVM has no IPv6";

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * <p>{@code Upgrade} is ignored, so the answer comes over HTTP/1.1. RFC 9113, section 3.1, has
  * withdrawn the upgrade to HTTP/2, which also bypasses a proxy's rules for paths. The JDK's client
  * requests it by default. With JDK 17 and a response of 40 kB, about one in a hundred upgrades hung
- * for ever, also with a plain server of the library. Clients that know HTTP/2 before they connect,
+ * for ever, even with a plain server of the library. Clients that use HTTP/2 from the first byte,
  * such as gRPC clients, need no upgrade.
  */
 @Sharable
@@ -73,10 +73,10 @@ final class Http1Messages extends ChannelDuplexHandler {
   }
 
   /*
-   * The library answers OPTIONS * itself, without the checks of this server: the request becomes
-   * one for the root. The library refuses the target of a CONNECT, which is not a path, before it
-   * looks at the method: with a path, the answer is a 405. The library requests the body of each
-   * request that expects 100 Continue, but forward-auth reads no body.
+   * The library answers OPTIONS * itself, without the checks of this server, so the request is
+   * changed to the path "/". The library refuses the target of a CONNECT, which is not a path,
+   * before it looks at the method; with a path, the answer is a 405. The library requests the body
+   * of each request that expects 100 Continue, but forward-auth reads no body.
    */
   /** Changes requests that the library would answer by its own rules. */
   static final class LibraryAnswers {
@@ -86,7 +86,6 @@ final class Http1Messages extends ChannelDuplexHandler {
 
     private LibraryAnswers() {}
 
-    /** Changes an HTTP/1 request. */
     static void avoid(HttpRequest request) {
       if (isWithoutPath(request.method().asciiName(), request.uri())) {
         request.setUri(ROOT);
@@ -97,7 +96,6 @@ final class Http1Messages extends ChannelDuplexHandler {
       }
     }
 
-    /** Changes an HTTP/2 request. */
     static void avoid(Http2Headers headers) {
       CharSequence method = headers.method();
       CharSequence path = headers.path();

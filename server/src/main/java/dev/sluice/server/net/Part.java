@@ -7,10 +7,10 @@ import com.linecorp.armeria.server.ServerBuilder;
 import java.util.function.UnaryOperator;
 
 /**
- * A component of a server that answers requests, or lives as long as the server.
+ * A component of a server, such as a group of routes or a background task.
  *
- * <p>A part that needs a start and a stop adds a server listener; a part that answers adds routes.
- * Parts don't know each other.
+ * <p>A part adds routes to answer requests, and a server listener to be started and stopped. Parts
+ * are independent of each other.
  */
 @FunctionalInterface
 public interface Part {
@@ -25,8 +25,8 @@ public interface Part {
   default void addLast(Decorators decorators) {}
 
   /**
-   * Adds decorators that run before the server's own checks and bounds, such as to answer refusals
-   * in the part's protocol. Must not block.
+   * Adds decorators that run before the server's own checks and bounds, for example to answer
+   * refusals in the part's protocol. Must not block.
    */
   default void addFirst(Decorators decorators) {}
 
@@ -35,9 +35,7 @@ public interface Part {
    * All decorators of this server match every request, so the library gets a single decorator.
    */
 
-  /**
-   * Collects the decorators that every request passes on its way to its service. For one server.
-   */
+  /** Collects the decorators of one server, through which every request reaches its service. */
   final class Decorators {
 
     private UnaryOperator<HttpService> all = service -> service;
@@ -45,8 +43,8 @@ public interface Part {
     Decorators() {}
 
     /**
-     * Adds a decorator, which runs before the decorators that were added earlier. It calls the next
-     * service, or answers in its place.
+     * Adds a decorator, which runs before the decorators that were added earlier. The decorator
+     * calls the next service, or answers in its place.
      */
     public void add(DecoratingHttpServiceFunction next) {
       UnaryOperator<HttpService> inner = all;

@@ -75,9 +75,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     return context.sessionProtocol() == SessionProtocol.H2C && Requests.isGrpc(request.headers());
   }
 
-  /**
-   * Whether a trusted proxy asks about another request. Host and Origin are then of that request.
-   */
+  /** Whether a trusted proxy asks about another request, to which Host and Origin then belong. */
   private static boolean isForAnother(ServiceRequestContext context) {
     AskedByProxies asked = context.config().service().as(AskedByProxies.class);
     return asked != null && asked.isFromProxy(context);
@@ -132,8 +130,8 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   }
 
   /**
-   * Whether pages of an origin may call this server. Its own pages may: their host was checked
-   * before.
+   * Whether pages of an origin may call this server. The server's own pages may, since their host
+   * was checked before.
    */
   private boolean isOrigin(String origin, String own) {
     String lower = origin.toLowerCase(Locale.ROOT);
@@ -181,14 +179,14 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
         HttpStatus.SERVICE_UNAVAILABLE,
         "stopping",
         "The server is stopping",
-        "the server is stopping; send new requests to another one");
+        "the server is stopping; send new requests to another server");
   }
 
   private static RefusedException wrongHost(String host) {
     return new RefusedException(
         HttpStatus.MISDIRECTED_REQUEST,
         "wrong-host",
-        "The Host is not one of this server's",
+        "The Host is not a name of this server",
         "Host %s is neither localhost, nor an IP address, nor a name that the server was given with --host"
             .formatted(host));
   }
@@ -222,7 +220,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     return new RefusedException(
         HttpStatus.FORBIDDEN,
         "wrong-origin",
-        "Web pages of this origin may not ask",
+        "Web pages of this origin may not call this server",
         "Origin %s is not one that the server was given with --allow-origin".formatted(origin));
   }
 

@@ -27,17 +27,17 @@ public final class Requests {
   }
 
   /**
-   * Returns the whole body of a request, not copied; empty without one. The server has collected
-   * the body, within its bounds, before it calls the service; a {@link StreamingService} reads its
-   * bodies itself.
+   * Returns the whole body of a request, not copied; empty if there is none. The server has
+   * collected the body, within its bounds, before it calls the service; a {@link StreamingService}
+   * reads its bodies itself.
    */
   public static byte[] body(ServiceRequestContext context) {
     return Exchange.of(context).body();
   }
 
   /**
-   * Returns whether a body is text in UTF-8, as far as the header {@code Content-Type} says so:
-   * also without a charset, but not if the header is malformed. JSON has no other charset.
+   * Returns whether a body is UTF-8 according to the header {@code Content-Type}: true without a
+   * charset, false if the header is malformed. JSON has no other charset.
    */
   public static boolean isUtf8(RequestHeaders headers) {
     return headers.getAll(HttpHeaderNames.CONTENT_TYPE).stream().allMatch(Requests::isUtf8);
@@ -130,7 +130,7 @@ public final class Requests {
   }
 
   /**
-   * Passes a request to a service; the answer is a failed one if the service throws an exception.
+   * Passes a request to a service; returns a failed response if the service throws an exception.
    */
   public static HttpResponse pass(
       HttpService next, ServiceRequestContext context, HttpRequest request) {
@@ -142,9 +142,9 @@ public final class Requests {
   }
 
   /**
-   * A service that may answer a piece of a request before the next piece is sent, so the server
-   * must not wait for the whole body. It holds only one piece of a body at a time, or reads the
-   * body by {@link Requests#readAsItArrives}, which charges it.
+   * A service that can answer a piece of a request before the next piece is sent, so the server
+   * must not wait for the whole body. The service holds only one piece of a body at a time, or
+   * reads the body with {@link Requests#readAsItArrives}, which charges the body.
    */
   public interface StreamingService extends HttpService {}
 }

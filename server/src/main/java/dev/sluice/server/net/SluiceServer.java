@@ -57,11 +57,11 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventAware;
 
 /**
- * A running server on one port, with the parts that answer there.
+ * A running server on one port, with its parts.
  *
- * <p>Every bound is set here, and none is a library default: how long a client may be silent or
- * take for a request, how many clients there may be, how much each may send, and how much memory
- * all clients together may occupy.
+ * <p>This class sets every bound instead of using the library's defaults: the time that a client
+ * may be silent or take for a request, the number of clients, the size of their requests, and the
+ * memory that all clients together may occupy.
  *
  * <p>Thread-safe; {@link Builder#start} blocks until the port is open, {@link #close} until the
  * last answer was sent, up to {@link #LONGEST_SHUTDOWN}.
@@ -87,14 +87,14 @@ public final class SluiceServer implements AutoCloseable {
   public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
 
   /**
-   * How long a connection may live. Then its client is asked to open a new one, for which it
-   * resolves the server's name again; requests in flight are answered.
+   * The longest life of a connection. After this time the server asks the client to open a new one,
+   * so that the client resolves the server's name again; requests in flight are answered.
    */
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
   /**
    * The most connections at a time, if the heap has {@link #HEAP_PER_CONNECTION} for each; a
-   * further one replaces an idle one.
+   * further connection replaces an idle one.
    */
   public static final int MAX_CONNECTIONS = 10_000;
 
@@ -121,16 +121,16 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * The most threads for requests that may block: probes that ping the store, metrics, lists.
-   * Decisions need none of them; changes and reloads have a thread each.
+   * Decisions need no such thread; changes have a thread of their own, and so have reloads.
    */
   public static final int MAX_TASK_THREADS = 16;
 
-  /** The most requests that wait for a task thread; a further one gets a 503. */
+  /** The most requests that wait for a task thread; a further request gets a 503. */
   public static final int MAX_WAITING_TASKS = 1_000;
 
   /**
-   * The divisor for the bytes of requests in flight: they may hold the heap, or the JVM's direct
-   * memory if that is smaller, divided by this number.
+   * Requests in flight may hold the heap divided by this number, or the JVM's direct memory divided
+   * by this number if that is smaller.
    */
   public static final int HEAP_PER_BUDGET = 4;
 
@@ -185,7 +185,7 @@ public final class SluiceServer implements AutoCloseable {
   /**
    * Stops the server without losing a request. First {@code /readyz} answers 503 for the unready
    * period. Then the port is closed, each client is told that its connection ends, and each request
-   * in flight is answered. If the thread is interrupted, it does not wait.
+   * in flight is answered. An interrupted thread does not wait.
    */
   @Override
   public void close() {
@@ -204,8 +204,8 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Stops the server as {@link #close} does after the unready period. An interrupted thread does
-   * not wait for requests in flight.
+   * Stops the server like {@link #close}, but without the unready period. An interrupted thread
+   * does not wait for requests in flight.
    */
   public void drain() {
     traffic.drain();
@@ -293,7 +293,7 @@ public final class SluiceServer implements AutoCloseable {
 
     /**
      * Adds an origin, such as {@code https://example.com} or {@code *} for any, whose web pages may
-     * call this server; without this call, only its own pages may.
+     * call this server; without this call, only the server's own pages may.
      */
     @CanIgnoreReturnValue
     public Builder origin(String origin) {
@@ -325,8 +325,8 @@ public final class SluiceServer implements AutoCloseable {
       TaskThreads tasks = new TaskThreads("sluice-tasks", MAX_TASK_THREADS, MAX_WAITING_TASKS);
       ServerBuilder builder =
           Server.builder()
-              // Also HTTP with TLS: the pipeline decrypts TLS before Connection, which bounds plain
-              // requests.
+              // The protocol is HTTP even with TLS: the pipeline decrypts TLS before Connection,
+              // which bounds plain requests.
               .port(address, SessionProtocol.HTTP)
               .bossGroupFactory(Acceptor::of)
               .defaultHostname(Authority.MISSING) // replaces a missing Host header
@@ -366,7 +366,8 @@ public final class SluiceServer implements AutoCloseable {
         builder.accessLogWriter(new RequestLogWriter(), true);
       }
       if (encryption != null && !hosts.isEmpty()) {
-        // Only with a host name: a browser would apply the header to every server on localhost.
+        // Sent only with a host name: a browser would apply the header to every server on
+        // localhost.
         builder.addHeader("strict-transport-security", "max-age=31536000");
       }
       // A request passes the decorators in reverse order of their addition: decorators that refuse
@@ -398,9 +399,8 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * The thread that accepts the connections of one port. It ends as soon as the port is closed:
-   * Netty's default waits until no task has come for 2 s, which is pointless for a closed port.
-   * Thread-safe.
+   * The thread that accepts the connections of one port. The thread ends as soon as the port is
+   * closed; by default, Netty would wait for 2 s without a task. Thread-safe.
    */
   private static final class Acceptor extends MultiThreadIoEventLoopGroup {
 
@@ -488,7 +488,7 @@ public final class SluiceServer implements AutoCloseable {
       String path = log.requestHeaders().path();
       boolean hasToken = path.startsWith(WITH_TOKEN);
       boolean settling = path.contains("/settle");
-      // Without this, SLF4J would write the fields into the text, before the message.
+      // SLF4J itself would write the fields into the text, before the message.
       if (logger instanceof LoggingEventAware) {
         fields(log, hasToken ? MASKED + (settling ? "settle" : "cancel") : path);
       } else {

@@ -32,8 +32,8 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
   }
 
   /**
-   * Makes one thread, which ends with a server. It is for tasks that must run one after another: on
-   * threads of their own, they do not delay other requests.
+   * Makes one thread, which ends with a server. It runs tasks one after another that would delay
+   * other requests on shared threads.
    */
   public static TaskThreads one(ServerBuilder server, String name, int mostWaiting) {
     TaskThreads one = new TaskThreads(name, 1, mostWaiting);

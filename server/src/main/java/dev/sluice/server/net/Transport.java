@@ -9,7 +9,7 @@ import com.linecorp.armeria.common.util.TransportType;
  *
  * <p>The first setting chooses the JDK's selector for the network. Netty's epoll transport (4.2.18)
  * forgets a connection that for a moment neither reads nor writes. Then a client that sent many
- * requests and ended its side loses answers.
+ * requests and closed its sending side loses answers.
  *
  * <p>The second setting is how long a finished connection lingers. The third setting allows ".." in
  * queries, since ids may contain it and no query names a file here. In paths, the library still

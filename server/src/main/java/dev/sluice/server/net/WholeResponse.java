@@ -28,7 +28,7 @@ import org.reactivestreams.Subscriber;
 /*
  * The library makes a stream of every response, and another one around it for each function that
  * maps its headers or recovers from a failure. Most answers here are known as a whole: for them a
- * function is applied to the answer, and the library takes the answer as it is. That needs a
+ * function is applied to the answer, and the library takes the answer as it is. This needs a
  * service whose exchange type does not stream responses; for other services, the response becomes
  * an ordinary stream.
  */

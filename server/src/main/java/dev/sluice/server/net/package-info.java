@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The HTTP server: one port, a list of parts that answer on it, and bounds for what clients may
- * hold. Most classes here correct or bound a behaviour of the HTTP library, and document which one.
+ * The HTTP server: one port, the parts that answer requests on it, and bounds on clients'
+ * resources. Most classes here correct or bound a behaviour of the HTTP library, which they
+ * document.
  */
 @NullMarked
 @CheckReturnValue

@@ -37,7 +37,7 @@ final class Delivery {
     this.endpoint = endpoint;
     this.failed =
         Counter.builder("sluice.otlp.failed")
-            .description("Messages that the receiver of OTLP did not take")
+            .description("Messages that did not reach the OTLP receiver")
             .tag("kind", kind)
             .register(meters);
   }

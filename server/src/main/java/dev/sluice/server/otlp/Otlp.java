@@ -126,7 +126,7 @@ public final class Otlp implements AutoCloseable {
         new Delivery("traces", endpoint, meters));
   }
 
-  /** Returns the part that begins and ends the spans of requests. It must be added last. */
+  /** Returns the part that begins and ends the spans of requests. This part must be added last. */
   public Part traces() {
     return new TracesPart(traces.get("sluice"));
   }

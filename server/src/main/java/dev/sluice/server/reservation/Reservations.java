@@ -48,19 +48,21 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A client over the wire reserves at one server and may cancel or settle at another. So a token
- * carries all that this needs (Receipt), signed with the key of the fleet.
+ * A client over the wire can reserve at one server and cancel or settle at another. So a token
+ * contains everything that a cancellation or settlement needs (Receipt), signed with the key of the
+ * fleet.
  *
  * The store of the buckets also makes sure that a token is used once. A cancellation or settlement
- * first spends from a bucket with a burst of 1, whose id is the token's nonce. That bucket does not
- * fill up before the token expires, so a second use finds it empty, at whichever server. The
- * nonce's bucket is spent before anything is refunded: if a server dies between the two, the
+ * first spends from a bucket with a burst of 1, whose id is the token's nonce. This bucket does not
+ * fill up before the token expires, so a second use finds the bucket empty, at whichever server.
+ * The nonce's bucket is spent before anything is refunded: if a server dies in between, the
  * reserved tokens stay spent, and nothing is refunded twice.
  *
  * The server that made a reservation remembers it, because a Reservation is more exact than a
- * Receipt: it knows what else was given back since. It remembers the latest reservations, as many
- * as fit into MOST_REMEMBERED, and ends those of limits that lapse. While a settlement waits for
- * the store, its token has no other use here, and its reservation does not lapse.
+ * Receipt: it includes other refunds since then. The server remembers the latest reservations, as
+ * many as fit into MOST_REMEMBERED, and refunds expired ones if their limits say so. While a
+ * settlement waits for the store, its token has no other use here, and its reservation does not
+ * lapse.
  */
 
 /**
@@ -71,16 +73,16 @@ public final class Reservations implements AutoCloseable {
   /** How long a token is valid by default. */
   public static final Duration USUAL_LIFE = LongestReservations.USUAL;
 
-  /** The longest life that a client may ask for, where each limit allows it. */
+  /** The longest life that a client may request, if each limit allows it. */
   public static final Duration LONGEST_LIFE = LongestReservations.MOST;
 
   /**
    * The most marks of used tokens that this server keeps in the store, where they take 88 MB of
-   * Redis. A store with a bound on its buckets gets a quarter of them at most.
+   * Redis. In a store with a bound on its buckets, marks take at most a quarter of the buckets.
    */
   public static final int MOST_MARKS = 1_000_000;
 
-  /** The shortest life that a client may ask for. */
+  /** The shortest life that a client may request. */
   public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
 
   /** How far the clocks of a fleet's servers may differ. */
@@ -125,7 +127,7 @@ public final class Reservations implements AutoCloseable {
    * Makes the reservations of a server.
    *
    * @param store the limiter's store, which also marks used tokens
-   * @param observer the limiter's observer, which is also told of settlements lost here
+   * @param observer the limiter's observer, which also counts settlements lost here
    */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key, LimiterObserver observer) {
     this(limiter, store, key, observer, TimeSource.system(), MOST_MARKS);
@@ -140,8 +142,8 @@ public final class Reservations implements AutoCloseable {
       int mostMarks) {
     this.limiter = limiter;
     this.async = limiter.async();
-    // No observer, since these decisions are not on a named limit. No failure rule, since a rule
-    // could accept a token twice.
+    // This limiter has no observer, since its decisions are not on a named limit, and no failure
+    // rule, since a rule could accept a token twice.
     this.uses = Limiter.of(store).async();
     this.key = key;
     this.time = time;
@@ -151,7 +153,7 @@ public final class Reservations implements AutoCloseable {
     this.observer = observer;
   }
 
-  /** Makes the reservations of a server whose lost settlements nobody counts. */
+  /** Makes the reservations of a server without an observer of lost settlements. */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key) {
     this(limiter, store, key, new LimiterObserver() {});
   }
@@ -159,7 +161,7 @@ public final class Reservations implements AutoCloseable {
   /**
    * A reservation of this server.
    *
-   * @param lapsing the token, if the tokens of one of its limits come back when it expires
+   * @param lapsing the token, if one of its limits refunds unused tokens when the token expires
    */
   private record Remembered(
       Reservation reservation, long expiresMillis, int size, @Nullable Token lapsing) {}
@@ -197,10 +199,10 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Spends, and returns a token to cancel the spend.
+   * Spends the costs, and returns a token to cancel the spend.
    *
    * @param transactions the transactions, each on another bucket
-   * @return the decision, with a token if it allows; fails as {@link AsyncLimiter#reserve(List)}
+   * @return the decision, with a token if allowed; fails as {@link AsyncLimiter#reserve(List)}
    * @throws WireException if the token would be too long, or one of the limits allows only a
    *     shorter life
    */
@@ -284,7 +286,7 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /** Returns what this server remembers of a reservation, and forgets it. */
+  /** Removes and returns the reservation that this server remembers for a token. */
   private @Nullable Remembered taken(Token token) {
     synchronized (remembered) {
       Remembered own = remembered.remove(token.nonce());
@@ -305,7 +307,7 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /** Keeps one alarm, which rings at the first end or earlier. */
+  /** Keeps a single alarm, which rings at the first expiry or earlier. */
   private void setAlarm() {
     if (ends.isEmpty() || ends.firstKey() >= alarmMillis) {
       return;
@@ -315,7 +317,7 @@ public final class Reservations implements AutoCloseable {
     alarm = time.alarm(TimeUnit.MILLISECONDS.toNanos(alarmMillis), this::lapse);
   }
 
-  /** Gives tokens of reservations back that have expired unused, as far as their limits say so. */
+  /** Refunds the reservations that have expired unused, as far as their limits say so. */
   private void lapse() {
     List<Remembered> over = new ArrayList<>();
     synchronized (remembered) {
@@ -332,7 +334,7 @@ public final class Reservations implements AutoCloseable {
     over.forEach(this::lapse);
   }
 
-  /** If this fails, the tokens stay spent. */
+  /** If the refund fails, the tokens stay spent. */
   private void lapse(Remembered one) {
     Token token = Objects.requireNonNull(one.lapsing);
     Function<Token, CompletionStage<Void>> giveBack =
@@ -356,10 +358,10 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Gives back the tokens of a reservation, as far as they have not been refilled since.
+   * Refunds the tokens of a reservation that have not been refilled since.
    *
    * @param access refuses a limit that the caller may not use
-   * @return a stage that completes when the tokens are given back. It fails with a {@link
+   * @return a stage that completes when the tokens are refunded. The stage fails with a {@link
    *     TokenException} if the token is unknown, expired or used, and with a {@link
    *     dev.sluice.store.StoreException} if the store fails. The tokens then stay spent, unless
    *     only the store's answer was lost
@@ -384,12 +386,12 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs by the true ones, as {@link Reservation#settle}.
+   * Replaces the reserved costs by the true costs, like {@link Reservation#settle}.
    *
-   * @return what each bucket was charged; not settled if a failure rule made the reservation, and
-   *     this server does not remember it. While the store is away, the settlement waits. It fails
-   *     as {@link #cancel} does
-   * @throws InvalidRequestException for costs that are not those of the reservation; the token can
+   * @return the tokens charged to each bucket; not settled if a failure rule made the reservation,
+   *     and this server does not remember it. While the store is unreachable, the settlement waits.
+   *     The stage fails as in {@link #cancel}
+   * @throws InvalidRequestException for costs that do not match the reservation; the token can
    *     still be used
    * @throws RefusedException as {@link #cancel}
    */
@@ -424,7 +426,7 @@ public final class Reservations implements AutoCloseable {
         .thenCompose(settlement -> settlement);
   }
 
-  /** Lets a settlement wait; its reservation does not lapse any more. */
+  /** Lets a settlement wait; its reservation no longer lapses. */
   private CompletionStage<Settlement> waiting(
       Token token, Duration left, Costs costs, Throwable failure) {
     String nonce = token.nonce();
@@ -467,7 +469,7 @@ public final class Reservations implements AutoCloseable {
     observer.settlementLost();
   }
 
-  /** Completes with false if the store is still away. */
+  /** Completes with false if the store is still unreachable. */
   private CompletionStage<Boolean> settleLater(Token token, Duration left, Costs costs) {
     return marked(token, left)
         .handle(
@@ -512,7 +514,7 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /** Uses a token that is known and has not expired. */
+  /** Checks that a token is known and has not expired, then uses it. */
   private <T> CompletionStage<T> using(
       String text, Consumer<String> access, Function<Token, CompletionStage<T>> use) {
     Token token = Token.read(text, key);
@@ -533,8 +535,8 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Marks a token as used, which the store lets happen once. A token that charged no bucket needs
-   * no mark: only this server may remember the reservation, and forgets it when it is used.
+   * Marks a token as used, which the store allows once. A token that charged no bucket needs no
+   * mark: only this server can remember its reservation, and it forgets used reservations.
    *
    * @param left how long the token is still valid
    */
@@ -561,7 +563,7 @@ public final class Reservations implements AutoCloseable {
                     : failed(Reason.USED, "the reservation was cancelled or settled already"));
   }
 
-  /** Loses the settlements whose tokens could not be marked yet. */
+  /** Drops the settlements whose tokens could not be marked yet. */
   @Override
   public void close() {
     settlements.close();

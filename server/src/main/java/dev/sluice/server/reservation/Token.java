@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * The token that a client gets for a reservation: what was taken, until when, and a nonce that lets
- * the server detect a second use. Signed, not encrypted: its holder can read limits and ids.
+ * The token that a client gets for a reservation: the reserved tokens, the expiry, and a nonce that
+ * lets the server detect a second use. Signed, not encrypted: its holder can read limits and ids.
  * Immutable.
  *
  * @param nonce random bytes in base64url
@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  */
 record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 
-  /** The longest token, in characters: it fits into a path beside everything else. */
+  /** The longest token, in characters, which fits into the path of a request. */
   static final int LONGEST = 4096;
 
   static final int NONCE_BYTES = 16;

@@ -12,14 +12,14 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * The secret by which a server recognizes tokens of its own fleet. Immutable and thread-safe;
- * {@link #toString} does not show it.
+ * {@link #toString} does not show the secret.
  */
 public final class TokenKey {
 
   /** The fewest bytes of a secret, so that it cannot be guessed. */
   public static final int LEAST_BYTES = 32;
 
-  /** Half of the digest, which RFC 2104, section 5, allows. A forgery takes about 2^128 guesses. */
+  /** Half of the digest, as RFC 2104, section 5, allows. A forgery takes about 2^128 guesses. */
   static final int SIGNATURE_BYTES = 16;
 
   private static final int HASH_BYTES = 8;
@@ -62,8 +62,8 @@ public final class TokenKey {
   }
 
   /**
-   * Returns a short keyed hash of a text, 16 hexadecimal digits: who does not know the key cannot
-   * find the text by trying.
+   * Returns a short keyed hash of a text, 16 hexadecimal digits: without the key, nobody can find
+   * the text by trying.
    */
   public String hash(String text) {
     return HexFormat.of().formatHex(mac(text.getBytes(StandardCharsets.UTF_8)), 0, HASH_BYTES);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Reservations that are cancelled over the wire, by a token that the client holds. The essay is in
- * {@link dev.sluice.server.reservation.Reservations}.
+ * Reservations that are cancelled over the wire, by a token that the client holds. {@link
+ * dev.sluice.server.reservation.Reservations} explains how.
  */
 @NullMarked
 package dev.sluice.server.reservation;

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A command: its name, its arguments, and its action. Thread-safe; called on the threads of the
- * connections, which it must not block.
+ * A command: its name, its arguments, and its action. Thread-safe; called on the connections'
+ * threads, which a command must not block.
  */
 final class Command {
 
@@ -22,10 +22,10 @@ final class Command {
     void call(Request request, Session session);
   }
 
-  /** Returns the acts that a request asks for, for the audit log. */
+  /** Returns the operations of a request, for the audit log. */
   interface Asked {
 
-    /** Returns the acts; empty if the audit log does not note them. */
+    /** Returns the operations; empty if the audit log does not record them. */
     List<Noted> acts(Request request);
   }
 
@@ -68,8 +68,8 @@ final class Command {
    * Makes a command that changes no bucket.
    *
    * @param usage the name and the arguments in the notation of help texts: {@code SLUICE.SPEND
-   *     limit id [cost]}; brackets make an argument optional, and "..." lets the last one repeat;
-   *     Redis clients see an argument named "key" as a key
+   *     limit id [cost]}; brackets make an argument optional, and "..." lets the last argument
+   *     repeat; Redis clients see an argument named "key" as a key
    * @param summary what the command does, for {@code COMMAND DOCS}
    */
   static Command of(String usage, Permission need, String summary, Action body) {
@@ -88,7 +88,7 @@ final class Command {
     return new Command(Usage.of(usage), need, summary, true, true, request -> List.of(), body);
   }
 
-  /** Makes a command that may change a bucket and is noted in the audit log. */
+  /** Makes a command that may change a bucket and is recorded in the audit log. */
   static Command noted(String usage, Permission need, String summary, Asked asked, Action body) {
     return new Command(Usage.of(usage), need, summary, false, true, asked, body);
   }
@@ -121,7 +121,7 @@ final class Command {
     }
   }
 
-  /** Whether an argument is the command's name in capitals, as most clients send it. */
+  /** Whether an argument is the command's name in capitals, as most clients send the name. */
   boolean isNamed(Request request, int index) {
     return request.is(index, nameBytes);
   }
@@ -161,14 +161,13 @@ final class Command {
     return gathers;
   }
 
-  /** Returns the acts of a request; empty if the audit log does not note them. */
   List<Noted> acts(Request request) {
     return asked.acts(request);
   }
 
   /**
-   * Returns the number of arguments as Redis counts: with the name, and negative if there may be
-   * more.
+   * Returns the number of arguments as Redis counts: with the name, and negative if more arguments
+   * are allowed.
    */
   int arity() {
     return least == most ? least : -least;
@@ -178,9 +177,7 @@ final class Command {
     return calls.sum();
   }
 
-  /**
-   * Counts the calls of a run together, since counting costs about as much as parsing an argument.
-   */
+  /** Counts several calls at once, since a count costs about as much as parsing an argument. */
   void count(int newCalls) {
     calls.add(newCalls);
   }

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConnectionCommands {
 
-  /** The Redis version for clients that check for features: it has RESP3 and CLIENT SETINFO. */
+  /** The Redis version for clients that check for features such as RESP3 and CLIENT SETINFO. */
   private static final String REDIS_VERSION = "7.2.0";
 
   private static final Map<String, String> CONFIGURATION = Map.of("save", "", "appendonly", "no");
@@ -34,7 +34,7 @@ final class ConnectionCommands {
   private final Supplier<String> statistics;
   private @Nullable CommandTable table; // set once, before the first connection
 
-  /** Makes the commands. The statistics are the lines of INFO that change. */
+  /** Makes the commands; {@code statistics} returns the lines of INFO that change. */
   ConnectionCommands(String version, Supplier<String> statistics) {
     this.version = version;
     this.statistics = statistics;
@@ -53,7 +53,7 @@ final class ConnectionCommands {
         Command.of(
             "CONFIG subcommand [argument...]",
             A_NAME,
-            "Says that nothing is written to a disk",
+            "Reports that nothing is written to a disk",
             this::config),
         Command.of("INFO [section...]", A_NAME, "Describes the server", this::info),
         Command.of("SELECT index", A_NAME, "Accepts database 0", ConnectionCommands::select),
@@ -61,7 +61,7 @@ final class ConnectionCommands {
             "CLUSTER subcommand [argument...]", A_NAME, "Is refused: no cluster", this::cluster),
         Command.of("READONLY", A_NAME, "Is refused: no cluster", this::cluster),
         Command.of("READWRITE", A_NAME, "Is refused: no cluster", this::cluster),
-        Command.of("RESET", NOTHING, "Makes the connection as new", ConnectionCommands::reset),
+        Command.of("RESET", NOTHING, "Resets the connection", ConnectionCommands::reset),
         Command.of("QUIT", NOTHING, "Ends the connection", ConnectionCommands::quit));
   }
 
@@ -177,8 +177,8 @@ final class ConnectionCommands {
   }
 
   /**
-   * Whether a login is right; without access control only Redis' default user exists, without a
-   * password.
+   * Whether a login is valid. Without access control, the only user is Redis' default user, who has
+   * no password.
    */
   private static boolean isAuthentic(Session session, String user, String token) {
     return session.identity().isOpen()
@@ -357,7 +357,7 @@ final class ConnectionCommands {
     }
   }
 
-  /** Replies with the parameters that redis-benchmark asks for: nothing is written to a disk. */
+  /** Replies with the parameters that redis-benchmark requests: nothing is written to a disk. */
   private void config(Request request, Session session) {
     if (!request.is(1, "GET") || request.count() < 3) {
       unknownSubcommand(request, session, "CONFIG");

@@ -16,8 +16,8 @@ import java.util.concurrent.CancellationException;
 /**
  * Writes failures as error replies. The first word is for programs: {@code ERR} for a mistake of
  * the client; {@code UNKNOWNTOKEN}, {@code EXPIREDTOKEN} and {@code USEDTOKEN} for a token that
- * gives nothing back; {@code UNAVAILABLE} if the store could not decide; {@code INTERNAL} for a
- * fault of the server.
+ * cannot be cancelled or settled; {@code UNAVAILABLE} if the store could not decide; {@code
+ * INTERNAL} for a fault of the server.
  */
 final class ErrorReplies {
 
@@ -105,7 +105,6 @@ final class ErrorReplies {
       return text.toString();
     }
 
-    /** Returns the first characters of an argument. */
     static String shown(Request request, int index) {
       String text = request.text(index);
       return text.length() > SHOWN ? text.substring(0, SHOWN) : text;

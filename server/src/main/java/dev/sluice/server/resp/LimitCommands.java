@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code SLUICE.SPEND}, {@code SPENDUPTO}, {@code CHECK}, {@code REFUND}, {@code RESET} and {@code
- * BATCH}: the limiter's acts on configured limits. Thread-safe.
+ * BATCH}: the limiter's operations on configured limits. Thread-safe.
  */
 final class LimitCommands {
 
@@ -93,34 +93,34 @@ final class LimitCommands {
         Command.gathering(
             "SLUICE.SPEND" + LIMIT_ID_COST,
             DECIDE,
-            "Spends the cost if the tokens are there",
+            "Spends the cost if the bucket has the tokens",
             this::spend),
         Command.writing(
             "SLUICE.SPENDUPTO limit id cost",
             DECIDE,
-            "Spends as many tokens as are there, up to the cost",
+            "Spends as many tokens as the bucket has, up to the cost",
             this::spendUpTo),
         Command.of(
             "SLUICE.CHECK" + LIMIT_ID_COST,
             DECIDE,
-            "Says whether the cost could be spent",
+            "Reports whether the cost could be spent",
             (request, session) -> one(Act.CHECK, request, session)),
         Command.noted(
             "SLUICE.REFUND" + LIMIT_ID_COST,
             ADMIN,
-            "Gives the cost back",
+            "Refunds the given cost",
             request -> List.of(noted(Act.REFUND, request, LIMIT)),
             (request, session) -> one(Act.REFUND, request, session)),
         Command.noted(
             "SLUICE.RESET limit id",
             ADMIN,
-            "Forgets a bucket: it is full again",
+            "Resets a bucket, which is full again",
             request -> List.of(noted(Act.RESET, request, LIMIT)),
             (request, session) -> one(Act.RESET, request, session)),
         Command.noted(
             "SLUICE.BATCH act limit id cost kind [transaction...]",
             DECIDE,
-            "Does an act to several buckets: all of them or none",
+            "Applies an act to several buckets, all or none of them",
             LimitCommands::notedBatch,
             this::batch));
   }
@@ -147,7 +147,7 @@ final class LimitCommands {
     return request.count() > index ? UnknownCommand.shown(request, index) : null;
   }
 
-  /** Spends, if possible together with neighbouring spends; see {@link ThrottleCommands}. */
+  /** Spends a cost, if possible together with neighbouring spends; see {@link ThrottleCommands}. */
   private void spend(Request request, Session session) {
     Replies replies = session.replies();
     LimitRun run = replies.waiting() == 0 ? runs.get().find(request, LIMIT) : null;

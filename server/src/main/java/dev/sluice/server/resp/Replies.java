@@ -13,8 +13,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts the replies of a connection into the order of its requests: a reply that is known waits for
- * the replies before it. Belongs to the connection's thread.
+ * Puts the replies of a connection into the order of its requests: a known reply waits for earlier
+ * replies. Belongs to the connection's thread.
  */
 final class Replies {
 
@@ -137,7 +137,7 @@ final class Replies {
       return;
     }
     add(answer, reply);
-    Stages.onEnd(answer, (known, failure) -> tell()); // immediately if it has completed by now
+    Stages.onEnd(answer, (known, failure) -> tell()); // immediately if the answer is known by now
   }
 
   private <T> void add(CompletableFuture<T> answer, BiConsumer<? super T, ReplyWriter> reply) {
@@ -162,8 +162,9 @@ final class Replies {
   }
 
   /**
-   * Writes the first waiting reply; returns false if none waits, or the first is not known yet.
-   * Replies may be large, so the caller sends each one, and stops while its client does not read.
+   * Writes the first waiting reply; returns false if no reply waits, or if the first is not known
+   * yet. Replies can be large, so the caller sends each one, and stops while its client does not
+   * read.
    */
   boolean writeKnown() {
     Waiting<?> first = waiting.peek();

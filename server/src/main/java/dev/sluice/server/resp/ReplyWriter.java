@@ -13,7 +13,7 @@ final class ReplyWriter {
 
   private static final int USUAL_SIZE = 4 << 10;
   private static final int LONGEST_NUMBER = 20;
-  private static final int MOST_DIGITS = 19; // of a number of 64 bits
+  private static final int MOST_DIGITS = 19; // the most digits of a 64-bit number
   private static final byte[] TENS = new byte[100]; // the first digit of 00 to 99
   private static final byte[] ONES = new byte[100]; // the second digit of 00 to 99
   private static final byte[] OK = "+OK\r\n".getBytes(StandardCharsets.US_ASCII);
@@ -29,7 +29,6 @@ final class ReplyWriter {
   private int size;
   private boolean resp3;
 
-  /** Sets whether later replies use RESP3. */
   void resp3(boolean wanted) {
     resp3 = wanted;
   }
@@ -136,8 +135,8 @@ final class ReplyWriter {
   }
 
   /**
-   * Writes digits from the last one on, two for each division. The value is negative, since the
-   * smallest one has no positive counterpart.
+   * Writes digits from the last to the first, two for each division. The value is negative, since
+   * the smallest number has no positive counterpart.
    */
   private void digits(long value) {
     long rest = value;

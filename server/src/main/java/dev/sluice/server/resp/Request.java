@@ -15,8 +15,8 @@ final class Request {
   private static final int BYTES_OF_WAITING = 512;
 
   /**
-   * The memory of an argument while its reply waits. Four arguments make a transaction of a batch,
-   * and this includes the transaction's decision.
+   * The memory that an argument takes while its reply waits, with its share of a decision: four
+   * arguments make a transaction of a batch.
    */
   private static final int BYTES_OF_ARGUMENT = 75;
 
@@ -80,7 +80,6 @@ final class Request {
     return new String(bytes, starts[index], lengths[index], StandardCharsets.UTF_8);
   }
 
-  /** Returns a copy of the bytes of an argument. */
   byte[] copy(int index) {
     return Arrays.copyOfRange(bytes, starts[index], starts[index] + lengths[index]);
   }

@@ -211,7 +211,7 @@ final class RequestReader {
     return true;
   }
 
-  /** Reads a header line in one pass, if it is complete and has few digits, as nearly always. */
+  /** Reads a header line in one pass, if it is complete and has few digits, as is usual. */
   private boolean readUsualHeader() {
     int place = at + 1;
     int last = Math.min(end - 1, place + USUAL_DIGITS + 1); // the last possible position of the CR

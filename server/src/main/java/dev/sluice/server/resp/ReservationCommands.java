@@ -38,12 +38,12 @@ final class ReservationCommands {
         Command.writing(
             "SLUICE.RESERVE limit id [cost] [expires]",
             DECIDE,
-            "Spends the cost, and replies with a token that takes it back",
+            "Spends the cost, and replies with a token that cancels the spend",
             this::reserve),
         Command.writing(
             "SLUICE.CANCEL token",
             DECIDE,
-            "Gives back what was reserved, as far as it is not refilled",
+            "Refunds the reserved tokens that were not refilled meanwhile",
             this::cancel),
         Command.writing(
             "SLUICE.SETTLE token limit cost [more...]",

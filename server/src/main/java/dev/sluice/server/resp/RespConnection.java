@@ -34,7 +34,7 @@ final class RespConnection extends Client {
 
   /**
    * The most bytes of requests of one connection that wait for the store: enough for 1,024 usual
-   * ones.
+   * requests.
    */
   private static final int MAX_WAITING_BYTES = 512 << 10;
 
@@ -57,15 +57,15 @@ final class RespConnection extends Client {
   private long chargedBytes;
   private @Nullable ChannelFuture lastSent; // the last write that did not finish at once
 
-  // What the server has waited for since waitsSinceNanos: that the client reads replies, or
-  // completes a request.
+  // What the server waits for since waitsSinceNanos: the client must read replies, or complete a
+  // request.
   private @Nullable ChannelFuture awaitedReading;
   private boolean awaitsRequest;
 
   // Written by the event loop, read by all threads.
   private volatile boolean busy;
   private volatile long quietSinceNanos = System.nanoTime();
-  private volatile long waitsSinceNanos = NEVER; // for the client
+  private volatile long waitsSinceNanos = NEVER; // the wait for the client
 
   RespConnection(
       ConnectionBudget.Accepted accepted,
@@ -133,7 +133,7 @@ final class RespConnection extends Client {
     endIfDone();
   }
 
-  /** Finds the next request; ends the connection if there is none and no more is read. */
+  /** Finds the next request; ends the connection if there is none and the server reads no more. */
   private boolean next() throws ProtocolException {
     boolean found = reader.next();
     ended |= !found && (inputEnded || leaving);
@@ -151,7 +151,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /** Finds the command, first trying the last one, which clients often repeat. */
+  /** Finds the command; tries the last command first, since clients often repeat a command. */
   private @Nullable Command find(Request request) {
     Command command = last;
     return command != null && command.isNamed(request, 0) ? command : commands.find(request, 0);
@@ -259,9 +259,9 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Records since when the server waits for the client. The clock restarts only when everything
-   * that the server waits for has come. A client that reads a byte now and then, or begins a new
-   * request, does not restart it.
+   * Records when the server began to wait for the client. The wait ends only when everything that
+   * the server waits for has arrived, not when the client reads a few bytes or begins a new
+   * request.
    */
   private void await(boolean reading, boolean request, long now) {
     boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
@@ -295,8 +295,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Ends the connection when it is due and all replies are written. A client that has closed its
-   * sending side still gets every reply.
+   * Ends the connection if {@code ended} is set and all replies are written. A client that has
+   * closed its sending side still gets every reply.
    */
   private void endIfDone() {
     if (!ended || replies.waiting() > 0 || !channel.isActive()) {

@@ -35,8 +35,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A port for Redis clients: {@code CL.THROTTLE} and {@code THROTTLE} with quotas of the caller, and
- * {@code SLUICE.*} on configured limits. Speaks RESP2 and RESP3.
+ * A port for Redis clients: {@code CL.THROTTLE} and {@code THROTTLE} with quotas that the caller
+ * sends, and {@code SLUICE.*} on configured limits. Speaks RESP2 and RESP3.
  *
  * <p>Thread-safe. {@link #start} blocks until the port is open, {@link #close} until the last reply
  * was sent.
@@ -102,7 +102,7 @@ public final class RespServer implements AutoCloseable {
     return new RespServer(traffic, loops, bound.channel());
   }
 
-  /** Reads one buffer at a time, and answers its requests before the next one. */
+  /** Reads one buffer at a time, and answers its requests before the next buffer. */
   private static RecvByteBufAllocator readBuffers() {
     return new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ)
         .maxMessagesPerRead(1);

@@ -40,7 +40,6 @@ final class Session {
     return identity;
   }
 
-  /** Returns the caller of the current command. */
   Caller caller() {
     return caller;
   }
@@ -60,7 +59,7 @@ final class Session {
     identity.require(caller, need);
   }
 
-  /** Notes in the audit log that the command's acts are refused, if it has any. */
+  /** Records in the audit log that the command's operations were refused, if there are any. */
   void noteRefused(String why) {
     identity.audit().refused(caller, "resp", why);
   }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A run of spends of one limit, received in one read of one connection and decided together.
- * Belongs to a thread, whose connections use it one after the other.
+ * Belongs to a thread, whose connections use the run one after the other.
  */
 abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
@@ -30,7 +30,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
   }
 
   /**
-   * Adds a spend; if there is no room, decides the earlier ones first.
+   * Adds a spend; if there is no room, decides the earlier spends first.
    *
    * @param id the index of the argument that is the id
    * @param quota the quota, null for the limit's own
@@ -38,7 +38,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
    */
   final int add(Replies replies, Request request, int id, @Nullable Quota quota, long cost) {
     if (owner != replies) {
-      spends.clear(); // a broken connection may have left some
+      spends.clear(); // a broken connection may have left spends
     } else if (spends.size() == SpendPipeline.CAPACITY) {
       replies.settle();
     }
@@ -201,7 +201,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
   }
 
-  /** A run of commands with quotas of the caller. */
+  /** A run of commands with quotas that the caller sends. */
   static final class ThrottleRun extends SpendRun {
 
     private static final int KEY = 1;

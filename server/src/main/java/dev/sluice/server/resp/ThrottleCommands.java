@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code CL.THROTTLE} as in redis-cell, and {@code THROTTLE} as in throttlecrab: the caller sends
- * the quota with each request. Both work on the same buckets, one for each key.
+ * the quota with each request. Both commands use the same buckets, one for each key.
  *
  * <p>Thread-safe. Where the two originals are wrong, Sluice differs on purpose: docs/doors/redis.md
  * lists the differences.
@@ -45,7 +45,7 @@ final class ThrottleCommands {
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
-  // Replaced by each command's own quota.
+  // A placeholder: each command uses its own quota.
   private static final Quota SOME = Quota.per(1, Duration.ofSeconds(1));
   private static final int MOST_QUOTAS = 256;
   private static final long MOST_SECONDS = TimeUnit.NANOSECONDS.toSeconds(Long.MAX_VALUE);
@@ -155,8 +155,7 @@ final class ThrottleCommands {
   }
 
   /**
-   * Returns an argument; for anything but a 64-bit number, a value below the range of every
-   * argument.
+   * Returns an argument; if it is not a 64-bit number, a value below the range of every argument.
    */
   private static long number(Request request, int index) {
     return Decimals.readOr(
@@ -317,8 +316,8 @@ final class ThrottleCommands {
     private final int passing;
 
     /**
-     * Makes a dialect. A reply to a request that passes begins with the number {@code passing}, 0
-     * or 1.
+     * Makes a dialect. A reply to an allowed request begins with the number {@code passing}, 0 or
+     * 1.
      */
     Dialect(int beyondMaxBurst, int passing) {
       this.beyondMaxBurst = beyondMaxBurst;
@@ -365,7 +364,7 @@ final class ThrottleCommands {
           writer);
     }
 
-    /** Returns whole seconds, rounded up so that the client does not come too early. */
+    /** Returns whole seconds, rounded up so that the client does not retry too early. */
     private static long seconds(long nanos) {
       return nanos / NANOS_PER_SECOND + (nanos % NANOS_PER_SECOND > 0 ? 1 : 0);
     }

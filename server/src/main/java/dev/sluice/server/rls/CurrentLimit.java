@@ -22,7 +22,6 @@ import org.jspecify.annotations.Nullable;
 /** Converts quotas to and from Envoy's terms. */
 final class CurrentLimit {
 
-  /** The largest value of a 32-bit field. */
   static final int UINT32_MAX = -1;
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -67,9 +66,9 @@ final class CurrentLimit {
   }
 
   /**
-   * Returns the quota of a limit that a caller sent with a known unit; null for zero requests,
-   * which nothing can pass. The rate is capped at one per nanosecond, the fastest refill of a
-   * bucket.
+   * Returns the quota of a limit that a caller sent with a known unit; null for a limit of zero
+   * requests, which denies every request. The rate is capped at one per nanosecond, the fastest
+   * refill of a bucket.
    */
   static @Nullable Quota quota(RateLimitOverride override) {
     Duration period = Objects.requireNonNull(PERIODS.get(unit(override)));
@@ -78,14 +77,13 @@ final class CurrentLimit {
     return requests == 0 ? null : Quota.per(requests, period);
   }
 
-  /** Returns the unit of a limit that a caller sent. */
   static Unit unit(RateLimitOverride override) {
     return override.getUnit() == RateLimitUnit.UNRECOGNIZED
         ? Unit.UNKNOWN
         : Unit.forNumber(override.getUnitValue());
   }
 
-  /** Returns the same rate with a bucket deep enough for a debt of some bursts. */
+  /** Returns a quota of the same rate whose bucket can owe {@code bursts} bursts. */
   static Quota inDebt(Quota quota, int bursts) {
     long deepest = Long.MAX_VALUE / quota.intervalNanos();
     long factor = 1L + bursts;

@@ -39,15 +39,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buckets and costs of the descriptors of a request, which the rule book of the limits
- * determines. A descriptor without a rule may {@linkplain NamedLimits name a limit itself}, unless
- * the book maps its domain by rules only. Belongs to one request.
+ * The buckets and costs of a request's descriptors, as the rule book determines them. A descriptor
+ * without a rule can {@linkplain NamedLimits name a limit itself}, unless the book maps its domain
+ * by rules only. Belongs to one request.
  */
 final class DescriptorCharges {
 
   /**
-   * The limit of descriptors that carry their own limit and match no configured limit. Its number
-   * is part of bucket keys and must never change.
+   * The limit of descriptors that carry their own limit and match no configured limit. The limit's
+   * number is part of bucket keys and must never change.
    */
   static final LimitName OF_CALLER =
       LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
@@ -78,16 +78,16 @@ final class DescriptorCharges {
   }
 
   /**
-   * The meaning of one descriptor.
+   * The result of matching one descriptor with the rules.
    *
-   * @param matched whether a rule or the name of a limit matches; without a match the descriptor
-   *     passes, and is counted
+   * @param matched whether a rule or the name of a limit matches; a descriptor without a match is
+   *     allowed, and is counted
    * @param denied why a rule denies the descriptor, or why its values make no valid id; null
    *     otherwise
-   * @param charges one for each limit of the rule; after merging, one for each bucket, which other
-   *     descriptors may share
+   * @param charges one charge for each limit of the rule; after merging, one for each bucket, which
+   *     other descriptors can share
    * @param replaces the limits that this descriptor replaces: the request's other descriptors are
-   *     not charged for them
+   *     not charged for these limits
    */
   record Found(
       boolean matched,
@@ -108,10 +108,10 @@ final class DescriptorCharges {
   }
 
   /**
-   * A descriptor that passes no limit.
+   * A descriptor that is always denied.
    *
    * @param line the line of the rule that matches, 0 for none
-   * @param byRule whether the rule denies; otherwise no limit can be charged
+   * @param byRule whether a rule denies the descriptor; otherwise no limit can be charged for it
    */
   record RefusedDescriptor(String why, int line, boolean byRule) {
 
@@ -124,7 +124,7 @@ final class DescriptorCharges {
   /**
    * Determines the charges of a request.
    *
-   * @param requireDefault throws for a transaction whose limit has no default and must have one
+   * @param requireDefault throws for a transaction whose limit lacks a required default
    * @throws MissingDefaultException if a descriptor matches a limit without a default
    */
   static DescriptorCharges of(
@@ -160,7 +160,7 @@ final class DescriptorCharges {
     return List.copyOf(refunds.values());
   }
 
-  /** Returns the costs of requests that have ended, each bucket and request once. */
+  /** Returns the settlements of requests that have ended, one for each bucket and request. */
   List<DescriptorCharge> settlements() {
     return List.copyOf(settlements.values());
   }
@@ -211,7 +211,7 @@ final class DescriptorCharges {
                     .ofCall(descriptor.getIsNegativeHits() ? null : charge.call())
                     .matchedOn(match.line()));
           } catch (InvalidIdException | MissingDefaultException e) {
-            if (!charge.shadow()) { // a charge in shadow refuses nobody
+            if (!charge.shadow()) { // a charge in shadow never denies
               throw e;
             }
           }
@@ -235,8 +235,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * Returns the cost of a rule. The end of a request has the hits that the proxy reports, and 0 if
-   * it reports none: a true cost of 1 would give the estimate back.
+   * Returns the cost of a rule's charge. At the end of a request, this is the number of hits that
+   * the proxy reports, or 0 without a report: a cost of 1 would refund the estimate.
    */
   private long cost(RuleCharge charge, RateLimitDescriptor descriptor) {
     boolean isReport = charge.excess() == Excess.SETTLE && charge.fixedCost() == null;
@@ -248,8 +248,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * Returns the hits of a descriptor. A proxy sends an unsigned number; one above {@code
-   * Long.MAX_VALUE} fits no bucket, and is capped there.
+   * Returns the hits of a descriptor. A proxy sends an unsigned number; a number above {@code
+   * Long.MAX_VALUE} fits no bucket, and is capped at that value.
    *
    * @param fewest the hits of a descriptor without a number of its own, unless the request has more
    */
@@ -300,9 +300,9 @@ final class DescriptorCharges {
   }
 
   /**
-   * Denies a descriptor: its rule denies it (whatever limit the caller sends), its limit has no
-   * default, a value makes no id, or the sent limit has an unknown unit. Clients can cause each of
-   * these. If the whole query failed instead, a proxy would let the request pass all other limits
+   * Denies a descriptor if its rule denies it, its limit has no default, its values make no valid
+   * id, or the limit that the caller sent has an unknown unit. Clients can cause each of these
+   * cases. If the whole query failed instead, a proxy would let the request pass all other limits
    * too.
    */
   private Found closed(RefusedDescriptor why) {
@@ -353,8 +353,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * Replaces the first limit of a rule by the caller's, which is not in shadow. The rule's cost,
-   * excess and other limits stay.
+   * Replaces the first limit of a rule by the limit that the caller sent, which is not in shadow.
+   * The rule's cost, excess and other limits stay.
    */
   private Found overridden(int index, Found meant) {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
@@ -390,8 +390,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * Returns a limit of zero with the other limits of its rule, which may charge although the
-   * request is denied.
+   * Returns a limit of zero together with the other limits of its rule, which can be charged
+   * although the request is denied.
    */
   private Found withOthers(
       DescriptorCharge closed, List<DescriptorCharge> others, RateLimitDescriptor descriptor) {
@@ -414,8 +414,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * One bucket with the cost and the outcome. Belongs to one request: the outcome is set once,
-   * before the answer is made.
+   * A bucket with its cost and its outcome. Belongs to one request; the outcome is set once, before
+   * the response is made.
    */
   static final class DescriptorCharge {
     private final String domain;
@@ -469,7 +469,6 @@ final class DescriptorCharges {
       this.debt = 0;
     }
 
-    /** Returns the same charge to another bucket. */
     private DescriptorCharge to(Transaction other) {
       Excess excess = settles ? Excess.SETTLE : Excess.REJECT;
       DescriptorCharge charge = new DescriptorCharge(domain, other, cost, excess, debt);
@@ -490,7 +489,7 @@ final class DescriptorCharges {
       return settles;
     }
 
-    /** Returns what the proxy knows of the request; null if it reserves and settles nothing. */
+    /** Returns the key of the request's reservation; null without reservation and settlement. */
     OpenCalls.@Nullable CallKey call() {
       if (call == null) {
         return null;
@@ -503,7 +502,9 @@ final class DescriptorCharges {
       return new OpenCalls.CallKey(domain, held.bucketKey(), terms, call);
     }
 
-    /** Returns the key of charges that are merged: a bucket, for a settlement also the request. */
+    /**
+     * Returns the key by which charges are merged: the bucket, and for a settlement the request.
+     */
     private OpenCalls.CallKey place() {
       OpenCalls.CallKey settled = settles ? call() : null;
       return settled == null
@@ -511,7 +512,6 @@ final class DescriptorCharges {
           : settled;
     }
 
-    /** Sets the line of the rule that matched. */
     @CanIgnoreReturnValue
     private DescriptorCharge matchedOn(int ruleLine) {
       line = ruleLine;
@@ -536,8 +536,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Ends the reservation if another charge of the bucket is not part of it: the settlement would
-     * give the other cost back too.
+     * Removes the reservation if another charge of the bucket is not part of it: the settlement
+     * would also refund the other charge.
      */
     @CanIgnoreReturnValue
     private DescriptorCharge joined(DescriptorCharge other) {
@@ -558,17 +558,17 @@ final class DescriptorCharges {
       return transaction == null || (cost > burst(transaction) && !reserves());
     }
 
-    /** Whether the cost is an estimate. One above the burst counts as the burst. */
+    /** Whether the cost is an estimate. An estimate above the burst counts as the burst. */
     private boolean reserves() {
       return call != null && !settles;
     }
 
-    /** Whether this charge only checks the bucket, as for a proxy that charges later. */
+    /** Whether this charge only checks the bucket, for a proxy that charges later. */
     boolean isProbe() {
       return cost == 0;
     }
 
-    /** Returns the transaction for the limiter; null if nothing ever passes. */
+    /** Returns the transaction for the limiter; null if every request is denied. */
     @Nullable Transaction asked() {
       if (transaction == null) {
         return null;
@@ -583,8 +583,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the tokens to charge although the cost does not fit: all tokens that become debt, and
-     * as many of the draining tokens as the bucket has left.
+     * Returns the tokens to charge although the cost does not fit: the full cost of charges that
+     * become debt, and of draining charges at most the tokens that the bucket has left.
      */
     long chargedDespite(long remaining) {
       return sum(owed, Math.min(drained, Math.max(0, remaining - owed)));
@@ -596,13 +596,12 @@ final class DescriptorCharges {
       return held.withCost(Math.min(tokens, burst(held))).spendOnly();
     }
 
-    /** Returns the refund of the cost, capped at the burst and the allowed debt. */
+    /** Returns the refund of the cost, capped at the burst plus the allowed debt. */
     Transaction givenBack() {
       Transaction held = mayOwe() ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(cost, burst(held)));
     }
 
-    /** Returns how many tokens a bucket may owe. */
     private long owable(Quota quota) {
       return mayOwe() ? CurrentLimit.inDebt(quota, debt).burst() - quota.burst() : 0;
     }
@@ -628,7 +627,7 @@ final class DescriptorCharges {
       return limit;
     }
 
-    /** Returns the quota; null if nothing ever passes. */
+    /** Returns the quota; null if every request is denied. */
     @Nullable Quota quota() {
       return transaction == null ? null : transaction.quota();
     }
@@ -647,7 +646,6 @@ final class DescriptorCharges {
       return cost;
     }
 
-    /** Returns the highest cost that can pass. */
     long burst() {
       return burst(bucket());
     }
@@ -656,14 +654,14 @@ final class DescriptorCharges {
       return transaction != null && transaction.isShadow();
     }
 
-    /** Sets the outcome of a closed charge: nothing ever passes. */
+    /** Sets the outcome of a closed charge: every request is denied. */
     void close() {
       decided = true;
       over = true;
     }
 
     /**
-     * Sets the decision of the limiter, and whether an allowed cost was spent, and not only
+     * Sets the limiter's decision. {@code spent} tells whether an allowed cost was spent, not only
      * checked.
      */
     void decide(Decision made, boolean spent) {
@@ -685,8 +683,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Sets the outcome of a refund ({@link #givenBack}), which refuses nobody, even if the bucket
-     * was full. Of several quotas, it is that of the one with the fewest tokens left.
+     * Sets the outcome of a refund ({@link #givenBack}), which never denies a request, even if the
+     * bucket was full. With several quotas, the quota with the fewest tokens left counts.
      */
     void refunded(Decision made) {
       decided = true;
@@ -710,8 +708,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Sets the outcome of a settlement, which refuses nobody. Of several quotas, it is that of the
-     * one with the fewest tokens left.
+     * Sets the outcome of a settlement, which never denies a request. With several quotas, the
+     * quota with the fewest tokens left counts.
      */
     void settled(Settlement settlement) {
       long fewest = Long.MAX_VALUE;
@@ -729,8 +727,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the current quota of a settled bucket. Only a charge with the same buckets settles
-     * ({@link #call}), so its quotas have the order of those that were reserved.
+     * Returns the current quota of a settled bucket. A settlement has the same buckets as its
+     * reservation ({@link #call}), so its quotas have the same order.
      */
     private @Nullable Quota quotaOf(Settlement.Part part) {
       Quota own = part.transaction().quota();
@@ -749,17 +747,15 @@ final class DescriptorCharges {
       return decided;
     }
 
-    /** Whether the charge is over its limit. */
     boolean isOver() {
       return over;
     }
 
-    /** Whether the charge refuses the request; a trial never does. */
+    /** Whether the charge denies the request; a trial never denies. */
     boolean refuses() {
       return over && !isShadow();
     }
 
-    /** Returns the remaining tokens. */
     long remaining() {
       return remaining;
     }
@@ -797,8 +793,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the quota that was applied: a share of the limit's, if this process decided without
-     * the store; the strictest, if the limit has several.
+     * Returns the quota that was applied: the strictest quota of the limit, or a share of the
+     * limit's quota if this process decided without the store.
      */
     @Nullable Quota heldTo() {
       if (described != null) {
@@ -813,8 +809,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the charge for the status: refusals before passes, limits in force before trials,
-     * then the fewer remaining tokens.
+     * Returns the charge that determines the status: a denied charge before an allowed one, then a
+     * limit in force before a trial, then the charge with fewer remaining tokens.
      */
     DescriptorCharge stricter(DescriptorCharge other) {
       if (refuses() != other.refuses()) {

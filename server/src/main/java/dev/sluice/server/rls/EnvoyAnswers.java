@@ -54,7 +54,7 @@ final class EnvoyAnswers {
   private final List<DescriptorCharge> refusals = new ArrayList<>(0);
   private @Nullable Decision whole;
 
-  /** Makes the answer for charges that are not decided yet. */
+  /** Makes the builder for charges that are not decided yet. */
   EnvoyAnswers(
       Settings settings,
       List<Found> found,
@@ -274,13 +274,13 @@ final class EnvoyAnswers {
   }
 
   /*
-   * If descriptors only check their buckets, or a cost fits no bucket, the limiter was asked for
-   * another cost. The remaining tokens of its decision then differ from the outcomes of the
-   * charges, so the headers are made from the charges.
+   * If descriptors only check their buckets, or a cost fits no bucket, the limiter decided on
+   * another cost. The remaining tokens of that decision differ from the outcomes of the charges, so
+   * the headers are made from the charges.
    */
   /**
-   * Returns the headers of charges. If a failure rule decided, they include its word; if the
-   * remaining tokens are unknown, they include nothing else.
+   * Returns the headers of charges. If a failure rule decided, the headers include the rule's word;
+   * if the remaining tokens are unknown, they include nothing else.
    */
   private static Map<String, String> headers(
       List<DescriptorCharge> charges, HeaderProfile profile) {

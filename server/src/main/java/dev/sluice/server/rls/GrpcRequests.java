@@ -43,7 +43,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Applies the rules for every gRPC request, known or not: the request's deadline applies if it is
+ * Handles every gRPC request, even for an unknown method: the request's deadline applies if it is
  * shorter than the server's, and a refusal by the server becomes a gRPC status. Other requests pass
  * unchanged.
  */
@@ -97,7 +97,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     return HttpResponse.of(trailers(GrpcStatuses.status(failure)));
   }
 
-  /** Returns an answer without a message, whose headers are its trailers. */
+  /** Returns the headers of a response without a message; they are also its trailers. */
   static ResponseHeaders trailers(Status status) {
     ResponseHeadersBuilder headers =
         ResponseHeaders.builder(HttpStatus.OK)
@@ -111,8 +111,8 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
   }
 
   /**
-   * Encodes a message as gRPC requires: all but printable ASCII, and the percent sign. Some clients
-   * show the text undecoded.
+   * Percent-encodes a message as gRPC requires: the percent sign, and all characters except
+   * printable ASCII. Some clients show the encoded text.
    */
   private static String encoded(String text) {
     StringBuilder encoded = new StringBuilder(text.length());
@@ -128,7 +128,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
 
   /**
    * Turns failures into gRPC statuses. A proxy treats each status as a failure of the service, and
-   * applies its own failure rule. So a failure never becomes an answer.
+   * applies its own failure rule. So a failure never becomes a decision.
    */
   static final class GrpcStatuses {
 
@@ -204,7 +204,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
           || cause instanceof ResponseCompleteException;
     }
 
-    /** Returns the status for bytes that are not gRPC, which the service has not seen. */
+    /** Returns the status for bytes that are not gRPC and did not reach the service. */
     static Status ofProtocol(Throwable failure) {
       Throwable cause = Exceptions.peel(failure);
       if (cause instanceof IndexOutOfBoundsException) {
@@ -212,7 +212,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
       }
       if (cause.getCause() instanceof InvalidProtocolBufferException) {
         return Status.INVALID_ARGUMENT.withDescription(
-            "found a message of protobuf that is not the one of this method");
+            "found a protobuf message that this method does not accept");
       }
       if (cause.getCause() instanceof IOException) { // the message cannot be decompressed
         return Status.INTERNAL.withDescription(NO_FRAMES);
@@ -225,7 +225,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
       return status.withDescription(
           switch (status.getCode()) {
             case UNIMPLEMENTED ->
-                "found an encoding that is not known here, expected gzip or identity";
+                "found a message encoding that is not supported, expected gzip or identity";
             case RESOURCE_EXHAUSTED ->
                 "found a message of more than %s bytes, expected fewer"
                     .formatted(SluiceServer.MAX_BODY);

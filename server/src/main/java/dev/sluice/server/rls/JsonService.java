@@ -57,13 +57,13 @@ import org.jspecify.annotations.Nullable;
  * {@code POST /json}: Envoy's request as JSON, for clients without gRPC. The statuses are those of
  * the reference server: 200 for {@code OK}, 429 for {@code OVER_LIMIT}, 400 for a request that must
  * be changed, 415 for a body in another charset or compressed, 500 if nothing was decided.
- * Thread-safe; runs on event loops, so nothing in it blocks.
+ * Thread-safe; runs on event loops and never blocks.
  */
 final class JsonService implements HttpService {
 
   private static final String ALLOWED = "POST, OPTIONS";
   private static final JsonFormat.Parser PARSER =
-      JsonFormat.parser().ignoringUnknownFields(); // JsonShape refuses some
+      JsonFormat.parser().ignoringUnknownFields(); // JsonShape refuses some unknown fields
   private static final JsonFormat.Printer PRINTER =
       JsonFormat.printer().omittingInsignificantWhitespace();
 
@@ -159,7 +159,7 @@ final class JsonService implements HttpService {
     ResponseHeadersBuilder headers =
         headers(passes ? HttpStatus.OK : HttpStatus.TOO_MANY_REQUESTS, MediaType.JSON);
     for (HeaderValue header : response.getResponseHeadersToAddList()) {
-      // The header describes Envoy's own body, not the JSON.
+      // The Content-Type header describes Envoy's own body, not the JSON.
       if (!header.getKey().equals("content-type")) {
         headers.set(header.getKey(), header.getValue());
       }
@@ -201,13 +201,13 @@ final class JsonService implements HttpService {
   }
 
   /**
-   * Refuses JSON that protobuf's library must not see, or accepts silently: numbers such as {@code
-   * 1e100000000}, which it would expand; text that is not JSON; a repeated field; text after the
-   * object; and an unknown field of a descriptor.
+   * Refuses JSON that protobuf's library mishandles: numbers such as {@code 1e100000000}, which the
+   * library would expand; text that is not JSON; a repeated field; text after the object; and an
+   * unknown field of a descriptor.
    */
   private static final class JsonShape {
 
-    /** Deeper than any request, and less than the library can handle. */
+    /** The deepest nesting: deeper than any valid request, less than the library can parse. */
     private static final int DEEPEST = 32;
 
     private static final JsonFactory JSON =
@@ -216,8 +216,7 @@ final class JsonService implements HttpService {
             .build();
 
     /**
-     * A number without an exponent, so that its length bounds its value; or a name, such as a
-     * unit's.
+     * A number without an exponent, so that its length bounds its value; or a word, such as a unit.
      */
     private static final Pattern BOUNDED = Pattern.compile("-?[0-9.]{1,20}|[A-Za-z_]*");
 

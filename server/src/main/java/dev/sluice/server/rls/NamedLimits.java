@@ -46,7 +46,7 @@ public final class NamedLimits {
     return named;
   }
 
-  /** Returns the transaction regardless of rules; the limit may have no default. */
+  /** Returns the transaction regardless of rules, even if the limit has no default. */
   static @Nullable Transaction named(String domain, List<DescriptorEntry> entries, Limits limits) {
     if (entries.isEmpty()) {
       return null;

@@ -14,18 +14,19 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A request can never be charged less than without settlements: whatever is not found here is
- * charged in full. So the memory may forget, and a request whose id is in use is not kept.
+ * A request is never charged less than without settlements, since a request that is not found here
+ * is charged in full. So this memory is allowed to forget requests, and it does not keep a request
+ * whose id is in use.
  */
 
 /**
- * What the requests of proxies have reserved that have not ended yet, in the memory of this server.
- * All ports of a server share it, since a proxy may report both ends of a request to different
+ * The reservations of proxies' requests that have not ended, in the memory of this server. All
+ * ports share this memory, since a proxy can report the start and the end of a request to different
  * ports. Thread-safe; never blocks.
  */
 public final class OpenCalls {
 
-  // The most requests; beyond that, the oldest is forgotten.
+  // The largest number of requests; above it, the oldest request is forgotten.
   private static final int MOST = 100_000;
 
   // The most characters of domain and request id together.
@@ -60,11 +61,11 @@ public final class OpenCalls {
   }
 
   /**
-   * What is the same at the beginning and at the end of a request.
+   * The values that are equal at the start and at the end of a request.
    *
    * @param bucket the key of the bucket, which stands for limit and id
-   * @param terms the quotas that the proxy sent, otherwise the periods of the further buckets of
-   *     the limit: a settlement of some buckets would leave the others uncharged
+   * @param terms the quotas that the proxy sent, or else the periods of the limit's further
+   *     buckets: if only some buckets were settled, the other buckets would not be charged
    * @param call the id of the request
    */
   record CallKey(String domain, String bucket, List<?> terms, String call) {
@@ -76,7 +77,7 @@ public final class OpenCalls {
 
   private record OpenCall(CallKey key, Receipt receipt, long endNanos, long number) {}
 
-  /** Keeps what a request has reserved, unless another request with its id has not ended. */
+  /** Keeps the receipt of a request, unless another request with its id has not ended. */
   void add(CallKey key, Receipt receipt, Duration life) {
     if (!key.isUsable()) {
       return;
@@ -110,7 +111,7 @@ public final class OpenCalls {
     byEnd.remove(call);
   }
 
-  /** Returns what a request has reserved, once; null if nothing is known of it. */
+  /** Removes and returns the receipt of a request; null if there is none. */
   @Nullable Receipt take(CallKey key) {
     OpenCall known;
     synchronized (open) {
@@ -122,7 +123,6 @@ public final class OpenCalls {
     return known == null || known.endNanos <= time.nanos() ? null : known.receipt;
   }
 
-  /** Returns how many requests are kept. */
   int size() {
     synchronized (open) {
       return open.size();

@@ -37,7 +37,7 @@ import java.util.concurrent.CompletionStage;
  * {@code ShouldRateLimit} as almost every proxy sends it: over HTTP/2, one message, not compressed.
  * Such a call is read and answered here, since the library's requests, calls and listeners would
  * double its cost. The library handles any other call, with the same answer. Thread-safe; runs on
- * event loops, so nothing in it blocks.
+ * event loops and never blocks.
  */
 final class PlainCalls extends SimpleDecoratingHttpService {
 

@@ -40,7 +40,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** {@code ShouldRateLimit} over gRPC. Thread-safe; runs on event loops, so nothing in it blocks. */
+/** {@code ShouldRateLimit} over gRPC. Thread-safe; runs on event loops and never blocks. */
 final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBase {
 
   /** The name of gRPC in the audit log. */
@@ -54,7 +54,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     this.meters = meters;
   }
 
-  /** Returns the service, whose messages {@link RequestMessages} read. */
+  /** Returns the service, which parses messages with {@link RequestMessages}. */
   ServerServiceDefinition definition() {
     MethodDescriptor<RateLimitRequest, RateLimitResponse> generated =
         RateLimitServiceGrpc.getShouldRateLimitMethod();
@@ -104,15 +104,15 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
   }
 
   /**
-   * Decides Envoy's requests: all descriptors are one batch, all or nothing. Descriptors in shadow
-   * are charged separately, and refuse nobody. Thread-safe; never blocks.
+   * Decides Envoy's requests. All descriptors are one batch, charged all or nothing. Descriptors in
+   * shadow are charged separately, and never deny a request. Thread-safe; never blocks.
    */
   static final class RateLimitRequests {
 
     /** The most descriptors in a request. */
     static final int MOST_DESCRIPTORS = 1000;
 
-    /** How often to try to charge the remaining tokens, since others may spend in between. */
+    /** The number of tries to charge the remaining tokens, which other requests can spend. */
     private static final int ATTEMPTS = 3;
 
     private final Limiter limiter;
@@ -228,7 +228,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                 .require(Permission.ofAct(Act.REFUND));
           } catch (RefusedException e) {
             throw new BadRequest(
-                "descriptors[%s].is_negative_hits: only callers that may refund can give hits back: %s"
+                "descriptors[%s].is_negative_hits: only callers that may refund can send negative hits: %s"
                     .formatted(i, e.detail()));
           }
           return;
@@ -263,7 +263,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       return counted(charge, "all", charge(List.of(charge), givenUp, whole -> {}));
     }
 
-    /** Counts the end of a request when it is charged, or when its charge has failed. */
+    /** Counts the end of a request after its charge has succeeded or failed. */
     private CompletionStage<Void> counted(
         DescriptorCharge charge, String charged, CompletionStage<Void> ended) {
       return !charge.settles() || charge.call() == null || charge.isProbe()
@@ -283,8 +283,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Charges all buckets or none. If a rule says so, then also charges a cost that does not fit,
-     * since the work is already done.
+     * Charges all buckets or none. Then also charges a cost that does not fit, if its rule charges
+     * work that is already done.
      *
      * @param charges the charges, each bucket once; each charge receives its outcome
      * @param givenUp completes if nobody waits for the answer any more; a charge that was not yet
@@ -344,15 +344,15 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Returns what the request of a settlement has reserved, once. A cost of 0 settles nothing,
-     * since it may come from a report that could not be read.
+     * Removes and returns the receipt of the request that a settlement ends. A cost of 0 settles
+     * nothing, since the proxy's report may have been unreadable.
      */
     private @Nullable Receipt reserved(DescriptorCharge settlement) {
       OpenCalls.CallKey call = settlement.call();
       return call == null || settlement.isProbe() ? null : calls.take(call);
     }
 
-    /** Replaces what a request has reserved by its cost. A failure of a trial is ignored. */
+    /** Replaces a request's reserved tokens by its true cost. A failed trial is ignored. */
     private CompletionStage<Void> settle(DescriptorCharge settlement, Receipt reserved) {
       CompletionStage<Void> settled =
           counted(
@@ -364,7 +364,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       return settlement.isShadow() ? settled.exceptionally(failure -> null) : settled;
     }
 
-    /** Spends; keeps what the requests reserve that are settled at their end. */
+    /** Spends the costs, and keeps the receipts of requests that are settled when they end. */
     private CompletionStage<Decision> spend(
         List<DescriptorCharge> charges, List<Transaction> transactions) {
       if (charges.stream().allMatch(charge -> charge.call() == null || charge.settles())) {
@@ -397,7 +397,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       }
     }
 
-    /** Charges what did not fit; does nothing if everything fit or a failure rule decided. */
+    /** Charges the costs that did not fit; does nothing if all fit or a failure rule decided. */
     private CompletionStage<Void> settled(List<DescriptorCharge> charges) {
       boolean over = false;
       boolean degraded = false;

@@ -23,10 +23,10 @@ import java.nio.charset.StandardCharsets;
 /*
  * Protobuf's own reader refuses a whole message for one string that is not UTF-8, and a client of
  * the proxy can choose such a value. A proxy with failure_mode_deny: false lets a request pass if
- * its query is refused. So such a string is read as text that no id can hold: each unreadable
- * character becomes half of a surrogate pair. Then only the descriptor with this string is denied.
- * Protobuf's reader is faster, so it tries each message first; the reader of this class reads only
- * what Protobuf's refuses.
+ * its query is refused. So this class reads such a string as text that no id can contain: each
+ * unreadable character becomes half of a surrogate pair. Then only the descriptor with this string
+ * is denied. Protobuf's reader is faster, so it tries each message first, and this class reads only
+ * messages that Protobuf's reader refuses.
  */
 /** Parses Envoy's requests from protobuf. */
 final class RequestMessages implements Marshaller<RateLimitRequest> {
@@ -160,8 +160,8 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
   }
 
   /**
-   * Refuses a descriptor with an unknown field, since such a field may change whether or to whom
-   * hits are charged. Unknown fields elsewhere are ignored, so that newer proxies still work.
+   * Refuses a descriptor with an unknown field, since such a field can change whether hits are
+   * charged, and to which bucket. Other unknown fields are ignored, so that newer proxies work.
    *
    * @throws BadRequest if there is an unknown field
    */

@@ -37,8 +37,8 @@ final class RlsMeters {
   }
 
   /**
-   * Counts a request that came at {@code startNanos} of {@link System#nanoTime}, as {@code ok} or
-   * {@code over_limit}.
+   * Counts a request that arrived at {@code startNanos} of {@link System#nanoTime}, as {@code ok}
+   * or {@code over_limit}.
    */
   void answered(RateLimitResponse response, long startNanos) {
     count(response.getOverallCode() == Code.OK ? "ok" : "over_limit", startNanos);
@@ -57,7 +57,7 @@ final class RlsMeters {
 
   private Timer timer(String result) {
     return Timer.builder("sluice.rls.requests")
-        .description("Requests of proxies, by what they were answered")
+        .description("Requests of proxies, by the answer")
         .tag("result", result)
         .serviceLevelObjectives(BUCKETS)
         .register(registry);
@@ -91,7 +91,6 @@ final class RlsMeters {
         .increment();
   }
 
-  /** Counts hits near a limit. */
   void near(String limit, long hits) {
     near.computeIfAbsent(
             limit,

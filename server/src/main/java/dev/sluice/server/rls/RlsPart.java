@@ -104,7 +104,7 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * Returns the same service as JSON, {@code POST /json}, for a port that answers more than gRPC.
+   * Returns the same service as JSON, {@code POST /json}, for a port that serves more than gRPC.
    */
   public Part json() {
     return server -> new Endpoint("/json", Permission.DECIDE, json).addTo(server);
@@ -118,10 +118,10 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * Makes the reflection service, which describes the services made so far. It runs off the event
-   * loop: there, the library would allow the next answer while this one is written, and gRPC's
-   * service would answer the same request again. Off the loop, one call of a stream waits for the
-   * one before.
+   * Makes the reflection service, which describes the services made so far. It runs outside of the
+   * event loop. On the event loop, the library would allow the next answer before the current one
+   * is written, and gRPC's service would answer the same request twice. Outside of it, the calls of
+   * a stream run one after another.
    */
   private GrpcService reflection() {
     grpc.make(Runnable::run).join();
@@ -273,8 +273,7 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * gRPC's reflection. It streams, since a client sends the next request after it has read an
-   * answer.
+   * gRPC's reflection as a streaming service: a client reads each answer before its next request.
    */
   private static final class Reflection extends SimpleDecoratingHttpService
       implements StreamingService {
@@ -301,7 +300,7 @@ public final class RlsPart implements Part {
    * The settings of the door.
    *
    * @param headerNames the names of the three headers of {@link HeaderProfile#LEGACY}, for the
-   *     limit, what remains, and the reset; empty for the usual ones
+   *     limit, the remaining tokens and the reset; empty for the usual names
    * @param shadow whether every request passes, so that denials are only counted
    * @param nearLimit the share of a limit from which on hits are counted as near it, from 0 to 1
    */
@@ -312,7 +311,7 @@ public final class RlsPart implements Part {
       boolean shadow,
       double nearLimit) {
 
-    /** The default share, as in the reference server. */
+    /** The default of {@code nearLimit}, as in the reference server. */
     public static final double USUAL_NEAR_LIMIT = 0.8;
 
     /** The names of the headers that {@link #headerNames} replace. */
@@ -375,7 +374,7 @@ public final class RlsPart implements Part {
       if (!SERVICES.contains(request.getService())) {
         observer.onError(
             Status.NOT_FOUND
-                .withDescription("no service has this name; ratelimit has, and the empty one")
+                .withDescription("no service has this name; use ratelimit or the empty name")
                 .asRuntimeException());
         return;
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The door for Envoy: its rate limit service over gRPC, and the same as JSON. The door only
- * translates; the limiter decides.
+ * The door for Envoy: its rate limit service over gRPC and as JSON. The limiter makes every
+ * decision.
  */
 @NullMarked
 @CheckReturnValue

@@ -43,9 +43,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A port with a protocol, on which clients call the limiter. A door decides nothing itself.
- *
- * <p>Immutable; {@link #open} is called once.
+ * A port on which clients call the limiter with one protocol. Immutable; {@link #open} is called
+ * once.
  */
 interface Door {
 
@@ -86,10 +85,10 @@ interface Door {
    * have noticed, and then closes them. Thread-safe.
    *
    * @param address the address of the door, with the port that was opened
-   * @param unready makes the door report that the service is not ready; it still answers, and never
-   *     blocks
+   * @param unready makes the door report that the service is not ready, while requests are still
+   *     answered; never blocks
    * @param end stops accepting connections, answers the requests in flight, and closes the port;
-   *     blocks until then, up to a bound of the door
+   *     blocks until the port is closed, at most for the time that the door allows
    */
   record Open(InetSocketAddress address, Runnable unready, Runnable end) implements AutoCloseable {
 
@@ -115,7 +114,7 @@ interface Door {
       shown.add(new OpenDoor(door.protocol(), HostPort.format(opened.address())));
     }
 
-    /** Returns the doors, for people, in the order in which they were opened. */
+    /** Returns descriptions of the doors, in the order in which the doors were opened. */
     List<OpenDoor> shown() {
       return List.copyOf(shown);
     }
@@ -126,8 +125,8 @@ interface Door {
     }
 
     /**
-     * Gives load balancers time to notice that the service stops, and closes the doors. An
-     * interrupted thread does not wait.
+     * Waits until load balancers have noticed that the service stops, then closes the doors. An
+     * interrupted thread closes them at once.
      */
     @Override
     public void close() {
@@ -205,18 +204,17 @@ interface Door {
   final class GrpcDoor implements Door {
 
     /**
-     * Long, so that a proxy without traffic keeps its connection: opening a new one may take longer
-     * than the proxy waits for an answer.
+     * A long time, so that a proxy without traffic keeps its connection: opening a new connection
+     * can take longer than the proxy's time-out.
      */
     private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
 
     /**
-     * The longest time to wait for the services: ten times what they take on an idle machine. If
-     * they take longer, the first requests wait for them.
+     * The longest wait for the gRPC services to be made: ten times the usual time on an idle
+     * machine. If the services take longer, the first requests wait for them.
      */
     private static final long PREPARATION_SECONDS = 5;
 
-    // Whether this process has made its first calls.
     private static final AtomicBoolean CALLED = new AtomicBoolean();
 
     private final InetSocketAddress address;
@@ -249,9 +247,9 @@ interface Door {
     }
 
     /**
-     * Makes the services and the first calls before the door reports that it listens, since a proxy
-     * may wait only 20 ms even for its first answer. Uses its own threads, as other code may block
-     * the common pool.
+     * Makes the gRPC services and the first calls before the door reports that it listens, because
+     * a proxy may time out after 20 ms even on its first call. Uses its own threads, as other code
+     * may block the common pool.
      */
     private static void awaitPrepared(RlsPart rls) {
       CompletableFuture<Void> called =
@@ -263,7 +261,7 @@ interface Door {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (ExecutionException | TimeoutException e) {
-        // Requests that need the services wait for them, or fail because they could not be made.
+        // A request that needs the services waits for them. If they could not be made, it fails.
       }
     }
 
@@ -274,7 +272,7 @@ interface Door {
       try {
         var unused = FirstCalls.make();
       } catch (IOException | RuntimeException e) {
-        // The server works without the first calls; the first requests of clients only take longer.
+        // If the first calls fail, the server works, but the first requests of clients take longer.
       }
     }
 

@@ -38,9 +38,8 @@ import java.time.Duration;
  * only 20 ms for an answer. So the server makes these calls itself, before it says that it listens.
  * It calls a temporary server of its own on a loopback port: there it needs no token and no
  * certificate, and the calls change no metric, audit log or bucket of the real server. The frames
- * are written here, as the client of the HTTP library took half a second of the start.
+ * are written by hand, because the HTTP library's client delayed the start by half a second.
  */
-/** The first calls of Envoy's service in this process. */
 final class FirstCalls {
 
   private static final String LIMIT = "ApiCallsPerKey";
@@ -61,8 +60,7 @@ final class FirstCalls {
   private FirstCalls() {}
 
   /**
-   * Makes the calls, for at most two seconds, waits for the answers, and returns the number of
-   * calls.
+   * Makes calls for at most two seconds, waits for their answers, and returns the number of calls.
    *
    * @throws IOException if an answer is missing
    */

@@ -49,7 +49,7 @@ final class KeptBuckets implements AutoCloseable {
     this.writer = Periodic.scheduler("sluice-snapshot");
   }
 
-  /** Reads the snapshot, if there is one, and writes a snapshot to test that this works. */
+  /** Reads the snapshot, if there is one, and writes one to test that the file can be written. */
   static KeptBuckets open(Path named, Duration every, MeterRegistry registry) {
     // Follows links, so that a link keeps pointing to the newest snapshot.
     Path file = SymlinkTargets.followed(named);
@@ -59,7 +59,7 @@ final class KeptBuckets implements AutoCloseable {
       boolean there = Files.exists(file);
       MemoryStore store = there ? builder.restore(file) : builder.build();
       log.info(
-          there ? "{} live buckets restored from {}" : "{} live buckets: there is no {} yet",
+          there ? "{} live buckets restored from {}" : "{} live buckets: {} does not exist yet",
           store.liveBuckets().orElse(0),
           file);
       store.save(file);
@@ -68,7 +68,7 @@ final class KeptBuckets implements AutoCloseable {
       throw new ConfigException("snapshot", reason(file, e), e);
     }
     long nanos = every.toNanos();
-    Runnable save = Periodic.task(log, "the saving of snapshots", kept::save);
+    Runnable save = Periodic.task(log, "saving snapshots", kept::save);
     var unused = kept.writer.scheduleWithFixedDelay(save, nanos, nanos, TimeUnit.NANOSECONDS);
     return kept;
   }

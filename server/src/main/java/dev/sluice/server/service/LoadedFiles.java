@@ -42,8 +42,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The watched files of a server, by their {@linkplain Kind kind}. Each kind is loaded and watched
- * on its own, so a mistake or a slow disk of one kind does not delay another. For one thread; the
- * limits that it returns are thread-safe.
+ * on its own, so a mistake or a slow disk of one kind does not delay another. Not thread-safe; the
+ * returned limits are thread-safe.
  */
 final class LoadedFiles {
 
@@ -63,7 +63,7 @@ final class LoadedFiles {
   /**
    * Loads all files.
    *
-   * @throws LimitFilesException if files have mistakes; it has the mistakes of all kinds of files
+   * @throws LimitFilesException if files have mistakes; the message lists all mistakes
    * @throws UnknownLimitException if required limits have unknown names; the message has a line for
    *     each
    * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
@@ -102,8 +102,8 @@ final class LoadedFiles {
   }
 
   /**
-   * Returns the limits of the files. If the files have mistakes, returns the limits of the last
-   * good load, provided that the settings allow this.
+   * Returns the limits of the files. If the files have mistakes and the settings allow it, returns
+   * the limits of the last good load.
    */
   private CurrentLimits limits(Sources sources, List<Problem> mistakes) {
     LimitFiles all = files(sources);
@@ -148,7 +148,6 @@ final class LoadedFiles {
     }
   }
 
-  /** Returns the files of limits, overrides, names and rules; null if there are none. */
   private static @Nullable LimitFiles files(Sources sources) {
     Files files = sources.files();
     if (files.isEmpty()) {
@@ -178,8 +177,8 @@ final class LoadedFiles {
   }
 
   /**
-   * Returns current limits that have the required limits, now and after each reload. An unknown
-   * name is always an error, also where missing limits are allowed.
+   * Returns current limits in which the required limits must be present, now and after each reload.
+   * An unknown name is always an error, even if the settings allow missing limits.
    */
   private static CurrentLimits required(Sources sources, Limits read) {
     List<String> unknown = new ArrayList<>();
@@ -198,7 +197,7 @@ final class LoadedFiles {
     return limits;
   }
 
-  /** Returns the content of the files of a kind; the samples if there are no limit files. */
+  /** Returns the content of the files of a kind; the sample limits if there are no limit files. */
   CurrentLimits of(Kind kind) {
     return Objects.requireNonNull(contents.get(kind), "no files of " + kind.word());
   }
@@ -211,8 +210,8 @@ final class LoadedFiles {
   /**
    * Watches all files.
    *
-   * @param ofLimits receives each load of the limit files, after the log of generations
-   * @param broken counts an unexpected failure of the other kinds of files
+   * @param ofLimits receives each load of the limit files after the load was logged
+   * @param broken counts an unexpected failure to load another kind of files
    */
   void watch(
       Generations generations,

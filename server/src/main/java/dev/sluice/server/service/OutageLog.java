@@ -29,8 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs outages of the store: how each limit is decided at the start, how many decisions the rules
- * made in each minute, and a summary at the end. Thread-safe.
+ * Logs outages of the store: at the start what decides each limit, every minute the number of
+ * decisions by failure rules, and at the end a summary. Thread-safe.
  *
  * <p>An outage lasts while at least one server of the store is marked down.
  */
@@ -58,7 +58,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
 
   private volatile boolean isOut;
 
-  /** Makes a log. {@code next} receives the events of the store too. */
+  /** {@code next} also receives the events of the store. */
   OutageLog(Storage storage, Fleet fleet, BucketStore.Observer next) {
     this(storage, fleet, next, System::nanoTime);
   }
@@ -78,7 +78,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     return counters;
   }
 
-  /** Returns for each limit with a failure rule of its own, and for all others, what decides. */
+  /** Describes the rule of each limit that has its own failure rule, and the rule of all others. */
   private String rules() {
     StringJoiner rules = new StringJoiner("; ");
     new TreeMap<>(storage.onFailureByLimit())
@@ -161,7 +161,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     log.warn("the store {} answers again after {}; {}", server, lasted(), counts());
   }
 
-  /** Reports what was decided since the start of the outage. */
+  /** Logs the number of decisions since the start of the outage. */
   synchronized void minute() {
     if (!down.isEmpty()) {
       log.warn("the store {} is down for {}; {}", String.join(", ", down), lasted(), counts());

@@ -43,10 +43,7 @@ final class ReloadLog implements ReloadListener {
   private final LimiterMetrics metrics;
   private final @Nullable Path overrides;
 
-  /**
-   * Makes a listener. The file of overrides is null if they come from a table, or if there are
-   * none.
-   */
+  /** {@code overrides} is null if the overrides come from a table, or if there are none. */
   ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) {
     this.metrics = metrics;
     this.overrides = overrides;
@@ -102,14 +99,14 @@ final class ReloadLog implements ReloadListener {
   }
 
   /**
-   * Records each generation of the files of one kind with its changes, notes the outcome in the
-   * audit log, and calls another listener. For one thread.
+   * Records each generation of the files of one kind with its changes, records the outcome in the
+   * audit log, and calls another listener. Not thread-safe.
    */
   static final class GenerationLog implements ReloadListener {
 
     private static final String RELOAD = "reload of the files";
 
-    /** The most changes of one reload that are logged and kept. */
+    /** The largest number of changes of one reload that are logged and kept. */
     private static final int MOST_CHANGES = 50;
 
     private final Kind kind;
@@ -192,7 +189,7 @@ final class ReloadLog implements ReloadListener {
 
     private GenerationMeters() {}
 
-    /** Registers the meters of the limit files, and of kept overrides and penalties. */
+    /** Registers the meters of the limit files, and of saved overrides and penalties. */
     static void register(Generations generations, MeterRegistry registry) {
       register(generations, Kind.LIMITS, registry);
       Gauge.builder(
@@ -216,7 +213,7 @@ final class ReloadLog implements ReloadListener {
     private static <T> void registerMistakes(
         String of, T counted, ToDoubleFunction<T> mistakes, MeterRegistry registry) {
       Gauge.builder("sluice.generation.mistakes", counted, mistakes)
-          .description("Mistakes in the offered files, and in kept overrides and penalties")
+          .description("Mistakes in the offered files, and in saved overrides and penalties")
           .tag("files", of)
           .register(registry);
     }
@@ -254,8 +251,8 @@ final class ReloadLog implements ReloadListener {
   }
 
   /**
-   * Declares the limits that the rules in force name, so that the metric of missing defaults counts
-   * them, and then calls another listener. For one thread.
+   * Tells the metrics which limits the rules in force name, so that missing defaults of these
+   * limits are counted, then calls another listener. Not thread-safe.
    */
   static final class NamedByRules implements ReloadListener {
 
@@ -301,9 +298,7 @@ final class ReloadLog implements ReloadListener {
     private final Kind kind;
     private final Runnable broken;
 
-    /**
-     * Makes a listener. {@code broken} counts an unexpected failure, which no file should cause.
-     */
+    /** {@code broken} counts an unexpected failure, which no content of a file should cause. */
     CredentialsLog(Kind kind, Runnable broken) {
       this.kind = kind;
       this.broken = broken;
@@ -320,7 +315,7 @@ final class ReloadLog implements ReloadListener {
       log.error(
           "{} not loaded; the previous ones stay in force{}{}",
           kind.word(),
-          kind == Kind.TOKENS ? " (a token that a readable file no longer names is refused)" : "",
+          kind == Kind.TOKENS ? " (tokens removed from a readable file are refused)" : "",
           ReloadLog.list(problems));
     }
 

@@ -125,7 +125,7 @@ public record ServerConfig(
    *     TLS
    * @param plaintext whether doors may listen beyond loopback without TLS
    * @param open whether doors may listen beyond loopback without access control; then clients
-   *     beyond loopback may not do what needs the role {@code admin}
+   *     beyond loopback cannot call operations of the role {@code admin}
    */
   public record Doors(
       Http http,
@@ -160,7 +160,9 @@ public record ServerConfig(
       }
     }
 
-    /** Whether, without tokens, every client may do what needs the role admin. */
+    /**
+     * Whether callers beyond loopback can have the role admin, or the server has no such callers.
+     */
     boolean adminsAnywhere(Control control) {
       return controlsAccess(control) || exposed() == null;
     }
@@ -246,12 +248,12 @@ public record ServerConfig(
   public record Copy(Path file, boolean startsWithLastGood) {}
 
   /**
-   * The limit files. Without any, the service uses sample limits.
+   * The limit files. Without limit files, the service uses sample limits.
    *
    * @param limits the defaults, null for none
    * @param names the limit names, null for the bundled names
    * @param rules the rule book, null for none; a rule book needs a file of limits
-   * @param onRequest whether changed files wait for a request to reload; otherwise they apply at
+   * @param onRequest whether changed files are applied only at a request to reload, instead of at
    *     once
    */
   public record Files(
@@ -261,7 +263,7 @@ public record ServerConfig(
       @Nullable Path rules,
       boolean onRequest) {
 
-    /** No file at all. */
+    /** No limit files. */
     public static final Files NONE = new Files(null, null, null, null);
 
     /** Returns files whose changes apply at once. */
@@ -286,7 +288,7 @@ public record ServerConfig(
   }
 
   /**
-   * A table of overrides, which take precedence over those of the file.
+   * A database table of overrides, which take precedence over the overrides in the file.
    *
    * @param every how often the table is read, more than zero and at most 292 years
    */
@@ -359,8 +361,8 @@ public record ServerConfig(
   /**
    * A file that keeps the buckets of the memory store over restarts.
    *
-   * @param file read at the start, saved periodically and at the end
-   * @param every how often it is saved, more than zero and at most 292 years
+   * @param file the file, read at the start, written periodically and at shutdown
+   * @param every how often the file is written, more than zero and at most 292 years
    */
   public record Snapshot(Path file, Duration every) {
 
@@ -390,7 +392,7 @@ public record ServerConfig(
   }
 
   /**
-   * The telemetry besides the metrics that are scraped.
+   * The telemetry in addition to the scraped metrics.
    *
    * @param topDenied whether the server keeps the ids that each limit denies most, in bounded
    *     memory, for administrators; ids are often personal data
@@ -411,11 +413,10 @@ public record ServerConfig(
    * The log of denials.
    *
    * @param target the file, "-" for standard error
-   * @param showsIds whether the log has the ids themselves; otherwise it has their keyed hashes
+   * @param showsIds whether the log shows the ids; otherwise it shows their keyed hashes
    */
   public record DenialLogFile(String target, boolean showsIds) {
 
-    /** Returns the file; null for standard error. */
     @Nullable Path file() {
       return target.equals("-") ? null : Path.of(target);
     }
@@ -455,7 +456,7 @@ public record ServerConfig(
     /**
      * Makes the exception.
      *
-     * @param lacksControl whether access control is missing; one of the two is true
+     * @param lacksControl whether access control is missing; true if {@code lacksTls} is false
      * @param asksForCertificates whether a client certificate is optional
      */
     InsecureException(

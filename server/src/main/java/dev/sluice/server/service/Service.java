@@ -109,7 +109,7 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Starts a service. Does not wait for a store or a database over a network.
+   * Starts a service without waiting for a store or a database over a network.
    *
    * @throws ConfigException if a setting cannot be used, such as the store's address or the
    *     snapshot
@@ -148,7 +148,7 @@ public final class Service implements AutoCloseable {
     requireCounting(config.storage(), store);
     started.add(fleet::close);
     ScheduledExecutorService looks = Periodic.scheduler("sluice-fleet");
-    started.add(looks::shutdown); // an interrupted look would leave the name on the list
+    started.add(looks::shutdown); // an interrupted look would leave this server's name in the store
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
@@ -250,7 +250,7 @@ public final class Service implements AutoCloseable {
         .ifPresent(
             list -> {
               Gauge.builder("sluice.servers", fleet, Fleet::size)
-                  .description("Servers by which local:auto divides; 0 until they are counted")
+                  .description("Servers that share each limit with local:auto; 0 before a count")
                   .register(meters);
               Gauge.builder("sluice.servers.age.seconds", fleet, Fleet::ageSeconds)
                   .description("Time since the servers in the store were last counted")
@@ -267,7 +267,7 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Returns a check that passes once the store has answered. Until then the store's address may be
+   * Returns a check that passes once the store has answered. Until then the store's address can be
    * wrong, and each server would enforce the limits alone.
    */
   private static Runnable onceReached(BucketStore store) {
@@ -288,8 +288,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Whether requests may pass while the store is unreachable. Such a server stays ready without its
-   * store: all servers of a fleet lose the store together, so otherwise none would stay ready.
+   * Whether no failure rule denies requests or fails them. Such a server stays ready during an
+   * outage of the store: all servers lose the store at once, so otherwise none would stay ready.
    */
   private static boolean decidesAlone(ServerConfig.Storage storage) {
     return Stream.concat(
@@ -297,7 +297,7 @@ public final class Service implements AutoCloseable {
         .noneMatch(rule -> rule.equals(FailureRule.fail()) || rule.equals(FailureRule.deny()));
   }
 
-  /** Starts OpenTelemetry if there is a receiver; otherwise its library is not loaded. */
+  /** Starts OpenTelemetry if a receiver is configured; otherwise its library is not loaded. */
   private static Part traces(
       ServerConfig config, PrometheusMeterRegistry meters, ShutdownStack started) {
     OtlpSettings settings = config.telemetry().otlp();
@@ -325,14 +325,14 @@ public final class Service implements AutoCloseable {
             "sluice.tls.certificate.end.timestamp.seconds",
             current,
             identity -> identity.get().end().getEpochSecond())
-        .description("When the certificate in use ends, in seconds since the epoch")
+        .description("End of the certificate in use, in seconds since the Unix epoch")
         .register(meters);
     Logger certificates = LoggerFactory.getLogger(EndOfCertificate.class);
     started.add(
         EndOfCertificate.watch(
                 files,
                 current,
-                look -> Periodic.task(certificates, "the look at the end of the certificate", look))
+                look -> Periodic.task(certificates, "checking the end of the certificate", look))
             ::close);
     return new Tls(current);
   }
@@ -361,8 +361,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Returns the address of the store for the page; without access control only its scheme, as
-   * everybody may read it.
+   * Returns the store's address for the status page. Without access control everybody can read the
+   * page, so the page shows only the scheme.
    */
   private static String shown(StoreAccess store, boolean isOpen) {
     String address = store.toString();
@@ -400,7 +400,7 @@ public final class Service implements AutoCloseable {
             .anyMatch(FailureRule::isAuto)) {
       throw new ConfigException(
           "on-failure",
-          "local:auto counts the servers in a shared store that decides by its own clock, found the store %s; give their number, such as local:4"
+          "local:auto needs a shared store that uses its own clock, found the store %s; give the number of servers instead, such as local:4"
               .formatted(storage.store().described()));
     }
   }
@@ -423,17 +423,17 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Returns the addresses of the doors, with the ports that were chosen: HTTP first, then the Redis
-   * protocol and gRPC, if they are configured.
+   * Returns the addresses of the doors, with their actual ports: HTTP first, then the Redis
+   * protocol and gRPC, if configured.
    */
   public List<InetSocketAddress> addresses() {
     return doors.addresses();
   }
 
   /**
-   * Reads all watched files at once, applies each kind of files without a mistake, and returns
-   * whether all files were applied. Logs the outcome, and notes the signal in the audit log. Blocks
-   * on the file system.
+   * Reads all watched files now, applies each kind of files that has no mistake, and returns
+   * whether all kinds were applied. Logs the outcome, also in the audit log. Blocks on the file
+   * system.
    */
   @CanIgnoreReturnValue
   public boolean reload() {
@@ -452,16 +452,16 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Describes the shutdown by {@link #close}, for people: the number of requests answered during
-   * it, and of connections cut.
+   * Describes the shutdown by {@link #close} for people, with the number of requests answered
+   * during the shutdown and of connections cut.
    */
   public String farewell() {
     return traffic.farewell();
   }
 
   /**
-   * Stops the service without losing a request: every door reports that it is not ready, is drained
-   * and closed; then the other parts are closed. Later calls do nothing.
+   * Stops the service without losing a request. Every door reports that it is not ready, answers
+   * its requests in flight and is closed; then the other parts are closed. Later calls do nothing.
    */
   @Override
   public void close() {
@@ -469,9 +469,9 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * A stack of started parts. Closing ends them in the reverse order, and continues after a part
-   * that fails to end. An interrupt shortens the end of the part that is ending, and is hidden from
-   * the later ones: a snapshot that an interrupted thread writes would be lost. Thread-safe.
+   * A stack of started parts. Closing the stack ends the parts in the reverse order, even if a part
+   * fails to end. An interrupt shortens only the end of the current part, since a later part could
+   * not write its snapshot on an interrupted thread. Thread-safe.
    */
   static final class ShutdownStack implements AutoCloseable {
 
@@ -491,7 +491,7 @@ public final class Service implements AutoCloseable {
         try {
           ends.pop().run();
         } catch (RuntimeException e) {
-          log.error("a part of the server did not stop; the others are stopped all the same", e);
+          log.error("a part of the server failed to stop; the other parts are stopped anyway", e);
         }
         interrupted |= Thread.interrupted();
       }
@@ -506,7 +506,7 @@ public final class Service implements AutoCloseable {
 
     private AccessSetup() {}
 
-    /** Opens the audit log and access control, and registers how to end them. */
+    /** Opens the audit log and access control, and adds both to the stack. */
     static Access access(
         ServerConfig config, LoadedFiles files, MeterRegistry meters, ShutdownStack started) {
       ServerConfig.Control settings = config.control();
@@ -572,8 +572,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Runs a check at most twice a second: concurrent and later callers share the outcome of the
-   * check that runs, or of the last one. Thread-safe; blocks as long as the check does.
+   * Runs a check at most twice a second. Concurrent callers share one check, and callers within 0.5
+   * s after a check share its outcome. Thread-safe; blocks as long as the check does.
    */
   static final class RecentCheck implements Runnable {
 
@@ -622,7 +622,7 @@ public final class Service implements AutoCloseable {
         return new Checked(nanoTime.getAsLong(), null);
       } catch (RuntimeException e) {
         return new Checked(nanoTime.getAsLong(), e);
-      } catch (Error e) { // otherwise waiting callers would hang
+      } catch (Error e) { // otherwise callers that wait for the outcome would hang
         IllegalStateException failure = new IllegalStateException(e);
         return new Checked(nanoTime.getAsLong(), failure);
       }

@@ -28,8 +28,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The address of a store, with the passwords that are not part of it. {@link #toString} shows no
- * password.
+ * The address of a store, and the passwords that are given apart from the address. {@link
+ * #toString} shows no password.
  */
 public final class StoreAccess {
 
@@ -61,16 +61,16 @@ public final class StoreAccess {
   }
 
   /**
-   * Returns a copy with the password of the store; null for the one in the address, if any. The
-   * user is the one in the address, {@code redis://app@host}, or else {@code default}.
+   * Returns a copy with the password of the store; null for the password in the address, if any.
+   * The user is the one in the address, {@code redis://app@host}, or else {@code default}.
    */
   public StoreAccess withPassword(@Nullable String newPassword) {
     return new StoreAccess(address, newPassword, sentinelPassword);
   }
 
   /**
-   * Returns a copy with the password of the Sentinels; null for the one in the address, if any. The
-   * user is the option {@code sentinelUser} of the address, or else {@code default}.
+   * Returns a copy with the password of the Sentinels; null for the password in the address, if
+   * any. The user name is the option {@code sentinelUser} of the address, or else {@code default}.
    */
   public StoreAccess withSentinelPassword(@Nullable String newPassword) {
     return new StoreAccess(address, password, newPassword);
@@ -90,13 +90,13 @@ public final class StoreAccess {
     return address;
   }
 
-  /** Returns the address, and whether clients' clocks decide. */
+  /** Returns the address, with a note if the store uses its clients' clocks. */
   String described() {
     boolean clients = address.matches(".*[?&]clock=client(&.*)?");
     return clients ? this + " with clock=client" : toString();
   }
 
-  /** Returns the kind of the store, for metrics: redis unless it is in a database. */
+  /** Returns the kind of the store, for metrics. */
   String kind() {
     Stores.Product kind = Stores.find(this);
     return kind == Stores.Product.POSTGRES || kind == Stores.Product.MARIADB
@@ -174,8 +174,8 @@ public final class StoreAccess {
         Stream.concat(Stream.of(MEMORY), SHOWN.stream()).toList();
 
     /**
-     * How far the clock of a replay may step back: merged logs of several servers are not quite in
-     * order.
+     * How far the clock of a replay may step back: merged logs of several servers are not strictly
+     * in order.
      */
     public static final Duration REPLAY_STEPS_BACK = Duration.ofHours(1);
 
@@ -215,8 +215,8 @@ public final class StoreAccess {
     }
 
     /**
-     * Opens a store for a single act of a process that has just started. Unless the address has a
-     * time-out, a call may take as long as a cold start.
+     * Opens a store for a single operation of a new process. Unless the address sets a time-out,
+     * the time-out allows for a cold start.
      *
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
@@ -231,7 +231,7 @@ public final class StoreAccess {
 
     /**
      * Opens a store that uses a given clock, for replays, with the time-out of {@link
-     * #openForOneAct}. In memory, the clock may step back by {@link #REPLAY_STEPS_BACK}.
+     * #openForOneAct}. For the memory store, the clock may step back by {@link #REPLAY_STEPS_BACK}.
      *
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
@@ -289,11 +289,11 @@ public final class StoreAccess {
     }
 
     /**
-     * Creates what a store needs in its database, or brings it to this version.
+     * Creates a store's schema in its database, or upgrades the schema to this version.
      *
-     * @param role a role or user that may use the store, and nothing else of it; null for none
+     * @param role a database role or user that gets only the rights to use the store; null for none
      * @throws IllegalArgumentException if the store is in no database, or the address has a mistake
-     * @throws SQLException if the database refuses
+     * @throws SQLException if the database refuses a statement
      */
     public static void create(StoreAccess access, @Nullable String role) throws SQLException {
       switch (kind(access)) {
@@ -306,7 +306,7 @@ public final class StoreAccess {
     /**
      * Returns the statements that {@link #create} runs, for the database's command-line client.
      *
-     * @throws IllegalArgumentException as there
+     * @throws IllegalArgumentException as {@link #create}
      */
     public static String statements(StoreAccess access, @Nullable String role) {
       return switch (kind(access)) {
@@ -346,7 +346,7 @@ public final class StoreAccess {
 
     /**
      * Returns a store's address for logs and messages, without user, password and options; only the
-     * scheme if an @ follows a ?, since either may then be part of a password.
+     * scheme if an @ follows a ?, since both characters can then be part of a password.
      */
     public static String shown(String address) {
       int at = address.lastIndexOf('@');
@@ -365,7 +365,7 @@ public final class StoreAccess {
 
   /**
    * Passes events to another observer with {@code redis-1} in place of a server's address, for
-   * public metrics. The log has the address of each number. Thread-safe; no method blocks.
+   * public metrics. The log shows the address for each number. Thread-safe; no method blocks.
    */
   static final class NumberedServers implements BucketStore.Observer {
 

@@ -46,7 +46,6 @@ final class TableOverrides {
     this.limits = table == null ? files : files.derived();
   }
 
-  /** Whether there is a table. */
   boolean isPresent() {
     return table != null;
   }

@@ -18,12 +18,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A log of denials as JSON lines: at most {@link #MOST_A_SECOND} a second for each limit. A line of
- * its own reports how many further denials of a limit were left out. Thread-safe; never blocks.
+ * A log of denials as JSON lines: at most {@link #MOST_A_SECOND} a second for each limit. A
+ * separate line counts the further denials of a limit. Thread-safe; never blocks.
  */
 public final class DenialLog implements AutoCloseable {
 
-  /** What the lines are. */
+  /** The name of the log in messages and metrics. */
   public static final LogKind KIND =
       new LogKind("denial log", "sluice.denial.log", "sluice-denials");
 
@@ -45,8 +45,8 @@ public final class DenialLog implements AutoCloseable {
   }
 
   /**
-   * Starts a log, which closes the lines. {@code ids} returns the text that stands for an id, such
-   * as its hash.
+   * Starts a log, which closes {@code lines} at its end. {@code ids} returns the text that stands
+   * for an id, such as its hash.
    */
   public static DenialLog start(JsonLines lines, UnaryOperator<String> ids) {
     DenialLog started = new DenialLog(lines, ids, System::nanoTime);
@@ -55,7 +55,7 @@ public final class DenialLog implements AutoCloseable {
     return started;
   }
 
-  /** The limit that denied; without a limit, the rule that matched, if any. */
+  /** The limit that denied a request, or else the rule that matched it, if any. */
   private record Source(@Nullable String limit, @Nullable String rule) {
 
     static Source of(Denial denial) {
@@ -77,7 +77,7 @@ public final class DenialLog implements AutoCloseable {
     return ids.apply(id);
   }
 
-  /** Reports what was left out in the seconds that have ended. */
+  /** Reports the denials that were left out in the seconds that have ended. */
   void tick() {
     long now = nanoTime.getAsLong();
     paces.forEach((source, pace) -> leftOut(source, pace.takeLeftOut(now, false)));
@@ -99,7 +99,7 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /** Reports what was left out, and writes the queued lines. Blocks up to ten seconds. */
+  /** Reports the denials left out, and writes the queued lines. Blocks up to ten seconds. */
   @Override
   public void close() {
     clock.shutdownNow();

@@ -23,23 +23,23 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives the denials of all doors: for the {@linkplain DenialLog log of denials}, and to keep the
- * last ones of each id.
+ * Receives the denials of all doors, passes them to the {@linkplain DenialLog log of denials}, and
+ * keeps the last denials of each id.
  *
  * <p>Each door reports its own denials, since only the door knows the request. The exception is
  * {@link #spent}: only the Redis protocol decides many spends at a time, so the limiter reports
- * these. The limiter also reports all spends; a sample of their costs is added up to find the ids
- * that are charged most, of the first {@link TopDenied#MOST_LIMITS} limits. Trials in shadow refuse
- * nobody, and checks serve to ask, so both are left out. Thread-safe; never blocks.
+ * their denials. The limiter also reports all spends; a sample of their costs is added up to find
+ * the ids that are charged most, of the first {@link TopDenied#MOST_LIMITS} limits. Trials in
+ * shadow and checks are left out, since neither denies a request. Thread-safe; never blocks.
  */
 public final class Denials implements LimiterObserver {
 
   private static final Denials NONE = new Denials(null, false);
 
-  /** The cost of one of so many allowed spends is counted. */
+  /** One in this many allowed spends is counted, with its cost. */
   private static final int SAMPLED = 16;
 
-  /** The word in {@link Denial#decidedBy} for a rule that denies whatever the limits say. */
+  /** The word in {@link Denial#decidedBy} for a rule that denies regardless of limits. */
   private static final String RULE = "rule";
 
   /** The word in {@link Denial#decidedBy} for a request that no limit can be charged for. */
@@ -61,8 +61,8 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Returns a receiver that passes denials on, and perhaps keeps the last ones of each id, in
-   * bounded memory.
+   * Returns a receiver that passes denials to a log, if any. With {@code keepsLast}, it keeps the
+   * last denials of each id, in bounded memory.
    */
   public static Denials to(@Nullable DenialLog log, boolean keepsLast) {
     return log == null && !keepsLast ? NONE : new Denials(log, keepsLast);
@@ -100,13 +100,13 @@ public final class Denials implements LimiterObserver {
     return log == null ? "" : log.shown(id);
   }
 
-  /** Whether denials are discarded, so that nobody needs to report any. */
+  /** Whether all denials are discarded, so that no door needs to report them. */
   public boolean isOff() {
     return log == null && last == null;
   }
 
   /**
-   * What a door knows about a request, besides the decision.
+   * The facts about a request that its door reports, besides the decision.
    *
    * @param door {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
    * @param path its path without the query, null if the door does not know it
@@ -116,7 +116,7 @@ public final class Denials implements LimiterObserver {
       String door, @Nullable String method, @Nullable String path, @Nullable String rule) {
 
     /**
-     * Makes a request. Its texts, which a client may have written, are cut: many denials are kept.
+     * Makes a request. Its texts are cut, since a client may have written them and many are kept.
      */
     public DeniedRequest {
       method = method == null ? null : JsonLines.shown(method);
@@ -140,7 +140,6 @@ public final class Denials implements LimiterObserver {
           rule);
     }
 
-    /** A request of a Redis client. */
     private static final DeniedRequest RESP = at("resp");
 
     /** Returns a request about which only the door is known. */
@@ -210,7 +209,7 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Reports the denied parts of a decision; does nothing if the decision allows.
+   * Reports the denied parts of a decision; does nothing for an allowed request.
    *
    * @param asked supplies the request; called only for a denial
    */
@@ -248,7 +247,7 @@ public final class Denials implements LimiterObserver {
    * Reports a request that was denied without a limit.
    *
    * @param byRule whether a rule denies it; otherwise no limit can be charged for it, for example
-   *     because a value makes no id
+   *     because a value makes no valid id
    */
   public void reportWithoutLimit(boolean byRule, DeniedRequest asked) {
     add(new Denial(Instant.now(), asked, null, null, 0, 0, byRule ? RULE : REQUEST, false));

@@ -26,12 +26,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The decisions of the last minute, second by second, and of the last day, five minutes by five
- * minutes: what the meters have counted, read once a second. A decision costs nothing more than its
- * meter.
+ * The decisions of the last minute by second, and of the last day by five minutes. The history
+ * reads the meters once a second, and adds no work to a decision.
  *
- * <p>Bounded: an outcome that occurs takes 1.4 KB, so that {@link #MOST_LIMITS} limits which both
- * allow and deny take 14 MB. Thread-safe; every method waits at most for a reading of the meters.
+ * <p>Memory is bounded: an outcome that occurs takes 1.4 KB, so {@link #MOST_LIMITS} limits that
+ * both allow and deny take 14 MB. Thread-safe; every method waits at most for a reading of the
+ * meters.
  */
 public final class RateHistory implements AutoCloseable {
 
@@ -84,7 +84,7 @@ public final class RateHistory implements AutoCloseable {
    * Makes a history.
    *
    * @param time the time to show
-   * @param nanos the time to measure with, which nobody adjusts
+   * @param nanos a monotonic time, for measuring
    */
   RateHistory(MeterRegistry meters, InstantSource time, LongSupplier nanos) {
     this.meters = meters;
@@ -100,7 +100,7 @@ public final class RateHistory implements AutoCloseable {
     return history;
   }
 
-  /** Ends a second: its counts are what the meters have counted since the last call. */
+  /** Ends a second, whose counts are the increase of the meters since the last call. */
   synchronized void sample() {
     try {
       beginSecond();
@@ -187,7 +187,7 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Returns the counts of the last {@link #SECONDS} whole seconds.
    *
-   * @return those limits that have decided since the start, by name
+   * @return the limits with decisions since the start, by name
    */
   public synchronized List<Rates> rates(Predicate<String> which) {
     List<Rates> all = new ArrayList<>();
@@ -203,8 +203,8 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Returns the counts of the last {@link #SECONDS} whole seconds, summed up.
    *
-   * @return those limits that have decided in these seconds, by name; an outcome that did not occur
-   *     is missing
+   * @return the limits with decisions in these seconds, by name; an outcome that did not occur is
+   *     missing
    */
   public Map<String, Map<SpendOutcome, Long>> totals(Predicate<String> which) {
     return totals(which, one -> one.minute);
@@ -266,7 +266,7 @@ public final class RateHistory implements AutoCloseable {
       this.outcome = outcome;
     }
 
-    /** Forgets the oldest counts. The new step of the day is -1 if none begins. */
+    /** Clears the oldest counts; {@code step} is the new step of the day, or -1 if none begins. */
     void begin(int second, int step) {
       if (ring != null) {
         minute -= ring[second];
@@ -314,7 +314,7 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * How many spends of a limit had which outcome, second by second. Immutable and thread-safe.
+   * The number of spends of a limit by outcome, for each second. Immutable and thread-safe.
    *
    * @param counts the counts of the last {@link RateHistory#SECONDS} seconds, oldest first; an
    *     outcome that did not occur is missing

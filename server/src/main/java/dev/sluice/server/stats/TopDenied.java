@@ -18,14 +18,13 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ids that each limit denied most in the last minutes: between {@link #WINDOW} and twice that.
- * {@link Denials} uses a second object to count the ids that are charged most. Ids are often
- * personal data, so a server keeps them only if its operator turns this on.
+ * The ids that each limit denied most in the last minutes: between {@link #WINDOW} and twice this
+ * time. {@link Denials} uses a second object to count the ids that are charged most. Ids are often
+ * personal data, so a server keeps them only if its operator enables this.
  *
  * <p>Bounded: {@link #COUNTERS} ids in each of two windows, of at most {@link #MOST_LIMITS} limits.
  * With ids of 40 characters that is at most 3 MB; with the longest ids, of 1024 characters, 18 MB.
- * Denials of rules in shadow mode refuse nobody, and are not counted. Thread-safe; what is counted
- * takes a lock of its limit.
+ * Denials in shadow mode are not counted. Thread-safe; each count takes a lock of its limit.
  */
 public final class TopDenied implements LimiterObserver {
 
@@ -38,7 +37,7 @@ public final class TopDenied implements LimiterObserver {
   /** How many ids of a limit are reported. */
   public static final int SHOWN = 20;
 
-  /** The most limits that are watched: those counted first after the start. */
+  /** The most limits that are watched: the limits counted first after the start. */
   public static final int MOST_LIMITS = 64;
 
   static final int COUNTERS = 128;
@@ -88,8 +87,8 @@ public final class TopDenied implements LimiterObserver {
   }
 
   /**
-   * Returns the ids that were denied most, by the limit's name, those denied most first; limits
-   * without denials are missing.
+   * Returns the ids that were denied most, by the limit's name, in descending order; limits without
+   * denials are missing.
    */
   public Map<String, List<Denied>> top() {
     Map<String, List<Denied>> top = new TreeMap<>();
@@ -155,8 +154,8 @@ public final class TopDenied implements LimiterObserver {
     }
 
     /**
-     * Adds the estimates of one window. An id without a counter in the other window may have been
-     * denied there uncounted.
+     * Adds the estimates of one window. An id without a counter in the other window may have
+     * uncounted denials there.
      */
     private static void addAll(SpaceSaving from, SpaceSaving other, Map<String, Denied> sums) {
       for (Estimate one : from.estimates()) {
@@ -178,13 +177,13 @@ public final class TopDenied implements LimiterObserver {
   /*
    * Space-Saving (Metwally, Agrawal, El Abbadi: "Efficient computation of frequent and top-k
    * elements in data streams", 2005). There are m counters. An item with a counter is counted. An
-   * item without one takes over the smallest counter, whose count becomes the error of the new
-   * item. After N items, a counter is at most its error above the true count, and never below it.
-   * No error is above N / m. Every item that came more than N / m times has a counter. An item that
-   * comes with a number counts as so many items.
+   * item without a counter takes over the smallest counter, whose count becomes the error of the
+   * new item. After N items, a counter is at most its error above the true count, and never below
+   * it. No error is above N / m. Every item that occurred more than N / m times has a counter. An
+   * item that arrives with a number counts as that many items.
    */
 
-  /** The items that came most often, in bounded memory. Not thread-safe. */
+  /** The most frequent items, in bounded memory. Not thread-safe. */
   static final class SpaceSaving {
 
     private final int capacity;
@@ -215,7 +214,7 @@ public final class TopDenied implements LimiterObserver {
           .orElseThrow();
     }
 
-    /** Returns how often an item without a counter can have come at most. */
+    /** Returns the highest possible number of occurrences of an item without a counter. */
     long mostUncounted() {
       return counters.size() < capacity ? 0 : smallest().count;
     }
@@ -227,7 +226,7 @@ public final class TopDenied implements LimiterObserver {
           .toList();
     }
 
-    /** How often an item came: at least and at most. */
+    /** The lowest and the highest possible number of occurrences of an item. */
     record Estimate(String item, long atLeast, long atMost) {}
 
     private static final class Counter {

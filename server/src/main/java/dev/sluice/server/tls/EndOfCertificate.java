@@ -18,8 +18,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Warns that the certificate in use will end: once a day in its last two weeks, each hour in its
- * last day and afterwards. Loading a certificate warns too, so the first of these warnings comes an
- * hour or a day after that.
+ * last day and afterwards. Loading a certificate also warns, so the first warning of this class
+ * comes an hour or a day after the load.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -84,7 +84,7 @@ public final class EndOfCertificate implements AutoCloseable {
     }
   }
 
-  /** Returns the warning for a certificate that ends soon or has ended; null for any other. */
+  /** Returns the warning for a certificate that ends soon or has ended; otherwise null. */
   static @Nullable String warning(Instant end, Instant now) {
     if (now.isAfter(end)) {
       return "this certificate ended at %s; replace it".formatted(end);

@@ -58,7 +58,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
    *
    * @param certificate a PEM file: the server's certificate, then the intermediate certificates
    * @param key a PEM file with the key of that certificate, without a password
-   * @param clients the certificates that clients show; null if the server asks for none
+   * @param clients the client certificates to accept; null if the server requests none
    */
   public TlsFiles(Path certificate, Path key, @Nullable ClientCertificates clients) {
     this(certificate, key, clients, Clock.systemUTC());
@@ -71,7 +71,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     this.clock = clock;
   }
 
-  /** Whether only clients with a certificate of a known authority are let in. */
+  /** Whether only clients with a certificate of a known authority can connect. */
   public boolean requiresClientCertificates() {
     return clients != null && clients.required();
   }
@@ -165,7 +165,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
       if (valid.isEmpty()) {
         reports.mistake(file, fault);
       } else {
-        reports.warning(file, fault + "; its clients are not let in");
+        reports.warning(file, fault + "; its clients cannot connect");
       }
     }
     return valid;

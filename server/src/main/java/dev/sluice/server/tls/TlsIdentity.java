@@ -130,9 +130,8 @@ public final class TlsIdentity {
     }
 
     /**
-     * Encrypts a connection that was just accepted. Whether it {@code speaksHttp} decides whether
-     * HTTP/2 and HTTP/1.1 are offered in the handshake. Handlers that are already in its pipeline
-     * see decrypted bytes.
+     * Encrypts a connection that was just accepted. With {@code speaksHttp}, the handshake offers
+     * HTTP/2 and HTTP/1.1. Handlers that are already in the pipeline receive decrypted bytes.
      */
     public void encrypt(Channel channel, boolean speaksHttp) {
       SslHandler handler = current.get().handler(channel, speaksHttp);
@@ -140,9 +139,8 @@ public final class TlsIdentity {
     }
 
     /**
-     * Returns the session of the connection that a request came on, null without TLS. The library
-     * does not know the session, since the pipeline decrypts the bytes before the library reads
-     * them.
+     * Returns the TLS session of a request's connection, null without TLS. The library does not
+     * know the session, since the pipeline decrypts the bytes before the library reads them.
      */
     public static @Nullable SSLSession session(ServiceRequestContext context) {
       Channel channel = context.log().partial().channel();

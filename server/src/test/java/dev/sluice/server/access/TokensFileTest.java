@@ -93,7 +93,7 @@ class TokensFileTest {
     assertThat(LimitFiles.builder().companion(file, Tokens.reader(false)).build().lint())
         .extracting(Problem::message)
         .containsExactly(
-            "found certificates, but the server asks no client for one: give --tls-client-ca FILE");
+            "found certificates, but the server asks clients for none: give --tls-client-ca FILE");
   }
 
   @Test

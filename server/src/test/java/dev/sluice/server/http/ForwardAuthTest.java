@@ -808,7 +808,7 @@ final class ForwardAuthTest {
         "?limit=ApiCallsPerKey&id=x&deny=401 | found \"401\", expected 429 or 403",
         "?limit=ApiCallsPerKey&id=x&dry=yes | found \"yes\", expected false or true",
         "?limit=ApiCallsPerKey&id=x&headers=ieft | did you mean \"ietf\"",
-        "?limit=ApiCallsPerKey&id=x&by=rules | by and limit exclude each other",
+        "?limit=ApiCallsPerKey&id=x&by=rules | found both by and limit, expected only one of them",
         "?by=rules&cost=1 | contradict each other; write the cost into the rule",
         "?by=rules | the rule book has no rules",
         "?limit=ApiCallsPerKey&id=x&limit=ApiCallsPerKey&id=x | again",

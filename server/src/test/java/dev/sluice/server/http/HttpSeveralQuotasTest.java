@@ -164,7 +164,7 @@ final class HttpSeveralQuotasTest {
   @Test
   void override_withBothForms_orAListWhereNoneBelongs_isRefused() {
     assertThat(put("b", "{\"burst\":3,\"quotas\":[\"1 per 1s\"]}").body())
-        .contains("\"field\":\"burst\"", "beside quotas");
+        .contains("\"field\":\"burst\"", "either this field or quotas");
     assertThat(put("b", "{\"burst\":[3],\"count\":1,\"period\":\"1s\"}").body())
         .contains("\"field\":\"burst\"", "another kind of value");
   }

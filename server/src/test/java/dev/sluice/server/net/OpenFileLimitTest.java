@@ -12,7 +12,7 @@ final class OpenFileLimitTest {
   void tooFew_belowTheLeast_saysWhatToDo() {
     assertThat(OpenFileLimit.tooFew(64))
         .contains(
-            "the process may open only 64 files and connections, expected at least 256; raise that with ulimit -n 16384, or LimitNOFILE in a systemd unit");
+            "the process may open only 64 files and connections, expected at least 256; raise the limit with ulimit -n 16384, or LimitNOFILE in a systemd unit");
     assertThat(OpenFileLimit.tooFew(255)).isPresent();
     assertThat(OpenFileLimit.tooFew(256)).isEmpty();
     assertThat(OpenFileLimit.tooFew(Long.MAX_VALUE)).isEmpty();

@@ -243,7 +243,7 @@ class GrpcAccessTest {
     assertThat(remaining("ApiCallsPerKey", "refunded" + door)).isEqualTo(99);
     assertRefused(
         Status.Code.INVALID_ARGUMENT,
-        "descriptors[0].is_negative_hits: only callers that may refund can give hits back: the"
+        "descriptors[0].is_negative_hits: only callers that may refund can send negative hits: the"
             + " token ops has no role admin",
         () -> asking(door, "authorization", bearer(OPS)).shouldRateLimit(refund));
     assertRefused(

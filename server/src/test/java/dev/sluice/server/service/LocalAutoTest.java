@@ -154,9 +154,9 @@ class LocalAutoTest {
         FailureRule rule = by.isEmpty() ? FailureRule.localAuto() : FailureRule.allow();
         assertThatThrownBy(() -> start(store, 1, rule, by))
             .isInstanceOf(ConfigException.class)
-            .hasMessageContaining("local:auto counts the servers in a shared store")
+            .hasMessageContaining("local:auto needs a shared store that uses its own clock")
             .hasMessageContaining(store.replaceAll("\\?.*", ""))
-            .hasMessageContaining("give their number, such as local:4");
+            .hasMessageContaining("give the number of servers instead, such as local:4");
       }
     }
   }
