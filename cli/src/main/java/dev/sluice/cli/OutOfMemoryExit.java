@@ -26,7 +26,7 @@ import java.util.concurrent.TimeUnit;
 final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
 
   private static final byte[] LINE =
-      "sluice: out of memory, the server ends; give the JVM a larger heap, such as SLUICE_OPTS=-Xmx2g\n"
+      "sluice: out of memory, the server stops; give the JVM a larger heap, such as SLUICE_OPTS=-Xmx2g\n"
           .getBytes(StandardCharsets.UTF_8);
 
   private static final int CANARY_BYTES = 64 << 10;
@@ -45,7 +45,7 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     watch.start();
   }
 
-  /** Loads the class that halts the JVM, since a full heap could not load it later. */
+  /** Loads the class that halts the JVM early, since a full heap could not load it. */
   private static void loadShutdown() {
     Thread hook = new Thread(() -> {}, "sluice-memory-hook");
     Runtime.getRuntime().addShutdownHook(hook);
@@ -82,7 +82,7 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     try {
       err.write(LINE);
     } catch (IOException | OutOfMemoryError e) {
-      // Writing failed; the exit code still shows why the process ended.
+      // The message could not be written; the exit code still shows why the process ended.
     }
     while (true) {
       try {

@@ -134,7 +134,7 @@ final class LogReplayTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "--json | no option says what a request is charged",
+        "--json | no option sets what a request is charged to",
         "--count=LoginsPerClient={ip} --fail-if=x | --fail-if: found \"x\", expected METRIC",
         "--count=LoginsPerClient={ip} --fail-if=newly-denied-clients>1 | requires --against",
         "--count=LoginsPerClient={ip} --ids=all | --ids: found \"all\"",
