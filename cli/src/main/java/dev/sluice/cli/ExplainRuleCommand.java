@@ -136,7 +136,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     }
     if (domain.isEmpty()) {
       throw new InputException(
-          "--entry requires --domain: the server refuses a descriptor without a domain");
+          "--entry requires --domain: a descriptor without a domain is refused");
     }
     return book.explain(domain, descriptor());
   }

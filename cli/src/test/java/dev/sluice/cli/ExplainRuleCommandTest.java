@@ -107,7 +107,7 @@ final class ExplainRuleCommandTest {
     Cli run = explain("--domain", "edge", "--entry", "ApiCallsPerKey=bob");
     assertThat(run.code()).isEqualTo(Exit.NO);
     assertThat(run.out())
-        .endsWith("no rule matches, and rulesOnly contains the domain edge: nothing is" + " charged\n");
+        .endsWith("no rule matches, and rulesOnly contains the domain edge: nothing is charged\n");
     assertThat(explain("--domain", "other", "--entry", "ApiCallsPerKey=bob").code())
         .isEqualTo(Exit.DONE);
   }
@@ -300,7 +300,7 @@ final class ExplainRuleCommandTest {
     assertThat(client.err()).isEqualTo("sluice: --client: found \"lol\", expected an IP address\n");
     assertThat(client.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(explain("--entry", "user=ann").err())
-        .isEqualTo("sluice: --entry requires --domain: the server refuses a descriptor without a domain\n");
+        .isEqualTo("sluice: --entry requires --domain: a descriptor without a domain is refused\n");
     for (String option : List.of("--hits", "--domain")) {
       Cli request = explain("POST", "/login", option, "0");
       assertThat(request.err())
