@@ -19,7 +19,9 @@ import picocli.CommandLine.OverwrittenOptionException;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The messages for mistakes on the command line, instead of those of picocli. Stateless. */
+/**
+ * The messages for mistakes on the command line, which replace the messages of picocli. Stateless.
+ */
 final class UsageErrors {
 
   private UsageErrors() {}
@@ -122,7 +124,9 @@ final class UsageErrors {
     return null;
   }
 
-  /** Returns the message for options that exclude each other; picocli's message names them. */
+  /**
+   * Returns the message for options that exclude each other. picocli's message names the options.
+   */
   private static String exclusive(String message, CommandSpec command) {
     for (ArgGroupSpec group : command.argGroups()) {
       List<ArgSpec> found =
@@ -217,7 +221,7 @@ final class UsageErrors {
     return argument instanceof OptionSpec option ? option.longestName() : argument.paramLabel();
   }
 
-  /** Quotes a word. Hides a password, since a misplaced word may be an address with one. */
+  /** Quotes a word, and hides a password in it, since a misplaced word may be an address. */
   private static String shown(String word) {
     return SafeText.quote(word.replaceAll("(?s)//.*@", "//…@"));
   }
