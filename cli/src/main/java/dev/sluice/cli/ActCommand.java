@@ -41,9 +41,7 @@ final class ActCommand implements Callable<Integer> {
   @Parameters(
       index = "1",
       paramLabel = "ID",
-      description =
-          "The bucket's id, such as an IP address; write -- before an id that begins with a"
-              + " hyphen.")
+      description = "The bucket's id, such as an IP address. Write -- before an id like -5.")
   private String id = "";
 
   @Option(

@@ -200,9 +200,7 @@ final class CertifyCommand implements Callable<Integer> {
     }
   }
 
-  /**
-   * Returns a new id for each bucket: an IP address, since the limit of the server can require one.
-   */
+  /** Returns a new id for each bucket: an IP address, since the server's limit may require one. */
   private String id() {
     String id =
         "10.%s.%s.%s".formatted(random.nextInt(256), random.nextInt(256), random.nextInt(256));
@@ -460,10 +458,7 @@ final class CertifyCommand implements Callable<Integer> {
     return text.toString();
   }
 
-  /**
-   * Reads the target, the token and the certificates only once; each thread then opens a
-   * connection.
-   */
+  /** Reads the target, the token and the certificates once, for the connections of all threads. */
   private Supplier<CertifyTarget> connect() {
     URI uri;
     try {

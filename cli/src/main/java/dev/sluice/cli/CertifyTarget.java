@@ -80,9 +80,7 @@ interface CertifyTarget extends AutoCloseable {
    */
   Answer spend(String id, long cost, Quota quota);
 
-  /**
-   * Spends one token of each of two ids, or no token; returns null if the protocol has no batches.
-   */
+  /** Spends one token of each of two ids, or no token; null if the protocol has no batches. */
   @Nullable Boolean spendBoth(String one, String other, Quota quota);
 
   /** Returns the limit that the limiter applies when the given limit is requested. */

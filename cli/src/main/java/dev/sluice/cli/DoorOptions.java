@@ -187,9 +187,7 @@ final class DoorOptions {
     }
   }
 
-  /**
-   * Requires a different port for each door, since the system's error would not name the option.
-   */
+  /** Requires a different port for each door. The system's error would not name the option. */
   private boolean ownPorts() {
     Map<String, InetSocketAddress> doors = new LinkedHashMap<>();
     addDoor("--http", http, doors);

@@ -155,8 +155,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
   }
 
   /**
-   * Explains each reading of the request, since applications can differ; forward-auth charges all
-   * readings.
+   * Explains every reading of the request by some application; forward-auth charges all readings.
    */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;

@@ -63,9 +63,7 @@ final class InputFiles {
     return opened(file);
   }
 
-  /**
-   * Opens a stream. A pipe's stream reports 0 available bytes, since the system call would fail.
-   */
+  /** Opens a stream. A pipe's stream reports 0 available bytes, since the real call would fail. */
   private static InputStream stream(Path file) throws IOException {
     InputStream in = Files.newInputStream(file);
     if (Files.isRegularFile(file)) {

@@ -116,9 +116,7 @@ final class OtlpOptions {
         "%s: found %s, expected a number from 0 to 1".formatted(TRACED, SafeText.quote(text)));
   }
 
-  /**
-   * Returns the attributes in OpenTelemetry's variables, which a platform sets for every process.
-   */
+  /** Returns the attributes in OpenTelemetry's variables, which platforms set for each process. */
   private static Map<String, String> attributes(Map<String, String> environment) {
     String list = environment.getOrDefault("OTEL_RESOURCE_ATTRIBUTES", "");
     Map<String, String> all =

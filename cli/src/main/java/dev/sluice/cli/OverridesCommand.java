@@ -547,10 +547,7 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /**
-   * The options for the quotas of an override: three options for one quota, or one option per
-   * quota.
-   */
+  /** The options for the quotas of an override: three for a single quota, or one per quota. */
   private static final class QuotaOptions {
 
     @Spec(Spec.Target.MIXEE)

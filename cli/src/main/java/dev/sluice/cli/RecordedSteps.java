@@ -49,9 +49,7 @@ final class RecordedSteps {
   /** Spends of one bucket at one moment; the bucket is full at first. */
   record Run(long burst, List<Step> steps) {}
 
-  /**
-   * The recording: the number of recorded operations, and the runs of spends that can be replayed.
-   */
+  /** The recording: the number of operations, and the runs of spends that can be replayed. */
   record Recording(int acts, List<Run> runs) {}
 
   /** The state of a bucket while the recording is read. */

@@ -281,9 +281,7 @@ final class ReplayCommand implements Callable<Integer> {
       }
     }
 
-    /**
-     * Returns when the operation was recorded; returns 0 and reports a mistake for a wrong time.
-     */
+    /** Returns when the operation was recorded. A wrong time is reported, and the result is 0. */
     private long at(WireRequest act) {
       Long at = act.at();
       if (at == null || at < 0) {
@@ -401,9 +399,7 @@ final class ReplayCommand implements Callable<Integer> {
       return true;
     }
 
-    /**
-     * Moves the incomplete line to the start of the buffer; returns the number of bytes moved by.
-     */
+    /** Moves the incomplete line to the start of the buffer, and returns its old position. */
     private int makeRoom() {
       int moved = start;
       if (moved > 0) {

@@ -50,10 +50,7 @@ final class ServerSettings {
       return json.isForPeople(console);
     }
 
-    /**
-     * Prints a setting as JSON or as a sentence. A response that cannot be parsed is printed
-     * unchanged.
-     */
+    /** Prints a setting as JSON or as a sentence. A malformed response is printed unchanged. */
     final void print(String answer) {
       SettingText setting = toPeople() ? SettingText.parse(answer) : null;
       if (setting == null) {

@@ -255,10 +255,7 @@ final class Settings {
     return Stream.of(text.split(",", -1)).map(String::strip).filter(one -> !one.isEmpty()).toList();
   }
 
-  /**
-   * Returns a variable's value. An empty variable counts as unset, since compose files set it
-   * empty.
-   */
+  /** Returns a variable's value. An empty variable counts as unset, as compose files expect. */
   private static @Nullable String value(Map<String, String> environment, String name) {
     String value = environment.get(name);
     return value == null || value.isEmpty() ? null : value;
@@ -329,10 +326,7 @@ final class Settings {
     return secrets;
   }
 
-  /**
-   * Whether the password of the store or database comes from a file or variable, not from the
-   * address.
-   */
+  /** Whether the password of a store or database comes from a file or variable. */
   boolean passwordIsApart(String key) {
     return switch (key) {
       case "store" -> has("--store-password-file") || secrets.contains("SLUICE_STORE_PASSWORD");

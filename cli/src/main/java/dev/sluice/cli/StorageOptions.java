@@ -185,9 +185,7 @@ final class StorageOptions {
     return Integer.parseInt(localAtLeast);
   }
 
-  /**
-   * Returns the options. Puts the N of {@code local:auto,N} back, which the comma has split off.
-   */
+  /** Returns the options, and joins {@code local:auto,N} again, which the comma has split. */
   private List<String> onFailure() {
     List<String> whole = new ArrayList<>();
     for (String option : onFailure) {

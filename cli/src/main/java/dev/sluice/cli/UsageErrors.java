@@ -19,9 +19,7 @@ import picocli.CommandLine.OverwrittenOptionException;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/**
- * The messages for mistakes on the command line, which replace the messages of picocli. Stateless.
- */
+/** The messages for mistakes on the command line, which replace picocli's messages. Stateless. */
 final class UsageErrors {
 
   private UsageErrors() {}
@@ -125,7 +123,7 @@ final class UsageErrors {
   }
 
   /**
-   * Returns the message for options that exclude each other. picocli's message names the options.
+   * Returns the message for options that exclude each other, with the names in picocli's message.
    */
   private static String exclusive(String message, CommandSpec command) {
     for (ArgGroupSpec group : command.argGroups()) {

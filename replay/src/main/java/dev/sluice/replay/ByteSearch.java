@@ -20,10 +20,7 @@ final class ByteSearch {
 
   private ByteSearch() {}
 
-  /**
-   * Returns the first position of a byte from a position on; {@code end} if there is none before
-   * it.
-   */
+  /** Returns the first position of a byte; {@code end} if the byte is not found. */
   static int indexOf(byte[] text, int from, int end, int wanted) {
     return indexOf(text, from, end, wanted, wanted);
   }

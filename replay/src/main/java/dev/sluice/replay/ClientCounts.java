@@ -29,18 +29,12 @@ final class ClientCounts {
     this.lateClients = new Clients(most);
   }
 
-  /**
-   * Returns the number of a client; {@link Clients#NONE} if the client is new and the table is
-   * full.
-   */
+  /** Returns the number of a client; {@link Clients#NONE} if it is new and the table is full. */
   int number(String name) {
     return withRoom(clients.number(name));
   }
 
-  /**
-   * Returns the number of a client that found no room in the table; it gets a number when it is
-   * denied.
-   */
+  /** Returns the number of a client that the table lacks; only denied clients get a number. */
   int lateNumber(String name, boolean isDenied) {
     int late = isDenied || lateClients.size() > 0 ? lateClients.find(name) : Clients.NONE;
     late = late < 0 && isDenied ? lateClients.number(name) : late;
@@ -72,7 +66,7 @@ final class ClientCounts {
   }
 
   /**
-   * Returns the number of clients; an estimate if the counts are not {@linkplain #isExact exact}.
+   * Returns the number of clients; an estimate unless the counts are {@linkplain #isExact exact}.
    */
   long distinct() {
     return clients.distinct();

@@ -48,10 +48,7 @@ public final class Fit implements Demands {
       };
     }
 
-    /**
-     * Chooses a point. With an attack, only points that allow the fewest heavy clients are
-     * considered.
-     */
+    /** Chooses a point. With an attack, points that deny the most heavy clients come first. */
     public Point of(List<Point> curve) {
       return curve.stream()
           .min(

@@ -169,9 +169,7 @@ abstract class LogFormat {
     return natives.size();
   }
 
-  /**
-   * Returns a column's number by shared name, or by {@code field:} and native name; -1 for none.
-   */
+  /** Returns a column's number by shared name or {@code field:NATIVE_NAME}; -1 for none. */
   int column(String wanted) {
     return byName.getOrDefault(wanted.toLowerCase(Locale.ROOT), byName.getOrDefault(wanted, -1));
   }
@@ -184,10 +182,7 @@ abstract class LogFormat {
         .toList();
   }
 
-  /**
-   * Declares that a column will be read. Formats with any number of columns read only declared
-   * columns.
-   */
+  /** Declares that a column will be read. JSON logs read only declared columns. */
   final void declare(String wanted) {
     int unused = column(wanted);
   }

@@ -127,9 +127,7 @@ final class LogReader implements AutoCloseable {
     return count > 0 && (count >= MOST_HELD || newestNanos - held[first].atNanos() >= windowNanos);
   }
 
-  /**
-   * Reads a request from the file with the earliest time; returns false at the end of all files.
-   */
+  /** Reads a request from the file with the earliest time; false at the end of all files. */
   private boolean readOne() throws IOException {
     File oldest = null;
     for (File file : files) {
@@ -205,9 +203,7 @@ final class LogReader implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the uncompressed stream. The first bytes show whether it is compressed by gzip or zstd.
-   */
+  /** Returns the uncompressed stream. The first bytes show a compression by gzip or zstd. */
   static InputStream unpacked(InputStream in) throws IOException {
     BufferedInputStream buffered = new BufferedInputStream(in, 1 << 16);
     buffered.mark(4);

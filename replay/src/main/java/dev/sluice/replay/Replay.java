@@ -200,7 +200,7 @@ public final class Replay {
   }
 
   /**
-   * Sets a consumer that the run's thread calls with each denial, in the order of the log's time.
+   * Sets a consumer, called on the run's thread with each denial in the order of the log's time.
    */
   @CanIgnoreReturnValue
   public Replay denials(@Nullable Consumer<Denial> taker) {
@@ -234,9 +234,7 @@ public final class Replay {
     return this;
   }
 
-  /**
-   * Sets a consumer of the costs that requests would charge to a limit; no request is decided then.
-   */
+  /** Sets a consumer of the costs that requests charge to a limit; no request is decided then. */
   @CanIgnoreReturnValue
   public Replay demands(String limit, Demands taker) {
     this.demandedLimit = limit;

@@ -216,9 +216,7 @@ public final class ReplayPage {
                 Words.minute(last, zone)));
   }
 
-  /**
-   * Adds a chart of a bucket's tokens, which refill steadily between two requests until it is full.
-   */
+  /** Adds a chart of a bucket's tokens, which refill steadily between two requests. */
   private void levelOverTime(LevelOverTime bucket) {
     heading("Tokens in " + bucket.name);
     paragraph(bucket.summary());

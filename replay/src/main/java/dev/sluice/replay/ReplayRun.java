@@ -142,10 +142,7 @@ final class ReplayRun {
     declareColumns();
   }
 
-  /**
-   * Declares the columns before the first line is read, since a JSON log reads only declared
-   * columns.
-   */
+  /** Declares the columns before the first line, since a JSON log reads only declared columns. */
   private void declareColumns() {
     for (Side side : sides()) {
       for (RequestForm rule : side.rules()) {
@@ -221,10 +218,7 @@ final class ReplayRun {
     }
   }
 
-  /**
-   * Rejects a log whose requests all lack the values to charge them, since no limit would be
-   * tested.
-   */
+  /** Rejects a log whose requests all lack the values that their charge needs. */
   private void requireCharges() {
     if (read > 0 && chargeless == read) {
       List<String> absent =
@@ -488,9 +482,7 @@ final class ReplayRun {
     return line.client;
   }
 
-  /**
-   * Returns the tokens in the watched bucket; with several quotas, the fewest tokens of any bucket.
-   */
+  /** Returns the tokens in the watched bucket; with several quotas, the fewest of any bucket. */
   private long level() {
     Decision now = base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0));
     return now.quotas().stream().mapToLong(Decision::remaining).min().orElse(now.remaining());

@@ -74,10 +74,7 @@ final class Side {
       int trials,
       @Nullable Single single) {
 
-    /**
-     * Reads the fields that a decision reads, so that the processor fetches them. The result is
-     * unused.
-     */
+    /** Reads the fields of a decision, so that the processor fetches them; the result is unused. */
     int touch() {
       return single == null ? trials : single.utf8Id.length;
     }
@@ -283,10 +280,7 @@ final class Side {
     return new Charges(Outcome.DENIED, List.of(tooCostly), List.of(tally), 0, null);
   }
 
-  /**
-   * Returns the charges of the matching rule. The log's cost applies to limits without a cost in
-   * the rule.
-   */
+  /** Returns the matching rule's charges. The log's cost counts if the rule has no cost. */
   private @Nullable RuleMatch match(LogRequest request, ClientAddress address, long hits) {
     return book.match(request, address)
         .map(

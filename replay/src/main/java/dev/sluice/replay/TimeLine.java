@@ -108,9 +108,7 @@ final class TimeLine {
     return List.copyOf(minutes);
   }
 
-  /**
-   * Returns the first of the minutes with the most denied requests; null if there are no minutes.
-   */
+  /** Returns the first minute with the most denied requests; null if there are no minutes. */
   static @Nullable WorstMinute worst(List<WorstMinute> minutes) {
     WorstMinute worst = null;
     for (WorstMinute one : minutes) {

@@ -142,8 +142,7 @@ final class TimeText {
   }
 
   /**
-   * Returns the offset. In an hour that occurs twice, it is the second offset once the first has
-   * passed.
+   * Returns the offset; in an hour that occurs twice, the second offset once the first has passed.
    */
   private ZoneOffset offsetAt(LocalDateTime local) {
     ZoneOffsetTransition change = zone.getRules().getTransition(local);

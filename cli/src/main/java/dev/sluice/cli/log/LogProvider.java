@@ -71,9 +71,7 @@ public final class LogProvider implements SLF4JServiceProvider {
 
     private static final long serialVersionUID = 1;
 
-    /**
-     * The lowest logged level by prefix of the logger's name; the longest matching prefix counts.
-     */
+    /** The lowest logged level by prefix of the logger's name; the longest matching prefix wins. */
     private static final Map<String, Level> LEAST =
         Map.of(
             "dev.sluice",
