@@ -154,9 +154,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return descriptor;
   }
 
-  /**
-   * Explains every reading of the request by some application; forward-auth charges all readings.
-   */
+  /** Explains every reading of the request, since applications differ; forward-auth charges all. */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;

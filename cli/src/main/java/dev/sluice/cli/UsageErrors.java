@@ -122,9 +122,7 @@ final class UsageErrors {
     return null;
   }
 
-  /**
-   * Returns the message for options that exclude each other, with the names in picocli's message.
-   */
+  /** Returns the message for options that exclude each other; picocli's message lists them. */
   private static String exclusive(String message, CommandSpec command) {
     for (ArgGroupSpec group : command.argGroups()) {
       List<ArgSpec> found =

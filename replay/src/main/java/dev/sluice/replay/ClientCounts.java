@@ -66,7 +66,7 @@ final class ClientCounts {
   }
 
   /**
-   * Returns the number of clients; an estimate unless the counts are {@linkplain #isExact exact}.
+   * Returns the number of clients; an estimate unless the counts {@linkplain #isExact are exact}.
    */
   long distinct() {
     return clients.distinct();

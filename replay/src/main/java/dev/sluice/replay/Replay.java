@@ -200,7 +200,7 @@ public final class Replay {
   }
 
   /**
-   * Sets a consumer, called on the run's thread with each denial in the order of the log's time.
+   * Sets a consumer that the run's thread calls with each denial, in the order of the log's time.
    */
   @CanIgnoreReturnValue
   public Replay denials(@Nullable Consumer<Denial> taker) {

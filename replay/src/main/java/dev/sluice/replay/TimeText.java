@@ -141,9 +141,7 @@ final class TimeText {
     }
   }
 
-  /**
-   * Returns the offset; in an hour that occurs twice, the second offset once the first has passed.
-   */
+  /** Returns the offset; in an hour that occurs twice, the second one once the first has passed. */
   private ZoneOffset offsetAt(LocalDateTime local) {
     ZoneOffsetTransition change = zone.getRules().getTransition(local);
     if (change == null || change.isGap()) {

@@ -13,11 +13,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * This essay says when a token may be given back.
+ * This comment says when a token can be given back.
  *
- * A conditional rule depends on how the request ended, which only the application knows. The answer
- * is the response's status once the application is done: it has returned, has completed the
- * asynchronous request, or has thrown an exception of its own, which is a 500.
+ * A conditional rule depends on how the request ended, which only the application knows. The rule
+ * uses the response's status once the application is done: the application has returned, has
+ * completed the asynchronous request, or has thrown an exception of its own, which is a 500.
  *
  * A request can also end while the application still works on it, for example on a password check
  * in another thread. The client resets the stream or closes the connection, or the asynchronous
@@ -62,7 +62,7 @@ final class Settlement implements AsyncListener {
     this.response = response;
   }
 
-  /** To be called when the application returned, or completed the asynchronous request. */
+  /** Must be called when the application returned, or completed the asynchronous request. */
   void ended() {
     int status = response.getStatus();
     if (isConnectionFailure(request.getAttribute(RequestDispatcher.ERROR_EXCEPTION))) {
@@ -74,7 +74,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** To be called when the application threw an exception, its own or one of the connection. */
+  /** Must be called when the application threw an exception, its own or one of the connection. */
   void failed(Throwable failure) {
     if (isConnectionFailure(failure)) {
       interrupted();
@@ -87,7 +87,9 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** To be called when the end of the work is unknown, unless its status was sent before. */
+  /**
+   * Must be called when the end of the work is unknown; settles only if its status was sent before.
+   */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {
@@ -106,7 +108,7 @@ final class Settlement implements AsyncListener {
     return status >= HttpServletResponse.SC_INTERNAL_SERVER_ERROR;
   }
 
-  /** Whether a failure is, or may be, a failure of the connection. */
+  /** Whether a failure is, or can be, a failure of the connection. */
   private static boolean isConnectionFailure(@Nullable Object failure) {
     return failure instanceof Throwable thrown
         && Stream.iterate(thrown, cause -> cause != null, Throwable::getCause)
@@ -125,13 +127,15 @@ final class Settlement implements AsyncListener {
     event.getAsyncContext().addListener(this);
   }
 
-  /** Called after the application's listeners, which may have answered the time-out. */
+  /** Called after the application's listeners, which may have handled the time-out. */
   @Override
   public void onTimeout(AsyncEvent event) {
     timedOut = true;
   }
 
-  /** Waits for the status after an application's exception; listeners and error pages set it. */
+  /**
+   * Waits for the status after an application's exception, since listeners and error pages set it.
+   */
   @Override
   public void onError(AsyncEvent event) {
     Throwable failure = event.getThrowable();
