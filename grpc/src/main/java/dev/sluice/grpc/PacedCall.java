@@ -79,8 +79,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
   }
 
   /**
-   * Starts the call. If the start throws, closes the call, since nothing else would notify its
-   * caller.
+   * Starts the call. If this throws, closes the call, since nothing else would notify its caller.
    */
   private void leave(Listener<A> listener, Metadata headers) {
     Context before = context.attach();

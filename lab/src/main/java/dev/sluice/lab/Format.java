@@ -33,9 +33,7 @@ final class Format {
     return decimal(number, number >= 10 ? 1 : 2);
   }
 
-  /**
-   * Formats a number with at most {@code digits} digits after the point, without trailing zeros.
-   */
+  /** Formats a number with at most {@code digits} decimal places, without trailing zeros. */
   static String decimal(double number, int digits) {
     BigDecimal rounded = new BigDecimal(number).setScale(digits, RoundingMode.HALF_UP);
     return rounded.signum() == 0 ? "0" : rounded.stripTrailingZeros().toPlainString();
@@ -54,9 +52,7 @@ final class Format {
     return GoDuration.shortened(Duration.ofNanos(nanos));
   }
 
-  /**
-   * Formats a quota as {@code 100/1h}, or {@code 100/1h,burst=20} if the burst is not the count.
-   */
+  /** Formats a quota as {@code 100/1h}, or {@code 100/1h,burst=20} if the burst differs. */
   static String quota(Quota quota) {
     String rate = quota.count() + "/" + GoDuration.shortened(quota.period());
     return quota.burst() == quota.count() ? rate : rate + ",burst=" + quota.burst();

@@ -271,10 +271,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     return results.stream().filter(result -> result.scheme == scheme).findFirst().orElseThrow();
   }
 
-  /**
-   * Returns a sentence about the scheme with the smallest debt among those that use nearly the
-   * most.
-   */
+  /** Returns a sentence about the scheme with the least debt among those that use the most. */
   private static String verdict(List<Result> results) {
     double most = results.stream().mapToDouble(Result::used).max().orElseThrow();
     Result best =

@@ -213,10 +213,7 @@ public final class RateLimitFilter implements Filter {
         .anyMatch(coding -> coding.strip().equalsIgnoreCase("trailers"));
   }
 
-  /**
-   * Adds the rate limit headers after the settlement as trailers, and keeps other filters'
-   * trailers.
-   */
+  /** Adds the rate limit headers after the settlement to the trailers of other filters. */
   private void addTrailers(
       HttpServletResponse response, Admission admission, Settlement settlement) {
     Supplier<Map<String, String>> before = response.getTrailerFields();

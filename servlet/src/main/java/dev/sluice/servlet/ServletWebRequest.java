@@ -75,9 +75,7 @@ final class ServletWebRequest implements WebRequest {
     return uri.startsWith(context) ? uri.substring(context.length()) : uri;
   }
 
-  /**
-   * Whether the container appended a welcome file, so that the URI has another end than the path.
-   */
+  /** Whether the container appended a welcome file: the URI then has another end than the path. */
   private boolean wasMadeLonger() {
     if (path.isEmpty() || path.endsWith("/")) {
       return false;

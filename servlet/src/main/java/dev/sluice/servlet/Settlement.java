@@ -87,9 +87,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /**
-   * Must be called when the end of the work is unknown; settles only if its status was sent before.
-   */
+  /** Must be called when the end of the work is unknown; a status sent before still counts. */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {
@@ -133,9 +131,7 @@ final class Settlement implements AsyncListener {
     timedOut = true;
   }
 
-  /**
-   * Waits for the status after an application's exception, since listeners and error pages set it.
-   */
+  /** Waits for the status after an application's exception; listeners and error pages set it. */
   @Override
   public void onError(AsyncEvent event) {
     Throwable failure = event.getThrowable();

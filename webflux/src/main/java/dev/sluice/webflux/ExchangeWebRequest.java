@@ -37,7 +37,7 @@ final class ExchangeWebRequest implements WebRequest {
   }
 
   /**
-   * Returns the paths by which Spring can find a handler. Spring decodes each segment separately.
+   * Returns the paths by which Spring can find a handler; Spring decodes each segment separately.
    */
   @Override
   public List<String> paths() {
