@@ -74,9 +74,7 @@ final class LimitSource {
             .keys(limits, SluiceProperties.PREFIX + ".limits", Binder.get(environment));
   }
 
-  /**
-   * Returns the names of limits: the names in {@code sluice.names}, and limits with an id format.
-   */
+  /** Returns the names in {@code sluice.names}, and the limits that have an id format. */
   List<String> names() {
     List<Map<String, Object>> declared = properties.names();
     Set<String> names = new LinkedHashSet<>();

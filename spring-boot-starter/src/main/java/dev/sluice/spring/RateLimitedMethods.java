@@ -51,9 +51,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     this.resolver = new BeanFactoryResolver(beans);
   }
 
-  /**
-   * Returns the annotations of a method, including those of interfaces and composed annotations.
-   */
+  /** Returns the annotations of a method, including inherited and composed annotations. */
   static Set<RateLimited> annotations(Method method, Class<?> type) {
     return AnnotatedElementUtils.findMergedRepeatableAnnotations(
         AopUtils.getMostSpecificMethod(method, type), RateLimited.class, RateLimited.All.class);

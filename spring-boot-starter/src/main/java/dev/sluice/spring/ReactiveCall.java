@@ -14,7 +14,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Calls whose result is a publisher: each subscription spends. Needs Reactor, which may be absent.
+ * Limits calls whose result is a publisher, of Reactor, which may be absent. Subscriptions spend.
  */
 final class ReactiveCall {
 

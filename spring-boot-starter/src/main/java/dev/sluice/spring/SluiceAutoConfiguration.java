@@ -69,10 +69,7 @@ class SluiceAutoConfiguration {
     return new LimitSource(properties, resources, environment);
   }
 
-  /**
-   * Returns the limits. If the application has a bean of limits, that bean is used and not
-   * reloaded.
-   */
+  /** Returns the limits. A bean of limits of the application is used as it is, and not reloaded. */
   @Bean
   @ConditionalOnMissingBean({CurrentLimits.class, Limiter.class})
   CurrentLimits sluiceLimits(ObjectProvider<LimitSource> source, ObjectProvider<Limits> limits) {
@@ -153,9 +150,7 @@ class SluiceAutoConfiguration {
     return limiter.async();
   }
 
-  /**
-   * Watches the limit files, even if the application is lazy and creates no other bean at start.
-   */
+  /** Watches the limit files, even if the application creates no other bean at start. */
   @Bean
   @Lazy(false)
   @ConditionalOnMissingBean
@@ -192,9 +187,7 @@ class SluiceAutoConfiguration {
         : POSTGRES;
   }
 
-  /**
-   * Finds out the kind of a database; connects to it only if both modules are on the class path.
-   */
+  /** Finds the kind of a database; connects only if both modules are on the class path. */
   private static String kindOfDataSource(ObjectProvider<DataSource> sources) {
     if (!isPresent("dev.sluice.mariadb.MariaDbStore")) {
       return POSTGRES;

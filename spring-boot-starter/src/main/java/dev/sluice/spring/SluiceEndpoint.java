@@ -124,9 +124,7 @@ class SluiceEndpoint {
     return own.coverage().isMissing() && quotas.latest(path[0]) != null ? any : own;
   }
 
-  /**
-   * Returns a configured limit, or one with quotas of the application; null if there is neither.
-   */
+  /** Returns a configured limit, or one with quotas of the application; null for neither. */
   private @Nullable LimitName name(String limit) {
     LimitName known = limiter.limits().get().catalogue().find(limit);
     Transaction supplied = quotas.latest(limit);

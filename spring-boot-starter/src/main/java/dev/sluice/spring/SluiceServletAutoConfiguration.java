@@ -19,9 +19,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 
-/**
- * Configures the filter of a servlet application, and the responses of its controllers to a denial.
- */
+/** Configures the filter of a servlet application, and its responses to a denial. */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
 @ConditionalOnClass({Filter.class, FilterRegistrationBean.class})

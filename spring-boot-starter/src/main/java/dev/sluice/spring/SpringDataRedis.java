@@ -80,9 +80,7 @@ final class SpringDataRedis {
 
   record Keys(@Nullable String certificate, @Nullable String privateKey) {}
 
-  /**
-   * Registers the records for a native image, since Spring finds their components by reflection.
-   */
+  /** Registers the records for a native image. Spring finds their components by reflection. */
   static final class Hints implements RuntimeHintsRegistrar {
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {
@@ -257,9 +255,7 @@ final class SpringDataRedis {
           .verify(Verify.valueOf(factory.getClientConfiguration().getVerifyMode().name()));
     }
 
-    /**
-     * Reads a factory. Certificate files and servers that it hides come from {@code configured}.
-     */
+    /** Reads a factory. Certificates and servers that it hides come from {@code configured}. */
     private static Properties properties(LettuceConnectionFactory factory, Properties configured) {
       if (factory.getSocketConfiguration() != null) {
         throw new IllegalArgumentException(

@@ -189,9 +189,7 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
     return OURS.equals(name) || OURS.isAncestorOf(name);
   }
 
-  /**
-   * Whether a property is in a list that is bound from another source, which lacks the property.
-   */
+  /** Whether a property is in a list that is bound from a source without this property. */
   private static boolean isReplaced(
       ConfigurationPropertyName name, Iterable<ConfigurationPropertySource> sources) {
     for (int i = 0; i < name.getNumberOfElements(); i++) {
