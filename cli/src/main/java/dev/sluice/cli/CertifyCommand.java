@@ -272,7 +272,6 @@ final class CertifyCommand implements Callable<Integer> {
     return "%s of %s recorded steps".formatted(replayed, recording.acts());
   }
 
-  /** The decision of GCRA with which an answer is compared. */
   private record Expected(boolean allowed, long remaining, long retryNanos, long resetNanos) {}
 
   private static void requireSame(
@@ -495,7 +494,6 @@ final class CertifyCommand implements Callable<Integer> {
     };
   }
 
-  /** Returns the target without its password. */
   private String shownTarget() {
     return target.replaceFirst("(?s)^((?:[a-z]+://)?+[^:@]*):.*@", "$1:***@");
   }

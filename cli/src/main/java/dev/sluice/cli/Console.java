@@ -46,7 +46,6 @@ final class Console {
     return out;
   }
 
-  /** Whether standard output is a terminal. */
   boolean isTerminal() {
     return terminal;
   }

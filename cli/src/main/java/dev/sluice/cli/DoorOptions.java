@@ -170,7 +170,6 @@ final class DoorOptions {
         open || insecure);
   }
 
-  /** Returns the warning about --insecure, if it was given. */
   Optional<String> insecure() {
     return insecure
         ? Optional.of(

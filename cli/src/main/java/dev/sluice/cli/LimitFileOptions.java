@@ -62,7 +62,6 @@ final class LimitFileOptions {
         : files(Strictness.LENIENT).load();
   }
 
-  /** Whether a file of limits declares names. */
   static boolean declaresNames(Path file) {
     try (Stream<String> lines = Files.lines(file)) {
       return lines.anyMatch(line -> line.replace("\uFEFF", "").startsWith("names:"));

@@ -179,7 +179,6 @@ final class LogOptions {
     }
   }
 
-  /** Opens logs. */
   static List<Source> sources(List<String> names, Console console) {
     List<Source> sources = new ArrayList<>();
     for (String name : names) {
@@ -264,7 +263,6 @@ final class LogOptions {
       };
     }
 
-    /** Returns the number of bytes read so far. */
     long read() {
       return read.get();
     }

@@ -104,7 +104,6 @@ final class LogReplay {
     return merge;
   }
 
-  /** Whether an option was given that only applies to logs. */
   boolean isAskedFor() {
     return log.isAskedFor()
         || merge
@@ -119,7 +118,6 @@ final class LogReplay {
         || report != null;
   }
 
-  /** Runs the replay; returns the exit code. */
   int run(
       LimitFileOptions files,
       @Nullable String format,
@@ -179,7 +177,6 @@ final class LogReplay {
     return level;
   }
 
-  /** Joins the results of shards; returns the exit code. */
   int merge(LimitFileOptions files, List<String> results, Console console) {
     if (log.isAskedFor()
         || against != null

@@ -101,7 +101,6 @@ final class ServerSettings {
       super(console, path);
     }
 
-    /** Adds the fields of the setting to the body of the request. */
     abstract void addTo(Map<String, Object> body);
 
     /** Whether the command is allowed to lower the current setting. */

@@ -114,7 +114,6 @@ final class Settings {
     return option.longestName().substring(2);
   }
 
-  /** Returns the variable of an option. */
   static String variable(OptionSpec option) {
     return PREFIX + key(option).toUpperCase(Locale.ROOT).replace('-', '_');
   }
@@ -310,7 +309,6 @@ final class Settings {
     };
   }
 
-  /** Whether an option has a value from any source. */
   private boolean has(String option) {
     Setting setting = byName.get(option);
     return setting != null && !setting.values().isEmpty();

@@ -42,7 +42,6 @@ final class UsageErrors {
         .toList();
   }
 
-  /** An exception whose message is shown unchanged. */
   private static final class OwnWords extends ParameterException {
 
     private static final long serialVersionUID = 1;

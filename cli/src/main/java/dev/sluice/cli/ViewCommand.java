@@ -231,7 +231,6 @@ abstract class ViewCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns the lines about the server and its store. */
   private static List<String> state(Map<String, Object> stats) {
     List<String> lines = new ArrayList<>();
     double uptimeNanos = Double.parseDouble(text(stats, "uptimeSeconds")) * 1e9;
@@ -304,7 +303,6 @@ abstract class ViewCommand implements Callable<Integer> {
       return since != null;
     }
 
-    /** Returns the path of the counts. */
     String totals() {
       Duration time = time();
       return time == null ? TOTALS : TOTALS + "&since=" + Quantities.brief(time);
@@ -327,7 +325,6 @@ abstract class ViewCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns a table of the limits that denied most. */
   private static List<List<String>> decisions(Map<String, Object> stats, String heading, int most) {
     record Minute(String limit, long allowed, long denied, long shadow) {
       private String share() {

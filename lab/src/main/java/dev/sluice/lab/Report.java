@@ -215,7 +215,6 @@ public final class Report {
     out.append("</dl>\n");
   }
 
-  /** The admitted requests over time. */
   static Chart admittedChart(List<RunResult> results) {
     return countChart(
         "admitted",
@@ -226,7 +225,6 @@ public final class Report {
             lockout(result) + " · " + peak(result) + " in " + Format.duration(result.binNanos()));
   }
 
-  /** The denied requests over time. */
   static Chart deniedChart(List<RunResult> results) {
     return countChart(
         "denied",

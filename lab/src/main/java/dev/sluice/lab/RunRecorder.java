@@ -100,7 +100,6 @@ final class RunRecorder {
     }
   }
 
-  /** Ends the run, and returns its result. */
   RunResult result() {
     // The lockout of a client that was not admitted again lasts until its last retryAfter ends.
     for (int i = 0; i < everDenied.length; i++) {

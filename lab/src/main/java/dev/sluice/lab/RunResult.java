@@ -43,7 +43,6 @@ public record RunResult(
    */
   public record Point(long nanos, double value) {}
 
-  /** All requests, admitted and denied. */
   long requests() {
     return totalAdmitted() + totalDenied();
   }

@@ -76,7 +76,6 @@ public record Scenario(
     return Duration.ofNanos(Axis.timeStep(length.toNanos(), DEFAULT_BINS));
   }
 
-  /** The next request of one client. */
   private static final class NextRequest {
     private final int index;
     private final Client client;

@@ -120,7 +120,6 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     BY_RECEIPT
   }
 
-  /** An admitted call. */
   private record Call(long endNanos, long number, long cost, Settler settler) {}
 
   /** Simulates each scheme on the same calls, and returns one result for each, in their order. */

@@ -95,7 +95,6 @@ final class Clients {
     return new String(names, start, ends[number] - start, StandardCharsets.UTF_8);
   }
 
-  /** Returns how many names have a number. */
   int size() {
     return count;
   }

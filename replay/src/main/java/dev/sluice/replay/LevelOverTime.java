@@ -53,7 +53,6 @@ public final class LevelOverTime implements Consumer<Step> {
     }
   }
 
-  /** Joins each pair of neighbouring spans. */
   private void join() {
     List<Span> joined = new ArrayList<>(MOST);
     for (int i = 0; i < spans.size(); i += 2) {

@@ -243,7 +243,6 @@ final class LogReader implements AutoCloseable {
     }
   }
 
-  /** One log, read line by line. */
   private final class File {
 
     private final LogSource source;

@@ -48,13 +48,11 @@ final class LogRequest implements WebRequest {
     this.entry = new LogEntry(format);
   }
 
-  /** Sets another line. */
   void show(LogEntry newEntry) {
     this.entry = newEntry;
     this.line = null;
   }
 
-  /** Returns the columns that were read so far. */
   BitSet used() {
     return used;
   }
@@ -263,7 +261,6 @@ final class LogRequest implements WebRequest {
       return true;
     }
 
-    /** Returns the size of a value; -1 if the line has no value. */
     private static int size(LogEntry entry, int column) {
       return entry.has(column) ? entry.end(column) - entry.start(column) : -1;
     }

@@ -165,7 +165,6 @@ final class ReplayRun {
     return other == null ? List.of(base) : List.of(base, other);
   }
 
-  /** Returns the placeholders of a count. */
   private static List<String> words(String count) {
     List<String> words = new ArrayList<>();
     for (int at = count.indexOf('{'); at >= 0; at = count.indexOf('{', at + 1)) {
@@ -232,7 +231,6 @@ final class ReplayRun {
     }
   }
 
-  /** Decides a group of requests in order. */
   private void decide(LogEntry[] batch, int from, int to) {
     int status = reader.format().column("status"); // a heading may have added the column
     int kept = 0;

@@ -217,7 +217,6 @@ final class Side {
     return String.valueOf(Path.of(book.file()).getFileName());
   }
 
-  /** Returns the charges of a request. */
   Charges charges(LogRequest request, ClientAddress address, long hits) {
     try {
       return counts.isEmpty()
@@ -396,7 +395,6 @@ final class Side {
     return enforced == 0 ? null : limiter.spend(all.subList(0, enforced));
   }
 
-  /** Returns the tally of the limit that decided. */
   static Tally decisive(Charges charges, Decision decision) {
     for (int i = 0; i < charges.together().size(); i++) {
       Transaction decided = decision.transaction();

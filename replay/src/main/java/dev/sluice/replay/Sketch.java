@@ -16,7 +16,6 @@ final class Sketch {
 
   private final byte[] registers = new byte[REGISTERS];
 
-  /** Returns a hash of 64 bits. */
   static long hash(byte[] text) {
     long hash = 0xcbf29ce484222325L;
     for (byte one : text) {

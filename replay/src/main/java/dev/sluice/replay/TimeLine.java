@@ -102,7 +102,6 @@ final class TimeLine {
     minuteDenied = 0;
   }
 
-  /** Returns the kept minutes, in order. */
   List<WorstMinute> minutes() {
     endMinute();
     return List.copyOf(minutes);
@@ -117,7 +116,6 @@ final class TimeLine {
     return worst;
   }
 
-  /** Adds the requests of another time line. */
   void join(Series other) {
     while (binNanos < other.binNanos()) {
       coarsen();

@@ -247,7 +247,6 @@ final class RateLimitedCall {
     }
   }
 
-  /** Creates the exception, counts it and logs it. */
   private QuotaFailedException failed(
       LimitName name, String reason, @Nullable Throwable cause, LimiterObserver observer) {
     QuotaFailedException failure =

@@ -120,7 +120,6 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     limiter.limits().release(required);
   }
 
-  /** Parses a method, and adds its mistakes to the problems. */
   private @Nullable RateLimitedMethod check(Method method, Class<?> type, List<String> problems) {
     boolean needsDefaults = limiter.missingDefault() == MissingDefault.REFUSE;
     return new MethodParser(limiter.limits().get(), needsDefaults, beans, method, type, problems)

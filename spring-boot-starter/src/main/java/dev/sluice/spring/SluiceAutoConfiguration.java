@@ -165,7 +165,6 @@ class SluiceAutoConfiguration {
         files, limits.getIfAvailable(), properties.files().reload(), meters.getIfAvailable());
   }
 
-  /** Whether an address is the address of a database. */
   static boolean isDatabase(String address) {
     return address.equals(SluiceProperties.SPRING_DATASOURCE)
         || address.startsWith("postgresql:")

@@ -15,7 +15,6 @@ final class SluiceConfigurationException extends RuntimeException {
     this.action = action;
   }
 
-  /** Returns the advice for the operator. */
   String action() {
     return action;
   }

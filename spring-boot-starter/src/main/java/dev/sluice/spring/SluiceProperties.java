@@ -45,7 +45,6 @@ record SluiceProperties(
 
   static final String PREFIX = "sluice";
 
-  /** The name of the store in this process. */
   static final String MEMORY = "memory";
 
   /** The name of the store that Spring Boot's properties for Redis configure. */
@@ -94,7 +93,6 @@ record SluiceProperties(
     private static final Pattern LOCAL = Pattern.compile("local(?:/([1-9][0-9]{0,5}))?");
     private static final Pattern AUTO = Pattern.compile("local:auto(?:,([1-9][0-9]{0,5}))?");
 
-    /** Whether a rule needs the number of processes. */
     boolean count() {
       return Stream.concat(Stream.of(others), limits.values().stream())
           .anyMatch(rule -> AUTO.matcher(rule).matches());

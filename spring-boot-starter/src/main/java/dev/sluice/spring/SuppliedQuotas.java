@@ -53,7 +53,6 @@ final class SuppliedQuotas implements LimiterObserver {
     }
   }
 
-  /** Returns the latest transaction of each limit. */
   List<Transaction> latest() {
     synchronized (byLimit) {
       return List.copyOf(byLimit.values());

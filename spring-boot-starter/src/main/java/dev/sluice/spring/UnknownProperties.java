@@ -43,7 +43,6 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
     return new Handler(handler);
   }
 
-  /** Handles one binding. */
   private static final class Handler extends AbstractBindHandler {
 
     private final Set<ConfigurationPropertyName> known = new HashSet<>();
