@@ -363,7 +363,7 @@ final class CertifyCommand implements Callable<Integer> {
       require(!over.allowed(), "a cost above the burst passed");
       require(over.retrySeconds() <= 0, "found a wait of %s s".formatted(over.retrySeconds()));
     } catch (InputException e) {
-      throw new SkippedException("the limiter refuses such a request: " + e.getMessage());
+      throw new SkippedException("the limiter rejects this cost: " + e.getMessage());
     }
     require(
         asked.spend(id, quota.burst(), quota).allowed(),

@@ -601,7 +601,7 @@ final class DoorOptions {
 
     /**
      * Returns the quota of requests per address, null for unlimited. Without tokens the default is
-     * unlimited, since most addresses are then those of proxies, which send requests of many
+     * unlimited, since most addresses then belong to proxies, which send requests of many clients.
      * clients.
      */
     private @Nullable Quota perAddress() {

@@ -95,7 +95,7 @@ final class InitCommand implements Callable<Integer> {
             : answer(
                 "--id",
                 id,
-                "What has a bucket of its own (ipAddress, string, …)",
+                "Form of the ids (ipAddress, string, …)",
                 "string",
                 answers,
                 text -> IdFormat.Registry.builtIn().parse(text).name());
@@ -104,7 +104,7 @@ final class InitCommand implements Callable<Integer> {
           "--id: found %s, but the id of %s is %s".formatted(SafeText.quote(id), name, format));
     }
     Quota quota =
-        answer("--allow", allow, "How much each may do", "10/1m", answers, Quantities::quota);
+        answer("--allow", allow, "Quota of each id", "10/1m", answers, Quantities::quota);
     String text =
         "%s:%n%s  burst: %s%n  count: %s%n  period: %s%n"
             .formatted(

@@ -11,8 +11,9 @@ import java.util.concurrent.TimeUnit;
 
 /*
  * Libraries catch an OutOfMemoryError and continue: an event loop logs it, a future stores it. So
- * no single handler sees all of them. Instead a thread allocates a little, again and again. When it
- * fails, the heap is exhausted, even if a library has caught every earlier error.
+ * no single handler can notice every such error. Instead, a thread allocates a few bytes
+ * periodically. If an allocation fails, the heap is exhausted, even if libraries have caught all
+ * errors.
  *
  * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. It ends the process with code 3, and
  * writes nothing to standard error. It would also end the process if the memory store cannot grow,

@@ -259,7 +259,7 @@ final class OverridesCommand implements Runnable {
     @Option(
         names = "--force",
         description =
-            "Lower overrides too: a lower rate, a smaller burst at the same rate, or fewer quotas.")
+            "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     ImportOverrides(Console console) {
@@ -360,7 +360,7 @@ final class OverridesCommand implements Runnable {
     @Option(
         names = "--force",
         description =
-            "Also lower overrides: a lower rate, a lower burst at the same rate, or fewer quotas.")
+            "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     AddOverride(Console console) {
@@ -423,7 +423,7 @@ final class OverridesCommand implements Runnable {
     @Option(
         names = "--force",
         description =
-            "Also lower overrides: a lower rate, a lower burst at the same rate, or fewer quotas.")
+            "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     SetOverride(Console console) {

@@ -41,7 +41,7 @@ final class RecordedSteps {
   /**
    * A spend, and the recorded decision.
    *
-   * @param retry the wait until the same cost fits, in emission intervals; 0 if no wait helps
+   * @param retry the wait until the same cost is allowed, in emission intervals; 0 if no wait helps
    * @param reset the time until the bucket is full, in emission intervals
    */
   record Step(int line, long cost, boolean allowed, long remaining, long retry, long reset) {}

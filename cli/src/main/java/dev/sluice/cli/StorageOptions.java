@@ -320,7 +320,7 @@ final class StorageOptions {
     }
 
     /**
-     * Refuses an option whose password the store does not use. A variable is not refused, since it
+     * Rejects an option whose password the store does not use. A variable is not rejected, since it
      * may be set for another command.
      */
     private static void refuse(

@@ -125,7 +125,7 @@ final class WhyCommand implements Callable<Integer> {
     }
     if (logs.isEmpty()) {
       throw new InputException(
-          "expected --server URL to ask a running server, or --log FILE with --limits FILE");
+          "expected --server URL of a running server, or --log FILE with --limits FILE");
     }
     if (files.limits() == null) {
       throw new InputException(

@@ -82,8 +82,7 @@ public enum Algorithm {
   }
 
   /**
-   * Returns the names that people may type, such as {@code time-bucket}; the last one is {@code
-   * all}.
+   * Returns the names that people type, such as {@code time-bucket}; the last name is {@code all}.
    */
   public static List<String> names() {
     return Stream.concat(Arrays.stream(values()).map(Algorithm::toString), Stream.of(ALL)).toList();

@@ -11,8 +11,8 @@ import java.util.Locale;
  * same scales, so that heights can be compared across panels.
  *
  * The SVG has its own background and its own style (see StyleSheet), and no script. It looks the
- * same in a page, in a file, and cut out of a page. Each chart is drawn in two sizes; the page shows
- * the one that fits the screen.
+ * same in a page, in a file, and cut out of a page. Each chart is drawn in two sizes, and the page
+ * shows the size that fits the screen.
  */
 
 /**

@@ -61,7 +61,7 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
      * Checks the values.
      *
      * @throws IllegalArgumentException if the start is negative, the length is not positive, or one
-     *     of them is longer than ten years
+     *     of the durations is longer than ten years
      */
     public Stall {
       if (from.isNegative()

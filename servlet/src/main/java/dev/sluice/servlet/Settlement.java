@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * that resets each of its streams could have any number of passwords checked. So the token stays
  * spent, unless the status was sent before.
  *
- * Containers report such a request differently (seen with Jetty 12.1 and Tomcat 10.1):
+ * Containers report these requests differently (seen with Jetty 12.1 and Tomcat 10.1):
  *
  *  - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1 they
  *    notice that the client is gone only when they read or write.

@@ -115,7 +115,7 @@ final class MethodParser {
         checkOutcome("settle");
         if (method.getReturnType() == void.class) {
           problem(
-              "settle: found a method without a result, expected one whose result has the cost");
+              "settle: found a method without a result, expected a result with the cost");
         }
       }
     }

@@ -489,7 +489,7 @@ final class RateLimitedCall {
       arguments = Arrays.copyOf(arguments, arguments.length + 1);
       arguments[arguments.length - 1] = denial;
     }
-    // A client that is only an interface has no target object, so the proxy stands for it.
+    // A client that is only an interface has no target object, so its proxy is used instead.
     Object target =
         call.getThis() == null ? ((ProxyMethodInvocation) call).getProxy() : call.getThis();
     try {

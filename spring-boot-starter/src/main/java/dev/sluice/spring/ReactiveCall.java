@@ -13,9 +13,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/**
- * Limits calls whose result is a publisher, of Reactor, which may be absent. Subscriptions spend.
- */
+/** Limits calls that return a publisher; each subscription spends. Reactor may be absent. */
 final class ReactiveCall {
 
   private ReactiveCall() {}
