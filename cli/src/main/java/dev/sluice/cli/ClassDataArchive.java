@@ -168,7 +168,7 @@ final class ClassDataArchive {
       String question = "SLUICE.SPEND " + LIMIT + " " + ID + "\r\n";
       redis.getOutputStream().write(question.getBytes(StandardCharsets.US_ASCII));
       if (redis.getInputStream().read() < 0) {
-        throw new IOException("the port for Redis clients gave no answer");
+        throw new IOException("the port for Redis clients sent no reply");
       }
     }
   }

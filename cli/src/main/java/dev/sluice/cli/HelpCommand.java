@@ -90,7 +90,7 @@ final class HelpCommand implements Callable<Integer> {
       page.lines.add(".SH EXIT STATUS");
       spec.usageMessage().exitCodeList().forEach((code, meaning) -> page.term(code, meaning));
       page.lines.add(".SH ENVIRONMENT");
-      page.term("JAVA_HOME", "The folder of the Java to use; if not set, the java on the PATH.");
+      page.term("JAVA_HOME", "The folder of the Java to use; by default, the java on the PATH.");
       page.term("SLUICE_OPTS", "More arguments for the JVM, such as -Xmx1g.");
       page.lines.add(".SH EXAMPLES");
       page.example(spec.usageMessage().footer());

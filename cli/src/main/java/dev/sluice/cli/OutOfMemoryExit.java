@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Ends the process with {@link Exit#OUT_OF_MEMORY} and one line when memory runs out. Everything
- * needed for this is made beforehand. Thread-safe.
+ * needed for the end is allocated beforehand. Thread-safe.
  */
 final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
 

@@ -204,7 +204,7 @@ final class OverridesCommand implements Runnable {
   @Command(
       name = "migrate",
       description =
-          "Creates or updates only the tables of overrides. store create does so for all tables.",
+          "Creates or updates only the tables of overrides. For all tables, use store create.",
       footerHeading = "%nExample:%n",
       footer = "  sluice overrides migrate --db postgresql://sluice@db.example.com/limits")
   private static final class MigrateTable implements Callable<Integer> {

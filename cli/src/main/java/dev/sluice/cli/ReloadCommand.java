@@ -14,7 +14,7 @@ import picocli.CommandLine.Parameters;
     description = {
       "Makes a running server read its files now, or shows what a reload would change.",
       "",
-      "A server also reads changed files by itself within seconds. This command waits for the end."
+      "A server also reads changed files by itself within seconds. This command awaits the result."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {

@@ -379,7 +379,7 @@ final class ReplayCommand implements Callable<Integer> {
         }
         if (scanned - start > LONGEST) {
           throw new InputException(
-              "line %1$s has more than %2$s bytes, %2$s are allowed"
+              "line %s has more than %s bytes, the longest allowed length"
                   .formatted(number + 1, LONGEST));
         }
         scanned -= makeRoom();

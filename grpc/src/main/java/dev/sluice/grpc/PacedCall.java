@@ -78,9 +78,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
         : Duration.ofNanos(deadline.timeRemaining(TimeUnit.NANOSECONDS));
   }
 
-  /**
-   * Starts the call. If this throws, closes the call, since nothing else would notify its caller.
-   */
+  /** Starts the call. If the start throws, closes the call, to notify its caller. */
   private void leave(Listener<A> listener, Metadata headers) {
     Context before = context.attach();
     try {

@@ -52,8 +52,8 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   /**
    * Checks the values.
    *
-   * @param demand above 0, at most 100
-   * @param length above 0, at most 10 years
+   * @param demand the factor, above 0, at most 100
+   * @param length the simulated time, above 0, at most 10 years
    * @throws IllegalArgumentException for other values, and for more than 20,000,000 calls
    */
   public UnknownCosts {

@@ -65,9 +65,7 @@ final class ClientCounts {
     return client < most ? clients.name(client) : lateClients.name(client - most);
   }
 
-  /**
-   * Returns the number of clients; an estimate unless the counts {@linkplain #isExact are exact}.
-   */
+  /** Returns the number of clients, which is an estimate unless {@link #isExact}. */
   long distinct() {
     return clients.distinct();
   }

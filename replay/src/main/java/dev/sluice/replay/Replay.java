@@ -199,9 +199,7 @@ public final class Replay {
     return this;
   }
 
-  /**
-   * Sets a consumer that the run's thread calls with each denial, in the order of the log's time.
-   */
+  /** Sets a consumer that the run's thread calls with each denial, in the log's order of time. */
   @CanIgnoreReturnValue
   public Replay denials(@Nullable Consumer<Denial> taker) {
     this.denials = taker;

@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  *
  * A request can also end while the application still works on it, for example on a password check
  * in another thread. The client resets the stream or closes the connection, or the asynchronous
- * request times out. Then the end of the work is unknown. If the token were given back, a client
- * that resets each of its streams could have any number of passwords checked. So the token stays
- * spent, unless the status was sent before.
+ * request times out. How the work ends is then unknown. If the token were given back, a client that
+ * resets each of its streams could have any number of passwords checked. So the token stays spent,
+ * unless the status was sent before.
  *
  * Containers report these requests differently (seen with Jetty 12.1 and Tomcat 10.1):
  *

@@ -65,7 +65,7 @@ final class FilterRules {
     return rules;
   }
 
-  /** Parses each rule of the properties, and returns the mistakes in the others. */
+  /** Passes each valid rule of the properties to a consumer, and returns the mistakes. */
   static List<String> problems(SluiceProperties.Filter filter, Consumer<Rule> taker) {
     List<String> problems = new ArrayList<>();
     for (int i = 0; i < filter.rules().size(); i++) {

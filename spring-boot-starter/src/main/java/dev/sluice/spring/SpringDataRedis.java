@@ -255,7 +255,7 @@ final class SpringDataRedis {
           .verify(Verify.valueOf(factory.getClientConfiguration().getVerifyMode().name()));
     }
 
-    /** Reads a factory. Certificates and servers that it hides come from {@code configured}. */
+    /** Reads a factory; {@code configured} has the certificates and servers that it hides. */
     private static Properties properties(LettuceConnectionFactory factory, Properties configured) {
       if (factory.getSocketConfiguration() != null) {
         throw new IllegalArgumentException(

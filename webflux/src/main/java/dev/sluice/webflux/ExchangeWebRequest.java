@@ -36,9 +36,7 @@ final class ExchangeWebRequest implements WebRequest {
     return paths().get(0);
   }
 
-  /**
-   * Returns the paths by which Spring can find a handler; Spring decodes each segment separately.
-   */
+  /** Returns the paths by which Spring can find a handler, with each segment decoded separately. */
   @Override
   public List<String> paths() {
     return WebPath.readings(request.getPath().pathWithinApplication().value());
