@@ -145,8 +145,7 @@ final class ActCommand implements Callable<Integer> {
               .formatted(store == null ? "limit files" : "--store"));
     }
     if (!passwords.none()) {
-      throw new InputException(
-          "a store password and --server contradict each other: remove one");
+      throw new InputException("a store password and --server contradict each other: remove one");
     }
     return client.client(url, console).ask(act, limit, id, cost, upTo);
   }

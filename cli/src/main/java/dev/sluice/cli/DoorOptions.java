@@ -78,8 +78,7 @@ final class DoorOptions {
 
   @Option(
       names = "--plaintext",
-      description =
-          "Listen beyond loopback without TLS, on a network that encrypts or is trusted.")
+      description = "Listen beyond loopback without TLS, on a network that encrypts or is trusted.")
   private boolean plaintext;
 
   @Option(

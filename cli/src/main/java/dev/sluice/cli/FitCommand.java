@@ -143,8 +143,7 @@ final class FitCommand implements Callable<Integer> {
       Quota quota = limits.defaultFor(name);
       if (quota == null) {
         throw new InputException(
-            "--limit: %s has no default; add a default (only its period is used)"
-                .formatted(limit));
+            "--limit: %s has no default; add a default (only its period is used)".formatted(limit));
       }
       if (limits.defaultsFor(name).size() > 1) {
         throw new InputException(

@@ -103,8 +103,7 @@ final class InitCommand implements Callable<Integer> {
       throw new InputException(
           "--id: found %s, but the id of %s is %s".formatted(SafeText.quote(id), name, format));
     }
-    Quota quota =
-        answer("--allow", allow, "Quota of each id", "10/1m", answers, Quantities::quota);
+    Quota quota = answer("--allow", allow, "Quota of each id", "10/1m", answers, Quantities::quota);
     String text =
         "%s:%n%s  burst: %s%n  count: %s%n  period: %s%n"
             .formatted(

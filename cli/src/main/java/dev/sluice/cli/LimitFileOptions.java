@@ -173,8 +173,7 @@ final class LimitFileOptions {
     @Option(
         names = "--rules",
         paramLabel = "FILE",
-        description =
-            "A rule book: which limits a request or a descriptor is charged to.")
+        description = "A rule book: which limits a request or a descriptor is charged to.")
     private @Nullable Path rules;
 
     @Nullable Path file() {

@@ -88,8 +88,7 @@ final class LogOptions {
       names = "--trusted-proxies",
       paramLabel = "RANGE",
       split = ",",
-      description =
-          "Proxies whose header with the client's address is used, as for sluice serve.")
+      description = "Proxies whose header with the client's address is used, as for sluice serve.")
   private List<String> trustedProxies = new ArrayList<>();
 
   @Option(

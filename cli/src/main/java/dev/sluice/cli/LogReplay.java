@@ -46,8 +46,7 @@ final class LogReplay {
   @Option(
       names = "--against",
       paramLabel = "FILE",
-      description =
-          "Other limits, the candidate, that decide the same requests for comparison.")
+      description = "Other limits, the candidate, that decide the same requests for comparison.")
   private @Nullable Path against;
 
   @Option(

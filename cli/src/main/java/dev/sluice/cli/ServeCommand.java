@@ -93,9 +93,7 @@ final class ServeCommand implements Callable<Integer> {
 
   @Option(
       names = "--print-config",
-      description =
-          "Print each option with its value and its source, without secrets, and"
-              + " exit.")
+      description = "Print each option with its value and its source, without secrets, and exit.")
   private boolean printConfig;
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();

@@ -342,8 +342,7 @@ final class SimulateCommand implements Callable<Integer> {
     @Option(
         names = "--drip-every",
         paramLabel = "TIME",
-        description =
-            "How often the drip process runs; if not given, once per token.")
+        description = "How often the drip process runs; if not given, once per token.")
     private @Nullable String every;
 
     @Option(

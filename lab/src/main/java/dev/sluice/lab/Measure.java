@@ -8,8 +8,7 @@ enum Measure {
       "How many requests the clients sent. The number differs if the next request of a client depends on the last decision."),
   ADMITTED("admitted", "Requests that were admitted."),
   DENIED("denied", "Requests that were denied."),
-  CLIENTS_DENIED(
-      "clients ever denied", "The share of clients that were denied at least once."),
+  CLIENTS_DENIED("clients ever denied", "The share of clients that were denied at least once."),
   NEVER_SERVED(
       "never served",
       "The number of clients that sent at least one request and were never admitted."),

@@ -165,8 +165,7 @@ public final class ReplayPage {
             .orElse(1);
     long count = (length + columnNanos - 1) / columnNanos;
     double width = (double) (WIDTH - LEFT) / count;
-    heading(
-        (onlyDenied ? "Denied requests per " : "Requests per ") + Words.duration(columnNanos));
+    heading((onlyDenied ? "Denied requests per " : "Requests per ") + Words.duration(columnNanos));
     out.append("<p>");
     if (!onlyDenied) {
       key("pass", "admitted");

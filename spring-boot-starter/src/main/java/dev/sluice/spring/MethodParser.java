@@ -114,8 +114,7 @@ final class MethodParser {
       if (spends.stream().anyMatch(spend -> spend.settle() != null)) {
         checkOutcome("settle");
         if (method.getReturnType() == void.class) {
-          problem(
-              "settle: found a method without a result, expected a result with the cost");
+          problem("settle: found a method without a result, expected a result with the cost");
         }
       }
     }
