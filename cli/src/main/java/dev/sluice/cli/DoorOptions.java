@@ -84,8 +84,8 @@ final class DoorOptions {
   @Option(
       names = "--open",
       description =
-          "Listen beyond loopback without access control: everybody who reaches a port can decide."
-              + " Requests that need the role admin, such as a reset, are served only on loopback.")
+          "Listen beyond loopback without access control: everybody who reaches a port is served."
+              + " Only loopback can send requests that need the role admin, such as a reset.")
   private boolean open;
 
   @Option(names = "--insecure", description = "The same as --plaintext and --open, with a warning.")
