@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The filter for Spring WebFlux. Spring and Reactor have no descriptors. */
+/** A rate limiting filter for Spring WebFlux. Spring and Reactor have no module descriptors. */
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
 module dev.sluice.webflux {
   requires transitive dev.sluice;

@@ -19,14 +19,14 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outcome of an act, decided by a server or in this process. It has the JSON of the HTTP API
- * and the values that the sentence for people needs.
+ * The result of a check, spend, refund or reset, decided by a server or in this process: the JSON
+ * of the HTTP API, and the values that {@link #text} prints.
  *
- * @param taken how many tokens a spend took, of as many as there are; null for other acts
- * @param allowed whether the act was allowed; true for a reset
+ * @param taken how many tokens a spend with {@code --up-to} took; null for other operations
+ * @param allowed whether the operation was allowed; true for a reset
  * @param burst the burst, null if no limit applies
  * @param message the message of a denial, safe to print; otherwise empty
- * @param penaltyUntil the end of a penalty that makes the bucket count as empty, null for none
+ * @param penaltyUntil the end of a penalty, until which every cost above 0 is denied; null for none
  */
 record ActAnswer(
     String json,
@@ -51,7 +51,7 @@ record ActAnswer(
     return of(decision, WireRequest.of(NONE));
   }
 
-  /** Returns the answer to a spend of as many tokens as there are. */
+  /** Returns the result of a spend with {@code --up-to}. */
   static ActAnswer ofUpTo(Decision decision) {
     return of(decision, WireRequest.ofUpTo(NONE));
   }
@@ -61,15 +61,15 @@ record ActAnswer(
     try (JsonGenerator json = JSON.createGenerator(text)) {
       DecisionWriter.write(decision, request, json);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: the target is in memory
+      throw new UncheckedIOException(e); // cannot happen: the JSON is written to memory
     }
     return parse(text.toString());
   }
 
   /**
-   * Parses an answer of the HTTP API.
+   * Parses a response of the HTTP API.
    *
-   * @throws IllegalArgumentException if the text is not such an answer
+   * @throws IllegalArgumentException if the text is not a decision
    */
   static ActAnswer parse(String json) {
     Long taken = null;
@@ -118,7 +118,7 @@ record ActAnswer(
   }
 
   /**
-   * Formats the outcome as one line for people: {@code allowed, remaining 9 of 10, full again in 6
+   * Formats the result as one line for people: {@code allowed, remaining 9 of 10, full again in 6
    * s}.
    */
   String text(Act act) {

@@ -26,8 +26,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * {@code sluice check}, {@code spend}, {@code refund} and {@code reset}: one act, on a running
- * server or on a live store.
+ * {@code sluice check}, {@code spend}, {@code refund} and {@code reset}: one operation on one
+ * bucket, on a running server or directly in a store.
  */
 @Command
 final class ActCommand implements Callable<Integer> {
@@ -41,22 +41,22 @@ final class ActCommand implements Callable<Integer> {
   @Parameters(
       index = "1",
       paramLabel = "ID",
-      description = "The id to limit, such as an address; after -- if it begins with a hyphen.")
+      description = "The bucket's id, such as an IP address. Write -- before an id like -5.")
   private String id = "";
 
   @Option(
       names = "--cost",
       paramLabel = "N",
-      description = "How many tokens, 0 up to the burst; 1 if not given.")
+      description = "The number of tokens, from 0 to the burst; 1 if not given.")
   private @Nullable Long cost;
 
-  @Option(names = "--up-to", description = "Spends as many tokens as are there, up to --cost.")
+  @Option(names = "--up-to", description = "Spends all tokens of the bucket, but at most --cost.")
   private boolean upTo;
 
   @Option(
       names = "--server",
       paramLabel = "URL",
-      description = "A running server, such as http://127.0.0.1:8080; it has the limits.")
+      description = "The URL of a running server, such as http://127.0.0.1:8080.")
   private @Nullable String server;
 
   @Mixin private ServerClientOptions client = new ServerClientOptions();
@@ -64,7 +64,7 @@ final class ActCommand implements Callable<Integer> {
   @Option(
       names = "--store",
       paramLabel = "STORE",
-      description = "Without a server: the store of the buckets, redis://host:port/db.")
+      description = "The store of the buckets, redis://host:port/db, if no server is given.")
   private @Nullable String store;
 
   @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();
@@ -83,11 +83,11 @@ final class ActCommand implements Callable<Integer> {
     String name = act.name().toLowerCase(Locale.ROOT);
     String denied =
         act == Act.REFUND
-            ? "The exit code is 1 if nothing was given back."
+            ? "The exit code is 1 if no tokens were given back."
             : act == Act.RESET ? "" : "The exit code is 1 for a denial.";
     CommandSpec spec = command.getCommandSpec();
     spec.usageMessage()
-        .description(does(act), "", ("Asks a running server, or a live store. " + denied).strip())
+        .description(does(act), "", ("Works on a running server or a store. " + denied).strip())
         .footerHeading("%nExamples:%n")
         .footer(
             "  sluice %s LoginsPerIPAddress 192.0.2.7 --server http://127.0.0.1:8080"
@@ -111,10 +111,10 @@ final class ActCommand implements Callable<Integer> {
 
   private static String does(Act act) {
     return switch (act) {
-      case CHECK -> "Says whether a request would pass, and spends nothing.";
-      case SPEND -> "Says whether a request may pass, and spends its tokens if so.";
-      case REFUND -> "Gives tokens back, up to a full bucket.";
-      case RESET -> "Forgets a bucket, so that it is full.";
+      case CHECK -> "Prints whether a request would be allowed, and spends no tokens.";
+      case SPEND -> "Spends the tokens of a request, and prints whether it is allowed.";
+      case REFUND -> "Gives tokens back to a bucket, at most until it is full.";
+      case RESET -> "Deletes the state of a bucket, so that the bucket is full.";
     };
   }
 
@@ -141,12 +141,11 @@ final class ActCommand implements Callable<Integer> {
   private ActAnswer onServer(String url) {
     if (store != null || !files.none()) {
       throw new InputException(
-          "%s and --server contradict each other: the server uses its own; remove one"
+          "%s and --server contradict each other: a server has its own; remove one option"
               .formatted(store == null ? "limit files" : "--store"));
     }
     if (!passwords.none()) {
-      throw new InputException(
-          "a store password and --server contradict each other: the server uses its own; remove one");
+      throw new InputException("a store password and --server contradict each other: remove one");
     }
     return client.client(url, console).ask(act, limit, id, cost, upTo);
   }
@@ -165,11 +164,11 @@ final class ActCommand implements Callable<Integer> {
     StoreAccess access = passwords.access(store);
     if (access.isMemory()) {
       throw new InputException(
-          "--store memory: the buckets would be gone when this command ends; use --server URL for"
-              + " the memory of a running server");
+          "--store memory: the buckets would be lost when this command ends; use --server URL for"
+              + "the buckets of a running server");
     }
     if (files.limits() == null && files.overrides() == null) {
-      throw new InputException("the option --limits FILE is missing: --store has only the buckets");
+      throw new InputException("the option --limits FILE is missing: a store has no limits");
     }
     Limits limits = files.files(Strictness.LENIENT).load();
     var unused = limits.configured(limit); // an unknown limit fails before the store is opened
@@ -208,9 +207,9 @@ final class ActCommand implements Callable<Integer> {
   }
 
   /**
-   * A store in which no TAT counts as a debt. A server forgives a bucket's debt at most once within
-   * the time of the burst offset. A command that ends after one act cannot remember this, and would
-   * forgive a debt at every run. Thread-safe; blocks if the store behind it blocks.
+   * A view of a store that never forgives a debt. A server forgives a bucket's debt at most once
+   * within the burst offset. A command that ends after one operation cannot remember when it last
+   * did so, and would forgive a debt at every run. Thread-safe; blocks if the wrapped store blocks.
    */
   static final class UnforgivingStore implements BucketStore {
 
@@ -230,7 +229,7 @@ final class ActCommand implements Callable<Integer> {
       return new UnforgivingStore(store.forOneCall());
     }
 
-    /** Returns the largest skew: a TAT beyond the tolerance then never counts as a debt. */
+    /** Returns the largest skew, so that a TAT beyond the tolerance never counts as a debt. */
     @Override
     public long clockSkewNanos() {
       return Long.MAX_VALUE;

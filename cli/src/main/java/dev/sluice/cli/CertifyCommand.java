@@ -39,7 +39,7 @@ import picocli.CommandLine.Parameters;
 /*
  * If the protocol carries a limit, the command sends two: one that hardly refills during the check,
  * and one that refills within a second. The HTTP API has only limits of the server, so the command
- * learns burst and refill from the first answer.
+ * takes burst and refill from the first answer.
  *
  * Time passes between two requests. So a wait or a reset may be shorter than expected, by at most
  * the time since the first request for the bucket, rounded up to seconds.
@@ -48,26 +48,26 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "certify",
     description = {
-      "Asks a running limiter, and checks its answers: the recorded vectors, decisions and numbers as"
-          + " GCRA has them, never more than the limit, honest waits, and batches that are all or"
-          + " nothing.",
+      "Sends requests to a running limiter, and checks that it decides as recorded and as GCRA,"
+          + " never grants more than the limit, admits a client that has waited as told, and"
+          + " charges a batch all or nothing.",
       "",
-      "For redis:// and rediss://, the token is a password that AUTH sends; a user stands in the"
+      "For redis:// and rediss://, the token is the password for AUTH. Write the user into the"
           + " address: redis://app@host:6379.",
       "",
-      "The vectors were recorded with a clock of their own. Those that begin with a full bucket and"
-          + " stay at one moment can be replayed: of 2,760 steps 981 by CL.THROTTLE, 774 by Envoy's"
-          + " protocol (without costs of 0), and over HTTP those with the burst of --limit: 98 for a"
-          + " burst of 10.",
+      "The recorded vectors have their own clock, so only runs that begin with a full bucket and"
+          + " need no time can be replayed: of 2,760 steps, 981 with CL.THROTTLE, 774 with Envoy's"
+          + " protocol (which has no cost of 0), and with HTTP the steps whose burst is the burst"
+          + " of --limit: 98 steps for a burst of 10.",
       "",
-      "It asks for new, random ids, and takes up to half a minute."
+      "The command spends on new random ids (addresses in 10.0.0.0/8), for up to half a minute."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:every check passed, or the protocol cannot carry it",
-      "1:a check failed, also by an error in place of an answer",
-      "2:wrong usage, or a first answer that is an error or none of the protocol",
-      "3:the limiter could not be reached at first"
+      "0:no check failed; checks that the protocol does not support are skipped",
+      "1:a check failed, or the limiter replied with an error during a check",
+      "2:wrong usage, or the limiter's first reply was an error or not of this protocol",
+      "3:no connection to the limiter could be opened"
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -99,7 +99,7 @@ final class CertifyCommand implements Callable<Integer> {
       paramLabel = "TARGET",
       description =
           "redis://HOST:PORT (CL.THROTTLE), grpc://HOST:PORT (Envoy's rate limit service) or"
-              + " http://HOST:PORT (the HTTP API of Sluice). Over TLS: rediss://, grpcs://, https://.")
+              + " http://HOST:PORT (Sluice's HTTP API). With TLS: rediss://, grpcs://, https://.")
   private String target = "";
 
   @Option(
@@ -107,8 +107,8 @@ final class CertifyCommand implements Callable<Integer> {
       paramLabel = "NAME",
       defaultValue = "LoginsPerIPAddress",
       description =
-          "A limit of the server that takes IP addresses, for http:// (${DEFAULT-VALUE}). The other"
-              + " protocols carry limits themselves.")
+          "For http://: a limit of the server whose ids are IP addresses (${DEFAULT-VALUE}). With"
+              + " the other protocols, the command sends its own limits.")
   private String limit = "LoginsPerIPAddress";
 
   @Option(
@@ -116,8 +116,8 @@ final class CertifyCommand implements Callable<Integer> {
       paramLabel = "NAME",
       defaultValue = "certify",
       description =
-          "The domain of descriptors, for grpc:// (${DEFAULT-VALUE}). The server must accept limits"
-              + " that descriptors carry.")
+          "For grpc://: the descriptors' domain (${DEFAULT-VALUE}). The server must allow limits"
+              + " in descriptors.")
   private String domain = "certify";
 
   @Mixin private ServerClientOptions client = new ServerClientOptions();
@@ -144,7 +144,7 @@ final class CertifyCommand implements Callable<Integer> {
     }
   }
 
-  /** A check. Returns a detail for the report, perhaps empty; throws if the check fails. */
+  /** A check. Returns a detail for the report, which can be empty; throws if the check fails. */
   private interface Law {
     String holds() throws InterruptedException;
   }
@@ -163,17 +163,17 @@ final class CertifyCommand implements Callable<Integer> {
   public Integer call() {
     Supplier<CertifyTarget> connect = connect();
     try (CertifyTarget asked = connect.get()) {
-      // Once the limiter has answered, an error is a failed check of the report.
+      // After the limiter's first answer, an error counts as a failed check.
       Answer unused = asked.spend(id(), 1, asked.held(SLOW));
       check("the recorded vectors", () -> recorded(asked));
-      check("a sequence of costs is decided as by GCRA, with its numbers", () -> sequences(asked));
+      check("a sequence of costs gets the decisions and numbers of GCRA", () -> sequences(asked));
       check(
           "never over: threads together get what the limit allows",
           () -> neverOver(asked, connect));
       check(
           "a cost above the burst is denied, without a wait, and takes nothing",
           () -> tooMuch(asked));
-      check("waits are honest, and denials cost nothing", () -> waits(asked));
+      check("waits are neither too short nor too long, and denials are free", () -> waits(asked));
       check("a batch is all or nothing", () -> allOrNothing(asked));
     }
     boolean passed = checks.stream().noneMatch(one -> Boolean.FALSE.equals(one.passed));
@@ -200,7 +200,7 @@ final class CertifyCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns a new id for each bucket: an IP address, which limits on addresses accept too. */
+  /** Returns a new id for each bucket: an IP address, since the server's limit may require one. */
   private String id() {
     String id =
         "10.%s.%s.%s".formatted(random.nextInt(256), random.nextInt(256), random.nextInt(256));
@@ -211,7 +211,7 @@ final class CertifyCommand implements Callable<Integer> {
     Quota quota = asked.held(SLOW);
     if (quota.intervalNanos() < NANOS) {
       throw new SkippedException(
-          "the limit refills more than one token a second: its numbers change during the check");
+          "the limit refills more than one token a second: so its numbers change during the check");
     }
     for (int i = 0; i < SEQUENCES; i++) {
       Limit model = Limit.of(quota, () -> 0);
@@ -272,7 +272,6 @@ final class CertifyCommand implements Callable<Integer> {
     return "%s of %s recorded steps".formatted(replayed, recording.acts());
   }
 
-  /** The decision of GCRA with which an answer is compared. */
   private record Expected(boolean allowed, long remaining, long retryNanos, long resetNanos) {}
 
   private static void requireSame(
@@ -298,7 +297,7 @@ final class CertifyCommand implements Callable<Integer> {
     }
   }
 
-  /** Skips a check during which a token may have been refilled. */
+  /** Skips a check if a token may have been refilled during the check. */
   private static void requireNoRefill(Quota quota, long start) {
     if (System.nanoTime() - start >= quota.intervalNanos()) {
       throw new SkippedException("the limiter answers too slowly for its limit");
@@ -364,7 +363,7 @@ final class CertifyCommand implements Callable<Integer> {
       require(!over.allowed(), "a cost above the burst passed");
       require(over.retrySeconds() <= 0, "found a wait of %s s".formatted(over.retrySeconds()));
     } catch (InputException e) {
-      throw new SkippedException("the limiter refuses such a request: " + e.getMessage());
+      throw new SkippedException("the limiter rejects this cost: " + e.getMessage());
     }
     require(
         asked.spend(id, quota.burst(), quota).allowed(),
@@ -458,7 +457,7 @@ final class CertifyCommand implements Callable<Integer> {
     return text.toString();
   }
 
-  /** Reads the target, the token and the certificates once, for all connections. */
+  /** Reads the target, the token and the certificates once, for the connections of all threads. */
   private Supplier<CertifyTarget> connect() {
     URI uri;
     try {
@@ -495,7 +494,6 @@ final class CertifyCommand implements Callable<Integer> {
     };
   }
 
-  /** Returns the target without its password. */
   private String shownTarget() {
     return target.replaceFirst("(?s)^((?:[a-z]+://)?+[^:@]*):.*@", "$1:***@");
   }

@@ -53,7 +53,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to a limiter. Each thread has its own, since a limiter may process the requests of
+ * A connection to a limiter. Each thread needs its own, since a limiter can process the requests of
  * one connection one after the other.
  */
 interface CertifyTarget extends AutoCloseable {
@@ -64,8 +64,8 @@ interface CertifyTarget extends AutoCloseable {
    * A decision of the limiter.
    *
    * @param remaining the remaining tokens; null if the protocol does not have them
-   * @param retrySeconds the wait until the request would pass, in seconds, rounded up; -1 if no
-   *     wait helps or none is needed
+   * @param retrySeconds the wait until the request would be allowed, in seconds, rounded up; -1 if
+   *     the request was allowed or can never be
    * @param resetSeconds the time until the bucket is full, in seconds, rounded up; null if the
    *     protocol does not have it
    */
@@ -76,19 +76,19 @@ interface CertifyTarget extends AutoCloseable {
    * Spends from one bucket.
    *
    * @throws InputException if the limiter answers with an error
-   * @throws ExitException if no answer came, or one that cannot be parsed
+   * @throws ExitException if the limiter sent no answer, or one that cannot be parsed
    */
   Answer spend(String id, long cost, Quota quota);
 
-  /** Spends one token of each of two ids, or none; null if the protocol has no batches. */
+  /** Spends one token of each of two ids, or no token; null if the protocol has no batches. */
   @Nullable Boolean spendBoth(String one, String other, Quota quota);
 
-  /** Returns the limit that the limiter applies when this one is requested. */
+  /** Returns the limit that the limiter applies when the given limit is requested. */
   default Quota held(Quota asked) {
     return asked;
   }
 
-  /** Whether a cost of 0 spends nothing and passes. */
+  /** Whether a request with a cost of 0 spends no token and is allowed. */
   default boolean hasCostZero() {
     return true;
   }
@@ -140,7 +140,7 @@ interface CertifyTarget extends AutoCloseable {
     Throttle(URI uri, @Nullable String token, Tls tls) {
       RedisURI server = RedisURI.create(uri);
       server.setTimeout(TIMEOUT);
-      server.setLibraryName(""); // other limiters may not know CLIENT SETINFO
+      server.setLibraryName(""); // other limiters may not support CLIENT SETINFO
       server.setLibraryVersion("");
       if (token != null) {
         String user =
@@ -178,7 +178,7 @@ interface CertifyTarget extends AutoCloseable {
       try {
         return client.connect(StringCodec.UTF8);
       } catch (RedisException e) {
-        // Lettuce closes a connection whose password is refused, and may report the end instead.
+        // If the password is refused, Lettuce closes the connection, and may report only the close.
         if (e.getCause() == null
             || !"Connection closed prematurely".equals(e.getCause().getMessage())) {
           throw e;
@@ -220,7 +220,7 @@ interface CertifyTarget extends AutoCloseable {
     }
   }
 
-  /** Envoy's rate limit service, by descriptors that carry their limit. */
+  /** Envoy's rate limit service, called with descriptors that contain their limit. */
   final class Envoy implements CertifyTarget {
 
     private static final String PATH =
@@ -273,7 +273,7 @@ interface CertifyTarget extends AutoCloseable {
           : Quota.per(asked.burst(), YEAR);
     }
 
-    /** Returns false: in Envoy's protocol, 0 hits ask whether one token is left. */
+    /** Returns false: in Envoy's protocol, 0 hits check whether one token is left. */
     @Override
     public boolean hasCostZero() {
       return false;
@@ -339,13 +339,13 @@ interface CertifyTarget extends AutoCloseable {
     public Answer spend(String id, long cost, Quota quota) {
       RateLimitResponse response = ask(descriptor(id, quota).setHitsAddend(UInt64Value.of(cost)));
       if (response.getStatusesCount() != 1) {
-        throw unreadable("without one status for one descriptor");
+        throw unreadable("the number of statuses is not 1, the number of descriptors");
       }
       DescriptorStatus status = response.getStatuses(0);
       boolean allowed = status.getCode() == Code.OK;
       if (!status.hasCurrentLimit()) {
         throw unreadable(
-            "without a limit: the server must accept limits in descriptors (--rls-overrides allow)");
+            "without a limit: the server must allow limits in descriptors (--rls-overrides allow)");
       }
       Long seconds =
           status.hasDurationUntilReset() ? status.getDurationUntilReset().getSeconds() : null;
@@ -365,7 +365,7 @@ interface CertifyTarget extends AutoCloseable {
     }
   }
 
-  /** The HTTP API of Sluice, with a limit of the server. */
+  /** The HTTP API of Sluice, where the server's files define the limit. */
   final class Http implements CertifyTarget {
     private final ServerClient client;
     private final String limit;

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the class data archive that speeds up the next start. If the archive is missing and its
- * folder is writable, the launcher passes the program that makes it. Making it takes several
- * seconds of processor time, so a process of low priority does it once the server listens.
+ * folder is writable, the launcher passes the path of a program that makes it. The program needs
+ * several seconds of processor time, so it runs with low priority once the server listens.
  */
 final class ClassDataArchive {
 
@@ -47,8 +47,8 @@ final class ClassDataArchive {
   private ClassDataArchive() {}
 
   /**
-   * Starts the process that makes the archive, if it is missing; {@code warnings} receives, on
-   * another thread, a line if that fails. Does not wait for the process.
+   * Starts the process that makes the archive, if the archive is missing, and does not wait for it.
+   * If the process fails, {@code warnings} receives one line on another thread.
    */
   static void make(Consumer<String> warnings) {
     String maker = System.getProperty(MAKER);
@@ -75,15 +75,15 @@ final class ClassDataArchive {
   }
 
   private static String warning(@Nullable IOException reason) {
-    return "warning: the class-data archive could not be made%s; each start takes longer without"
+    return "warning: the class-data archive could not be made%s; every start is slower"
             .formatted(reason == null ? "" : " (" + reason.getMessage() + ")")
-        + " one. To see why, run sluice --class-data-archive";
+        + " without it. To see why, run sluice --class-data-archive";
   }
 
   /**
-   * Runs the usual commands once, and a server that answers on each door, so that the JVM learns
-   * which classes to archive. Listens on free ports of loopback, writes nothing, and ends within
-   * seconds: with 0, or with {@link Exit#BUG} if a step failed.
+   * Runs the usual commands once, and a server that serves one request on each port, so that the
+   * JVM records which classes to archive. Listens on free ports of loopback, writes no files, and
+   * ends within seconds with exit code 0, or with {@link Exit#BUG} if a step failed.
    */
   public static void main(String[] args) {
     int code = Exit.DONE;
@@ -146,7 +146,7 @@ final class ClassDataArchive {
 
   private static int port(Matcher ports) throws IOException {
     if (!ports.find()) {
-      throw new IOException("the server did not say where it listens");
+      throw new IOException("the server did not print its address");
     }
     return Integer.parseInt(ports.group(1));
   }
@@ -168,7 +168,7 @@ final class ClassDataArchive {
       String question = "SLUICE.SPEND " + LIMIT + " " + ID + "\r\n";
       redis.getOutputStream().write(question.getBytes(StandardCharsets.US_ASCII));
       if (redis.getInputStream().read() < 0) {
-        throw new IOException("the port for Redis clients gave no answer");
+        throw new IOException("the port for Redis clients sent no reply");
       }
     }
   }

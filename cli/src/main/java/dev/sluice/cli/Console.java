@@ -13,8 +13,8 @@ import java.util.Locale;
 import picocli.CommandLine.Option;
 
 /**
- * The streams of a command. Standard output is only for results, and is buffered; messages for
- * people go to standard error. For one thread.
+ * The streams of a command. Standard output is buffered, and is only for results; messages for
+ * people go to standard error. Not thread-safe.
  */
 final class Console {
 
@@ -46,12 +46,11 @@ final class Console {
     return out;
   }
 
-  /** Whether standard output is a terminal. */
   boolean isTerminal() {
     return terminal;
   }
 
-  /** Returns how many characters fit on a line. */
+  /** Returns how many characters fit on a line of the terminal. */
   int width() {
     return Math.max(Integer.getInteger(COLUMNS, USUAL_WIDTH), LEAST_WIDTH);
   }
@@ -96,16 +95,16 @@ final class Console {
     }
   }
 
-  /** The option of commands that answer in sentences on a terminal. */
+  /** The option {@code --json} of commands that print sentences on a terminal. */
   static final class JsonOption {
 
     @Option(
         names = "--json",
         description =
-            "Print JSON, as the HTTP API answers; the default when the output is not a terminal.")
+            "Print the JSON of the HTTP API; the default if the output is not a terminal.")
     private boolean json;
 
-    /** Whether to print sentences and not JSON: on a terminal without {@code --json}. */
+    /** Whether to print sentences instead of JSON: on a terminal without {@code --json}. */
     boolean isForPeople(Console console) {
       return console.isTerminal() && !json;
     }

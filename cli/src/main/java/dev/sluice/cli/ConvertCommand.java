@@ -26,18 +26,19 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "convert",
     description = {
-      "Turns the configuration of another rate limiter into limits, overrides and rules.",
+      "Converts another rate limiter's configuration to limits, overrides and rules.",
       "",
-      "Several files become one set. Files of one domain are merged in the given order. A ConfigMap"
-          + " of Kubernetes counts as the files in its data. A limit's name that two domains have gets the domain in front of it.",
+      "Several files become one set. Files of one domain are merged in the given order. Each file"
+          + " in the data of a Kubernetes ConfigMap is read too. If two domains have a limit of the"
+          + " same name, its name gets the domain as a prefix.",
       "",
-      "Each line that cannot be converted is reported as file:line:column: message, and left out."
-          + " A limit that gets another name is reported as a note, and its rule is kept."
+      "Each line that cannot be converted is left out, and reported as file:line:column: message. A"
+          + " limit whose name must change is reported as a note, and its rule is kept."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:all of it was converted",
-      "1:some of it cannot be expressed, or it has mistakes; with mistakes nothing is written",
+      "0:the whole configuration was converted",
+      "1:a part cannot be converted, or a file has mistakes (then no file is written)",
       "2:a file can't be read or written"
     },
     footerHeading = "%nExamples:%n",
@@ -55,21 +56,21 @@ final class ConvertCommand implements Callable<Integer> {
   @Parameters(
       index = "0",
       paramLabel = "FORMAT",
-      description = "envoy-ratelimit: files of envoyproxy/ratelimit.")
+      description = "The format: envoy-ratelimit, for envoyproxy/ratelimit.")
   private String format = "";
 
   @Parameters(
       index = "1..*",
       arity = "1..*",
       paramLabel = "FILE",
-      description = "The configuration: its files, in their order.")
+      description = "The files of the configuration, in their order.")
   private List<Path> configs = List.of();
 
   @Option(
       names = "--out",
       paramLabel = "FOLDER",
       defaultValue = ".",
-      description = "Where the files are written; none is replaced (${DEFAULT-VALUE}).")
+      description = "The folder for the new files; no file is replaced (${DEFAULT-VALUE}).")
   private Path out = Path.of(".");
 
   ConvertCommand(Console console) {
@@ -102,7 +103,7 @@ final class ConvertCommand implements Callable<Integer> {
     return conversion.notExpressed().isEmpty() ? Exit.DONE : Exit.NO;
   }
 
-  /** Lints the written files: they may exceed bounds of Sluice that the other limiter lacks. */
+  /** Lints the written files, since they can exceed a bound that only Sluice has. */
   private void requireLinted(Set<String> names) {
     LimitFiles.Builder files =
         BundledNames.files()
@@ -117,7 +118,7 @@ final class ConvertCommand implements Callable<Integer> {
       mistakes.forEach(mistake -> console.line(mistake.toString()));
       throw new ExitException(
           Exit.NO,
-          "the files that were written have mistakes, and a server refuses them; change the"
+          "the written files have mistakes, so a server would refuse them; change the"
               + " configuration, and convert it again",
           null);
     }

@@ -13,12 +13,12 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice covering}: prints the ids under which a certificate's identifiers are counted. */
+/** {@code sluice covering}: prints the ids that a certificate is charged to. */
 @Command(
     name = "covering",
     description = {
-      "Prints what a certificate's identifiers are counted under, sorted, one per line: the"
-          + " registered domain (eTLD+1) of a name, the /32 or /64 of an IP address.",
+      "Prints the ids that a certificate for these identifiers is charged to, sorted, one per line:"
+          + " of a name its registered domain (eTLD+1), of an IP address its /32 or /64.",
       "",
       "Public suffixes come from both parts of the list, ICANN and PRIVATE."
     },
@@ -34,13 +34,13 @@ final class CoveringCommand implements Callable<Integer> {
   @Parameters(
       arity = "1..*",
       paramLabel = "IDENTIFIER",
-      description = "A DNS name, with \"*.\" before it or not, or an IP address.")
+      description = "A DNS name, which can begin with \"*.\", or an IP address.")
   private List<String> identifiers = List.of();
 
   @Option(
       names = "--suffixes",
       paramLabel = "FILE",
-      description = "A public suffix list from publicsuffix.org, instead of the one inside.")
+      description = "A list from publicsuffix.org that replaces the built-in list.")
   private @Nullable Path suffixes;
 
   CoveringCommand(Console console) {

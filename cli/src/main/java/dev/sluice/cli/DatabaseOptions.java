@@ -22,7 +22,7 @@ final class DatabaseOptions {
   private static final String PASSWORD_FILE = "--db-password-file";
   private static final String NO_SUCH_TABLE = "42P01";
 
-  /** A violated check, and a column that is missing. */
+  /** The SQL states for a violated check and for a missing column. */
   private static final Set<String> OF_OLDER_TABLES = Set.of("23514", "42703");
 
   @Option(
@@ -45,10 +45,10 @@ final class DatabaseOptions {
     return url == null || url.isEmpty();
   }
 
-  /** Runs work on the table of overrides, whose limits are those of the catalogue. */
+  /** Runs an operation on the table of overrides of a catalogue's limits. */
   <T> T onTable(Catalogue catalogue, Work<T> work) {
     if (url == null || url.isEmpty()) {
-      throw new InputException("the option --db URL is missing: the database to work on");
+      throw new InputException("the option --db URL is missing: it names the database");
     }
     try {
       return work.on(table(url, password(passwordFile), catalogue));
@@ -56,7 +56,7 @@ final class DatabaseOptions {
       throw new ExitException(Exit.UNREACHABLE, message(e), e);
     } catch (LoweredException e) {
       throw new ExitException(
-          Exit.NO, e.getMessage() + "\nnothing was written; --force lowers them", e);
+          Exit.NO, e.getMessage() + "\nnothing was written; to lower overrides, add --force", e);
     } catch (IllegalArgumentException e) {
       throw new InputException(String.valueOf(e.getMessage()));
     }
@@ -66,8 +66,7 @@ final class DatabaseOptions {
     String what =
         NO_SUCH_TABLE.equals(e.getSQLState())
             ? "make the table"
-            // Every statement and row of this version fits its own table, so the table is of an
-            // older version.
+            // This version's rows and statements always fit its own table, so this table is older.
             : OF_OLDER_TABLES.contains(String.valueOf(e.getSQLState()))
                 ? "bring the table up to date"
                 : null;
@@ -76,7 +75,7 @@ final class DatabaseOptions {
         + (what == null ? "" : "; " + what + " with: sluice overrides migrate --db URL");
   }
 
-  /** Returns the message in one line, without positions in our SQL. */
+  /** Returns the message in one line, without positions in the SQL of Sluice. */
   static String reason(SQLException e) {
     return String.valueOf(e.getMessage())
         .lines()
@@ -94,7 +93,7 @@ final class DatabaseOptions {
     return new OverridesTable(source(url, password), catalogue);
   }
 
-  /** Returns the database at a URL. If the password is null, the one in the URL is used. */
+  /** Returns the database at a URL. If the password is null, the URL's password is used. */
   static DataSource source(String url, @Nullable String password) {
     try {
       return PostgresUrl.dataSource(url, password);
@@ -117,8 +116,8 @@ final class DatabaseOptions {
         names = "--overrides-db",
         paramLabel = "URL",
         description =
-            "A PostgreSQL database with a table of overrides, which win over those of the file; read"
-                + " periodically.")
+            "A PostgreSQL database with a table of overrides, which take precedence over overrides"
+                + " in the file. The server reads the table periodically.")
     private @Nullable String overridesDb;
 
     @Option(
@@ -131,14 +130,14 @@ final class DatabaseOptions {
     @Option(
         names = "--overrides-interval",
         paramLabel = "PERIOD",
-        description = "How often to read that table (" + USUAL_INTERVAL + ").")
+        description = "How often to read the table of --overrides-db (" + USUAL_INTERVAL + ").")
     private @Nullable String overridesInterval;
 
     boolean isSet() {
       return overridesDb != null;
     }
 
-    /** Returns the table, null without a database. Reads the password file. */
+    /** Returns the table, or null without a database. Reads the password file. */
     ServerConfig.@Nullable Table table() {
       String period = overridesInterval == null ? USUAL_INTERVAL : overridesInterval;
       Duration every = Quantities.positive("--overrides-interval", period);

@@ -20,12 +20,12 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice diff}: what a change of limit files changes. */
+/** {@code sluice diff}: prints the differences between two sets of limit files. */
 @Command(
     name = "diff",
     description = {
       "Prints each limit, override and rule that differs between two files, or between the YAML"
-          + " files of two folders. Comments and layout do not count; tokens are not compared."
+          + " files of two folders. Comments, layout and access tokens are not compared."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -42,10 +42,10 @@ final class DiffCommand implements Callable<Integer> {
 
   private final Console console;
 
-  @Parameters(index = "0", paramLabel = "OLD", description = "The file or folder until now.")
+  @Parameters(index = "0", paramLabel = "OLD", description = "The old file or folder.")
   private Path before = Path.of("");
 
-  @Parameters(index = "1", paramLabel = "NEW", description = "The file or folder from now on.")
+  @Parameters(index = "1", paramLabel = "NEW", description = "The new file or folder.")
   private Path after = Path.of("");
 
   @Option(names = "--exit-code", description = "Exit with 1 if there are differences.")
@@ -72,7 +72,7 @@ final class DiffCommand implements Callable<Integer> {
     return exitCode && !changes.isEmpty() ? Exit.NO : Exit.DONE;
   }
 
-  /** Returns the limits; null if the files have mistakes, which are added to a list. */
+  /** Returns the limits, or null if the files have mistakes. Adds each mistake to the list. */
   private static @Nullable Limits load(Path given, List<Problem> mistakes) {
     LimitFileOptions files = new LimitFileOptions();
     RulesOption rules = new RulesOption();
@@ -81,7 +81,7 @@ final class DiffCommand implements Callable<Integer> {
       files.add(file, rules, tokens);
     }
     if (files.none() && rules.file() == null) {
-      throw new InputException(given + ": found no limits; tokens are not compared");
+      throw new InputException(given + ": found no limits; access tokens are not compared");
     }
     try {
       return files.files(Strictness.LENIENT, List.of(), rules).load();

@@ -52,23 +52,24 @@ final class DoorOptions {
       names = "--http",
       paramLabel = "ADDR",
       defaultValue = USUAL_HTTP,
-      description = "Where to listen, host:port; port 0 is any free one (${DEFAULT-VALUE}).")
+      description =
+          "The address to listen on, host:port; port 0 means any free port (${DEFAULT-VALUE}).")
   private String http = USUAL_HTTP;
 
   @Option(
       names = "--resp",
       paramLabel = "ADDR",
       description =
-          "Where to listen for Redis clients, host:port: CL.THROTTLE, SLUICE.SPEND and others"
-              + " (nowhere if not given).")
+          "The address to listen on for Redis clients (CL.THROTTLE, SLUICE.SPEND and others),"
+              + " host:port; none if not given.")
   private @Nullable String resp;
 
   @Option(
       names = "--grpc",
       paramLabel = "ADDR",
       description =
-          "Where to listen for Envoy's rate limit service besides the port of --http, which answers"
-              + " it too, host:port (nowhere if not given).")
+          "A separate address to listen on for Envoy's rate limit service, host:port; none if not"
+              + " given. The port of --http always serves this service too.")
   private @Nullable String grpc;
 
   @Mixin private HttpOptions clients = new HttpOptions();
@@ -77,15 +78,14 @@ final class DoorOptions {
 
   @Option(
       names = "--plaintext",
-      description =
-          "Listen beyond loopback without TLS: for a network that encrypts, or is trusted.")
+      description = "Listen beyond loopback without TLS, on a network that encrypts or is trusted.")
   private boolean plaintext;
 
   @Option(
       names = "--open",
       description =
-          "Listen beyond loopback without access control: everybody who reaches a port is answered."
-              + " Only clients on loopback may then do what needs the role admin, such as a reset.")
+          "Listen beyond loopback without access control: everybody who reaches a port is served."
+              + " Only loopback can send requests that need the role admin, such as a reset.")
   private boolean open;
 
   @Option(names = "--insecure", description = "The same as --plaintext and --open, with a warning.")
@@ -95,9 +95,9 @@ final class DoorOptions {
       names = "--rls-overrides",
       paramLabel = "POLICY",
       description =
-          "How to treat a limit that Envoy sends with a descriptor: allow (it takes the place of"
-              + " ours) or ignore. Without this option: allow, but ignore with --tokens,"
-              + " --tls-client-ca or --open.")
+          "What to do with a limit that Envoy sends in a descriptor: allow (the limit replaces the"
+              + " server's limit) or ignore. If not given: ignore with --tokens, --tls-client-ca or"
+              + " --open, otherwise allow.")
   private @Nullable String rlsOverrides;
 
   @Option(
@@ -106,7 +106,7 @@ final class DoorOptions {
       defaultValue = "none",
       description =
           "Which rate limit headers Envoy adds to responses: ietf, draft03, legacy or none"
-              + " (${DEFAULT-VALUE}). Every denial has Retry-After.")
+              + " (${DEFAULT-VALUE}). Every denial has the header Retry-After.")
   private String rlsHeaders = "none";
 
   @Option(
@@ -119,7 +119,7 @@ final class DoorOptions {
 
   @Option(
       names = "--rls-shadow",
-      description = "Let all requests of Envoy pass, and count those that would have been denied.")
+      description = "Allow all requests of Envoy, and count the requests over the limit.")
   private boolean rlsShadow;
 
   @Option(
@@ -127,8 +127,8 @@ final class DoorOptions {
       paramLabel = "SHARE",
       defaultValue = "0.8",
       description =
-          "The share of a limit from which on sluice_rls_near_limit_total counts hits of Envoy, from"
-              + " 0 to 1 (${DEFAULT-VALUE}).")
+          "The used share of a limit, 0 to 1, from which hits of Envoy are counted as near the"
+              + " limit in sluice_rls_near_limit_total (${DEFAULT-VALUE}).")
   private String nearLimit = "0.8";
 
   /** Returns the checks of these options. Each throws for a wrong value, and reads no file. */
@@ -169,11 +169,10 @@ final class DoorOptions {
         open || insecure);
   }
 
-  /** Returns the warning about --insecure, if it was given. */
   Optional<String> insecure() {
     return insecure
         ? Optional.of(
-            "warning: --insecure means --open and --plaintext: everybody who reaches a port is answered, perhaps unencrypted; give only the one of these two options that you need")
+            "warning: --insecure means --open and --plaintext: everybody who reaches a port is served, perhaps unencrypted; give only the option that you need")
         : Optional.empty();
   }
 
@@ -186,7 +185,7 @@ final class DoorOptions {
     }
   }
 
-  /** Requires a different port for each door, since the system's error names no option. */
+  /** Requires a different port for each door. The system's error would not name the option. */
   private boolean ownPorts() {
     Map<String, InetSocketAddress> doors = new LinkedHashMap<>();
     addDoor("--http", http, doors);
@@ -260,8 +259,8 @@ final class DoorOptions {
   private static final Pattern HEADER_NAME = Pattern.compile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$");
 
   /**
-   * Returns the default of {@code --rls-overrides}. With access control or {@code --open} it is
-   * {@code ignore}, since a client that may send a limit can refill a bucket with it.
+   * Returns the default of {@code --rls-overrides}. With access control or {@code --open} the
+   * default is {@code ignore}, since a client that can choose its limit can refill a bucket.
    */
   static String usualRlsOverrides(boolean hasTokens, boolean hasClientCa, boolean isOpen) {
     return hasTokens || hasClientCa || isOpen ? "ignore" : "allow";
@@ -335,7 +334,7 @@ final class DoorOptions {
         paramLabel = "RANGE",
         split = ",",
         description =
-            "Addresses of trusted proxies, such as 10.0.0.0/8, whose headers X-Forwarded-For, -Method, -Host and -Uri are used. Repeatable, or with commas.")
+            "Trusted proxies, such as 10.0.0.0/8, whose headers X-Forwarded-For, -Method, -Host and -Uri are used. Repeatable, or with commas.")
     private List<String> trustedProxies = new ArrayList<>();
 
     @Option(
@@ -343,7 +342,7 @@ final class DoorOptions {
         paramLabel = "HEADER",
         description =
             "The header in which all trusted proxies name the client: x-forwarded-for (the default)"
-                + " or forwarded (RFC 7239). The other one is not looked at.")
+                + " or forwarded (RFC 7239). The other header is ignored.")
     private @Nullable String proxyHeader;
 
     @Option(
@@ -352,7 +351,7 @@ final class DoorOptions {
         split = ",",
         description =
             "A name that clients use for this server, besides localhost and IP addresses; * allows"
-                + " any. Requests for another Host are refused. Repeatable.")
+                + " any name. Requests for another Host are refused. Repeatable.")
     private List<String> hosts = new ArrayList<>();
 
     @Option(
@@ -360,8 +359,8 @@ final class DoorOptions {
         paramLabel = "ORIGIN",
         split = ",",
         description =
-            "An origin, such as https://example.com, whose web pages may ask this server; * allows"
-                + " any. Others are refused. Repeatable.")
+            "An origin, such as https://example.com, whose web pages can send requests; * allows"
+                + " any origin. Requests of other origins are refused. Repeatable.")
     private List<String> origins = new ArrayList<>();
 
     @Option(names = "--request-log", description = "Log each request, with the client's address.")
@@ -450,14 +449,14 @@ final class DoorOptions {
         names = CERTIFICATE,
         paramLabel = "FILE",
         description =
-            "The server's certificate and those between it and its root, as PEM: every door speaks"
-                + " TLS 1.2 or 1.3. The file is watched, and so are the next two.")
+            "The server's certificate with its intermediate certificates, as PEM: every port then"
+                + " uses TLS 1.2 or 1.3. The server reads a changed file again.")
     private @Nullable Path certificate;
 
     @Option(
         names = KEY,
         paramLabel = "FILE",
-        description = "The key of that certificate, as PEM without a password.")
+        description = "The key of the server's certificate, as PEM without a password.")
     private @Nullable Path key;
 
     @Option(
@@ -538,32 +537,33 @@ final class DoorOptions {
         names = "--tokens",
         paramLabel = "FILE",
         description =
-            "The hashes of the tokens, and the names in certificates, of the clients that may ask,"
-                + " with their roles. Everybody may do everything if not given.")
+            "A file with the clients and their roles: each has the hash of a token, or a name in a"
+                + " certificate. If not given, every client can do everything.")
     private @Nullable Path tokens;
 
     @Option(
         names = "--audit-log",
         paramLabel = "FILE",
         description =
-            "Append who has reset or refunded a bucket, changed an override or a penalty, reloaded,"
-                + " or failed to authenticate, as JSON lines; - is standard error.")
+            "Append an audit log as JSON lines: who reset or refunded a bucket, changed an override"
+                + " or a penalty, reloaded, or failed to authenticate. The file - is standard"
+                + " error.")
     private @Nullable String auditLog;
 
     @Option(
         names = "--override-store",
         paramLabel = "FILE",
         description =
-            "Keep overrides and penalties that are set while the server runs, in this file and in"
-                + " FILE.penalties. If not given, they are lost when the server stops.")
+            "A file that keeps overrides set at run time; FILE.penalties keeps the penalties. If"
+                + " not given, both are lost when the server stops.")
     private @Nullable Path overrideStore;
 
     @Option(
         names = "--requests-per-address",
         paramLabel = "QUOTA",
         description =
-            "How many requests an address may send without a token or a certificate that --tokens"
-                + " names: COUNT/PERIOD, COUNT/PERIOD,burst=BURST, or unlimited. With --tokens "
+            "How many requests without a valid token or certificate an address can send:"
+                + " COUNT/PERIOD, COUNT/PERIOD,burst=BURST, or unlimited. With --tokens "
                 + WITH_TOKENS
                 + " if not given, otherwise unlimited. Health checks are not counted.")
     private @Nullable String requestsPerAddress;
@@ -600,7 +600,7 @@ final class DoorOptions {
 
     /**
      * Returns the quota of requests per address, null for unlimited. Without tokens the default is
-     * unlimited, since most addresses are then those of proxies, which send requests of many
+     * unlimited, since most addresses then belong to proxies, which send requests of many clients.
      * clients.
      */
     private @Nullable Quota perAddress() {

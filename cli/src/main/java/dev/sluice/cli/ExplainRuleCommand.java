@@ -36,11 +36,11 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "explain-rule",
     description = {
-      "Shows what a rule book charges a request or a descriptor, the line of the rule that matches, and why earlier rules do not match. Needs no store."
+      "Shows what a rule book charges for a request or a descriptor, the line of the matching rule, and why earlier rules do not match. Needs no store."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:a rule matches, or the descriptor names a limit itself",
+      "0:a rule matches, or the descriptor contains a limit",
       "1:no rule matches, or the charge is not possible",
       "2:broken input"
     },
@@ -55,14 +55,14 @@ final class ExplainRuleCommand implements Callable<Integer> {
 
   private final Console console;
 
-  @Parameters(index = "0", arity = "0..1", paramLabel = "METHOD", description = "Such as POST.")
+  @Parameters(index = "0", arity = "0..1", paramLabel = "METHOD", description = "For example POST.")
   private @Nullable String method;
 
   @Parameters(
       index = "1",
       arity = "0..1",
       paramLabel = "TARGET",
-      description = "The path with its query, as the client sends it.")
+      description = "The path and query, as the client sends them.")
   private @Nullable String target;
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
@@ -78,7 +78,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
   @Option(
       names = "--client",
       paramLabel = "ADDRESS",
-      description = "The client's IP address, for a request.")
+      description = "The IP address of the client of a request.")
   private @Nullable String client;
 
   @Option(
@@ -91,10 +91,10 @@ final class ExplainRuleCommand implements Callable<Integer> {
   @Option(
       names = "--entry",
       paramLabel = "KEY=VALUE",
-      description = "An entry of a descriptor, instead of a request. Repeatable, in order.")
+      description = "An entry of the descriptor. Repeatable; the order counts.")
   private List<String> entries = new ArrayList<>();
 
-  @Option(names = "--hits", paramLabel = "N", description = "How often the descriptor counts (1).")
+  @Option(names = "--hits", paramLabel = "N", description = "The hits of the descriptor (1).")
   private @Nullable Long hits;
 
   ExplainRuleCommand(Console console) {
@@ -154,7 +154,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return descriptor;
   }
 
-  /** Explains each way in which an application may read the request; forward-auth charges all. */
+  /** Explains every reading of the request, since applications differ; forward-auth charges all. */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;
@@ -185,7 +185,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     boolean methods = readings.stream().map(RequestFacts::method).distinct().count() > 1;
     if (several) {
       console.line(
-          "the %s can be read in %s ways: the request is charged what the rules for all of them say"
+          "the %s can be read in %s ways: the rules for all readings are charged"
               .formatted(methods ? "request" : "path", readings.size()));
     }
     int code = Exit.NO;
@@ -239,7 +239,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** Formats a charge. Says so if a charge in shadow has a mistake: the server then skips it. */
+  /** Formats a charge, or the mistake of a charge in shadow, which the server then skips. */
   private String shown(RuleCharge charge, Limits limits) {
     try {
       boolean hasExcess = !entries.isEmpty(); // excess allows a cost above the burst
@@ -262,25 +262,25 @@ final class ExplainRuleCommand implements Callable<Integer> {
   }
 
   /**
-   * Refuses a request whose cost is above the burst, unless the limit is in shadow. A descriptor
+   * Rejects a request whose cost is above the burst, unless the limit is in shadow. A descriptor
    * with such a cost is denied instead.
    */
   private static void requireChargeable(RuleMatch match, Limits limits) {
     var unusedEnforced = match.enforced(limits, 1);
   }
 
-  /** Explains a descriptor that no rule matches; it may name a limit itself. */
+  /** Explains a descriptor that no rule matches, but that can contain a limit. */
   private int tellNamed(RuleBook book, Limits limits) {
     Transaction named = NamedLimits.find(domain, descriptor(), limits);
     if (named == null) {
       console.line(
           !entries.isEmpty() && book.isRulesOnly(domain)
-              ? "no rule matches, and domain %s is in rulesOnly: nothing is charged"
+              ? "no rule matches, and rulesOnly contains the domain %s: nothing is charged"
                   .formatted(SafeText.printable(domain))
               : "no rule matches: nothing is charged");
       return Exit.NO;
     }
-    console.line("no rule matches; the descriptor names a limit itself");
+    console.line("no rule matches; the descriptor contains a limit");
     console.line("  " + shown(named, hits(), Excess.REJECT));
     return Exit.DONE;
   }

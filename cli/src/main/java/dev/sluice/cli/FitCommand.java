@@ -26,16 +26,16 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice fit}: what a limit should be, from access logs. */
+/** {@code sluice fit}: suggests the quota of a limit from access logs. */
 @Command(
     name = "fit",
     description = {
-      "Finds what a limit should be, from access logs: for each of several rates, the smallest burst"
-          + " that never denies most clients anything. A client is an id of the limit. Prints YAML,"
-          + " with the other choices as comments.",
+      "Suggests the quota of a limit from access logs: for each of several rates, the smallest"
+          + " burst that never denies most clients a request. A client is an id of the limit."
+          + " Prints YAML, with the other choices as comments.",
       "",
-      "The limit must be in --limits; only its period counts. A client with an override is left out."
-          + " The other limits of a rule deny nobody here."
+      "The limit must be in --limits, but only its period is used. Clients with an override are"
+          + " left out. Other limits of the same rule deny no request here."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -72,25 +72,25 @@ final class FitCommand implements Callable<Integer> {
   @Option(
       names = "--never-deny",
       paramLabel = "PERCENT",
-      description = "The share of the clients that is never denied anything; 99.9%% if not given.")
+      description = "The share of clients that are never denied a request (99.9%%).")
   private String neverDeny = "99.9%";
 
   @Option(
       names = "--prefer",
       paramLabel = "WHAT",
       description =
-          "Which choice is the best: worst, the fewest requests that a client can send in a minute"
-              + " (the default); burst, the smallest burst; rate, the lowest rate; or strict, the"
-              + " smallest burst + count, the most in any period.")
+          "The measure of the best choice: worst, the fewest requests that a client can send in a"
+              + " minute (the default); burst, the smallest burst; rate, the lowest rate; or"
+              + " strict, the smallest burst + count, the most requests in any period.")
   private String prefer = "worst";
 
   @Option(
       names = "--attack",
       paramLabel = "FROM..TO",
       description =
-          "A time whose heavy clients must be denied: the fewest clients that sent half of its"
-              + " requests. Requests of that time do not count for --never-deny. The best choice is"
-              + " then the one that denies the most of them.")
+          "The time of an attack. Its heavy clients are the fewest clients that sent half of its"
+              + " requests; the best choice denies the most of them. Requests of this time do not"
+              + " count for --never-deny.")
   private @Nullable String attack;
 
   @Option(
@@ -114,7 +114,7 @@ final class FitCommand implements Callable<Integer> {
   public Integer call() {
     if (files.limits() == null) {
       throw new InputException(
-          "the option --limits FILE is missing: it declares the limit and its period");
+          "the option --limits FILE is missing: the file declares the limit and its period");
     }
     BigDecimal percent = percent();
     Prefer best = prefer();
@@ -143,8 +143,7 @@ final class FitCommand implements Callable<Integer> {
       Quota quota = limits.defaultFor(name);
       if (quota == null) {
         throw new InputException(
-            "--limit: %s has no default; add a default, of which only the period is used"
-                .formatted(limit));
+            "--limit: %s has no default; add a default (only its period is used)".formatted(limit));
       }
       if (limits.defaultsFor(name).size() > 1) {
         throw new InputException(

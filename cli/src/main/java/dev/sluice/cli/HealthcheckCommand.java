@@ -24,17 +24,17 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * {@code sluice healthcheck}: asks a server whether it is alive, for containers. It uses plain
- * sockets, since loading an HTTP client would take most of its time.
+ * {@code sluice healthcheck}: checks for containers whether a server is alive. It uses plain
+ * sockets, since loading an HTTP client would take most of the command's time.
  */
 @Command(
     name = "healthcheck",
     description = {
-      "Asks GET /healthz of a server, with or without TLS, and exits with 0 if the server is alive."
-          + " For containers.",
+      "Requests GET /healthz from a server, with or without TLS, and exits with 0 if the server is"
+          + " alive. For the health check of a container.",
       "",
-      "The server's certificate is not verified: nothing secret is sent. A server that requires a"
-          + " client certificate is alive when it asks for one."
+      "The server's certificate is not verified, since nothing secret is sent. A server that"
+          + " requires a client certificate is alive if it asks for one."
     },
     footerHeading = "%nExamples:%n",
     footer = {"  sluice healthcheck", "  sluice healthcheck --server https://127.0.0.1:8443"})
@@ -51,7 +51,7 @@ final class HealthcheckCommand implements Callable<Integer> {
       paramLabel = "HOST:PORT",
       defaultValue = DoorOptions.USUAL_HTTP,
       description =
-          "The server's HTTP door; https://HOST:PORT asks only with TLS (${DEFAULT-VALUE}).")
+          "The server's HTTP address; with https:// only TLS is tried (${DEFAULT-VALUE}).")
   private String server = DoorOptions.USUAL_HTTP;
 
   HealthcheckCommand(Console console) {
@@ -63,7 +63,7 @@ final class HealthcheckCommand implements Callable<Integer> {
     URI address = address();
     try {
       String answer = server.startsWith("https://") ? "" : plain(address);
-      if (!answer.startsWith("HTTP/")) { // a TLS server closes the connection without an answer
+      if (!answer.startsWith("HTTP/")) { // a TLS server closes the connection without a reply
         answer = ask(overTls(connect(address), address));
       }
       boolean alive = ALIVE.matcher(answer).matches();
@@ -91,7 +91,7 @@ final class HealthcheckCommand implements Callable<Integer> {
     return address;
   }
 
-  /** Returns the status line of the answer without TLS; empty if there was none. */
+  /** Returns the status line of the reply without TLS; empty if there was no reply. */
   private static String plain(URI address) throws IOException {
     Socket socket = connect(address);
     try {
@@ -124,7 +124,7 @@ final class HealthcheckCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns the status line of the answer; empty if the server closed the connection. */
+  /** Returns the status line of the reply; empty if the server closed the connection. */
   private static String ask(Socket opened) throws IOException {
     try (Socket socket = opened) {
       socket

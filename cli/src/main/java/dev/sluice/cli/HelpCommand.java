@@ -33,7 +33,7 @@ final class HelpCommand implements Callable<Integer> {
   @Parameters(
       arity = "0..*",
       paramLabel = "COMMAND",
-      description = "The command to explain; all of them if not given.")
+      description = "The command to explain; all commands if not given.")
   private List<String> path = List.of();
 
   @Option(names = "--man", description = "Print the manual page of all commands, for man(1).")
@@ -90,7 +90,7 @@ final class HelpCommand implements Callable<Integer> {
       page.lines.add(".SH EXIT STATUS");
       spec.usageMessage().exitCodeList().forEach((code, meaning) -> page.term(code, meaning));
       page.lines.add(".SH ENVIRONMENT");
-      page.term("JAVA_HOME", "The Java to use; else the java of the PATH.");
+      page.term("JAVA_HOME", "The folder of the Java to use; by default, the java on the PATH.");
       page.term("SLUICE_OPTS", "More arguments for the JVM, such as -Xmx1g.");
       page.lines.add(".SH EXAMPLES");
       page.example(spec.usageMessage().footer());
@@ -154,8 +154,8 @@ final class HelpCommand implements Callable<Integer> {
     }
 
     /**
-     * Escapes the special characters of man(7): a backslash, a hyphen, and a dot or quote at the
-     * start of a line.
+     * Escapes the special characters of man(7): each backslash and hyphen, and a dot or quote at
+     * the start of a line.
      */
     private static String escaped(String text) {
       String plain =

@@ -30,8 +30,8 @@ import picocli.CommandLine.Parameters;
     description = {
       "Writes a limit file with one limit.",
       "",
-      "Asks for the limit's name, for what it limits, and for how much it allows; an option answers"
-          + " its question."
+      "Asks for the limit's name, for the form of its ids, and for its quota. An option answers its"
+          + " question in advance."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -59,13 +59,13 @@ final class InitCommand implements Callable<Integer> {
   @Option(
       names = "--id",
       paramLabel = "FORMAT",
-      description = "What has a bucket of its own: ipAddress, string, domain, an integer id, …")
+      description = "The form of the ids: ipAddress, string, domain, an integer id, …")
   private @Nullable String id;
 
   @Option(
       names = "--allow",
       paramLabel = "QUOTA",
-      description = "How much each of them may do: COUNT/PERIOD, or COUNT/PERIOD,burst=BURST.")
+      description = "The quota of each id: COUNT/PERIOD, or COUNT/PERIOD,burst=BURST.")
   private @Nullable String allow;
 
   InitCommand(Console console) {
@@ -95,7 +95,7 @@ final class InitCommand implements Callable<Integer> {
             : answer(
                 "--id",
                 id,
-                "What has a bucket of its own (ipAddress, string, …)",
+                "Form of the ids (ipAddress, string, …)",
                 "string",
                 answers,
                 text -> IdFormat.Registry.builtIn().parse(text).name());
@@ -103,8 +103,7 @@ final class InitCommand implements Callable<Integer> {
       throw new InputException(
           "--id: found %s, but the id of %s is %s".formatted(SafeText.quote(id), name, format));
     }
-    Quota quota =
-        answer("--allow", allow, "How much each may do", "10/1m", answers, Quantities::quota);
+    Quota quota = answer("--allow", allow, "Quota of each id", "10/1m", answers, Quantities::quota);
     String text =
         "%s:%n%s  burst: %s%n  count: %s%n  period: %s%n"
             .formatted(
@@ -121,7 +120,7 @@ final class InitCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** Writes the file, unless {@code lint} would find something in it. */
+  /** Writes the file, unless {@code sluice lint} would report a problem in it. */
   private void write(String text) throws IOException {
     try {
       Files.writeString(file, text, StandardOpenOption.CREATE_NEW);
@@ -148,8 +147,8 @@ final class InitCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the value of an option, or the answer to its question. A wrong answer is asked for
-   * again, an empty one is the usual one.
+   * Returns the value of an option, or the user's answer to its question. After a wrong answer the
+   * question is repeated; an empty answer means the default.
    */
   private <T> T answer(
       String option,

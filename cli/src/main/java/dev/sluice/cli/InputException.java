@@ -15,7 +15,7 @@ final class InputException extends ExitException {
     this(List.of(), message);
   }
 
-  /** Reports several mistakes at once, with a sentence on their consequence. */
+  /** Reports several mistakes at once, followed by a sentence about their consequence. */
   InputException(List<String> mistakes, String outcome) {
     super(Exit.BROKEN_INPUT, outcome, null);
     this.mistakes = List.copyOf(mistakes);

@@ -23,7 +23,7 @@ final class InputFiles {
 
   private InputFiles() {}
 
-  /** Requires that the file of an option exists; null stands for an option that was not given. */
+  /** Requires that the file of an option exists, unless the option was not given (null). */
   @CanIgnoreReturnValue
   static boolean require(String option, @Nullable Path file) {
     String fault = file == null ? null : fault(file);
@@ -57,13 +57,13 @@ final class InputFiles {
     return opened(file);
   }
 
-  /** Opens a file or a pipe; fails after a while if nobody writes to the pipe. */
+  /** Opens a file or a pipe; fails after a time-out if no program writes to the pipe. */
   static InputStream open(Path file) {
     require(file);
     return opened(file);
   }
 
-  /** Opens a stream. The stream of a pipe reports 0 available bytes, since asking would throw. */
+  /** Opens a stream. A pipe's stream reports 0 available bytes, since the real call would fail. */
   private static InputStream stream(Path file) throws IOException {
     InputStream in = Files.newInputStream(file);
     if (Files.isRegularFile(file)) {
@@ -112,7 +112,7 @@ final class InputFiles {
     return value == null || value.isEmpty() ? null : value;
   }
 
-  /** Returns the first line of a password file, which must have no other. */
+  /** Returns the only line of a password file. */
   private static String secretOfFile(String option, Path file) {
     byte[] bytes;
     try (InputStream in = InputFiles.open(option, file)) {

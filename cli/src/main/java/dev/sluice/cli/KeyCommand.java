@@ -35,7 +35,7 @@ final class KeyCommand implements Callable<Integer> {
   @Parameters(
       index = "1",
       paramLabel = "ID",
-      description = "The id, as a request or an override file writes it.")
+      description = "The id, as in a request or an override file.")
   private String id = "";
 
   @Option(

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
- * The options for limit files, shared by all commands. A file may have other sections than its
- * option suggests.
+ * The options for limit files, shared by all commands. A file can also have sections that its
+ * option does not suggest.
  */
 final class LimitFileOptions {
 
@@ -34,35 +34,34 @@ final class LimitFileOptions {
       names = "--limits",
       paramLabel = "FILE",
       description =
-          "The default of each limit: burst, count and period, and id for a limit of your own."
-              + " Perhaps also the sections names, overrides and rules.")
+          "A file with the default of each limit (burst, count, period, and an id format for your"
+              + " own limits). The file can also have the sections names, overrides and rules.")
   private @Nullable Path limits;
 
   @Option(
       names = "--overrides",
       paramLabel = "FILE",
-      description = "Limits of their own for single ids.")
+      description = "A file with overrides: quotas for single ids.")
   private @Nullable Path overrides;
 
   @Option(
       names = "--names",
       paramLabel = "FILE",
-      description = "Limits of your own: name, id format, number, message.")
+      description = "A file with your own names: id format, number, message.")
   private @Nullable Path names;
 
-  /** Returns the bundled names, and those that the files declare. */
+  /** Returns the bundled names, and the names that the files declare. */
   Catalogue catalogue() {
     return load().catalogue();
   }
 
-  /** Loads the limits; without a file, these are the names that are known in any case. */
+  /** Loads the limits; without a file, the limits have only the bundled names. */
   Limits load() {
     return none()
         ? Limits.builder(BundledNames.catalogue()).build()
         : files(Strictness.LENIENT).load();
   }
 
-  /** Whether a file of limits has names of its own. */
   static boolean declaresNames(Path file) {
     try (Stream<String> lines = Files.lines(file)) {
       return lines.anyMatch(line -> line.replace("\uFEFF", "").startsWith("names:"));
@@ -88,7 +87,7 @@ final class LimitFileOptions {
   }
 
   /**
-   * Adds a file whose kind follows from its content.
+   * Adds a file whose kind is detected from its content.
    *
    * @throws InputException if there is another file of that kind
    */
@@ -128,7 +127,6 @@ final class LimitFileOptions {
     Stream.of(limits, overrides, names).filter(Objects::nonNull).forEach(InputFiles::require);
   }
 
-  /** Returns the files, at least one of which must be given. */
   LimitFiles files(Strictness strictness) {
     return files(strictness, List.of());
   }
@@ -138,12 +136,10 @@ final class LimitFileOptions {
     return files(strictness, required, new RulesOption());
   }
 
-  /** Returns the files, with a rule book if there is one. */
   LimitFiles files(Strictness strictness, List<Requirement> required, RulesOption rules) {
     return files(strictness, required, rules, new TokensOption());
   }
 
-  /** Returns the files, with a file of tokens if there is one. */
   LimitFiles files(
       Strictness strictness, List<Requirement> required, RulesOption rules, TokensOption tokens) {
     requireReadable();
@@ -177,8 +173,7 @@ final class LimitFileOptions {
     @Option(
         names = "--rules",
         paramLabel = "FILE",
-        description =
-            "Which limits a descriptor or a request spends from, for proxies that name no limit.")
+        description = "A rule book: which limits a request or a descriptor is charged to.")
     private @Nullable Path rules;
 
     @Nullable Path file() {
@@ -206,7 +201,7 @@ final class LimitFileOptions {
     @Nullable Path named(LimitFileOptions limits) {
       if (rules != null && limits.limits() == null) {
         throw new InputException(
-            "--rules requires --limits FILE, which defines the limits; name one file with both by --limits");
+            "--rules requires --limits FILE, which defines the limits; for a file with limits and rules, give only --limits");
       }
       return rules;
     }
@@ -218,7 +213,7 @@ final class LimitFileOptions {
     @Option(
         names = "--tokens",
         paramLabel = "FILE",
-        description = "Tokens and names of certificates, with what each may do.")
+        description = "The hashes of tokens and names in certificates, with roles.")
     private @Nullable Path tokens;
 
     @Nullable Path file() {
@@ -237,7 +232,7 @@ final class LimitFileOptions {
         names = "--for",
         paramLabel = "NAME",
         split = ",",
-        description = "A limit that must have a default or an override; may be repeated.")
+        description = "A limit that must have a default or an override. Repeatable.")
     private List<String> names = new ArrayList<>();
 
     List<Requirement> requirements(MissingDefault onMissing) {
@@ -262,9 +257,9 @@ final class LimitFileOptions {
     }
 
     /**
-     * Overrides are a list. A file with a section of limits or overrides counts as defaults. A file
-     * with nothing but the section {@code names:} declares names. One that starts with a field of
-     * rule books, such as {@code rules:}, is a rule book, and one that starts with {@code tokens:}
+     * A list contains overrides. A file with a section of limits or overrides counts as defaults. A
+     * file with only the section {@code names:} declares names. A file that starts with a field of
+     * rule books, such as {@code rules:}, is a rule book. A file that starts with {@code tokens:}
      * or {@code certificates:} is a file of tokens.
      */
     static LimitFileKind of(Path file) {
@@ -288,7 +283,7 @@ final class LimitFileOptions {
         return OVERRIDES;
       }
       if (top.stream().anyMatch(line -> line.matches("(limits|overrides):.*"))) {
-        return DEFAULTS; // a section of limits or overrides: a file of defaults may have sections
+        return DEFAULTS; // a section of limits or overrides, which a file of defaults can have
       }
       if (!top.isEmpty() && top.get(0).matches("(rules(Only)?|ignoreCase|methodOverride):.*")) {
         return RULES;
@@ -299,7 +294,7 @@ final class LimitFileOptions {
       boolean names =
           !top.isEmpty()
               && top.get(0).startsWith("names:")
-              // The items of the list of names.
+              // An item of a list of names.
               && top.stream().skip(1).allMatch(line -> line.startsWith("-"));
       return names ? NAMES : DEFAULTS;
     }

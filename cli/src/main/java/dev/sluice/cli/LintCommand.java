@@ -25,15 +25,15 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "lint",
     description = {
-      "Reports every mistake in limit files, a rule book or a file of tokens as"
-          + " file:line:column: message, and doubtful entries as warnings.",
+      "Reports every mistake in limit files, a rule book or a file of tokens as file:line:column:"
+          + " message, and doubtful entries as warnings.",
       "",
-      "If there is no mistake, it also says how much each default lets through in its worst"
-          + " period: a full bucket at once, plus what is refilled in that period. For at most N in"
-          + " any period, write a burst and a count that add up to N."
+      "Without mistakes, the command also prints the most requests that each default allows in any"
+          + " period: a full bucket at once, plus the tokens refilled in that period. For at most N"
+          + " requests in any period, write a burst and a count whose sum is N."
     },
     exitCodeListHeading = "%nExit codes:%n",
-    exitCodeList = {"0:no mistakes (warnings perhaps)", "1:mistakes", "2:a file can't be read"},
+    exitCodeList = {"0:no mistakes, perhaps warnings", "1:mistakes", "2:a file can't be read"},
     footerHeading = "%nExamples:%n",
     footer = {
       "  sluice lint limits.yml",
@@ -52,8 +52,8 @@ final class LintCommand implements Callable<Integer> {
       arity = "0..*",
       paramLabel = "FILE",
       description =
-          "Defaults, overrides, names, rules or tokens, one file of each; told apart by their"
-              + " content.")
+          "Files with defaults, overrides, names, rules or tokens, at most one of each kind; the"
+              + " content shows the kind.")
   private List<Path> given = List.of();
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
@@ -73,8 +73,8 @@ final class LintCommand implements Callable<Integer> {
       names = "--against",
       paramLabel = "FILE",
       description =
-          "The limits, or names, until now: warns of each limit whose bucket keys change, because its"
-              + " buckets become full. May be repeated.")
+          "The limits or names in force until now: warns of each limit whose bucket keys change,"
+              + " since all its buckets then start full. Repeatable.")
   private List<Path> before = List.of();
 
   LintCommand(Console console) {
@@ -110,7 +110,7 @@ final class LintCommand implements Callable<Integer> {
   }
 
   /**
-   * Prints for each default the most requests in any period. A burst of 10 with 5 per minute is
+   * Prints the most requests in any period for each default. A burst of 10 with 5 per minute is
    * often read as "at most 10 a minute", but allows 15.
    */
   private void sayWorstPeriods(Limits limits) {

@@ -48,53 +48,53 @@ final class LogOptions {
       paramLabel = "LIMIT=ID",
       description =
           "Charges every request to a limit, without rules: CallsPerClient={ip}. The placeholders"
-              + " are those of rules, and {field:NAME} for a column of the log. Repeatable.")
+              + " are the same as in rules; {field:NAME} is a column of the log. Repeatable.")
   private List<String> counts = new ArrayList<>();
 
   @Option(
       names = "--strict",
-      description = "Refuses a log with a line that is not understood, instead of counting it.")
+      description = "Ends at a line that cannot be parsed, instead of only counting such lines.")
   private boolean strict;
 
   @Option(
       names = "--zone",
       paramLabel = "ZONE",
-      description = "The zone of times that name none, such as Europe/Berlin. UTC if not given.")
+      description = "The time zone of times without one, such as Europe/Berlin (UTC).")
   private @Nullable String zone;
 
   @Option(
       names = "--window",
       paramLabel = "TIME",
-      description = "How far lines may be out of order; 5s if not given.")
+      description = "By how much time lines can be out of order (5s).")
   private @Nullable String window;
 
   @Option(
       names = "--skip-status",
       paramLabel = "STATUS",
       split = ",",
-      description = "Leaves out requests that were answered so, such as 429. Repeatable.")
+      description = "Leaves out requests with this response status, such as 429. Repeatable.")
   private List<Integer> skipped = new ArrayList<>();
 
   @Option(
       names = "--cost-field",
       paramLabel = "NAME",
       description =
-          "The log's column with the cost of a request, where a rule does not set the cost. A"
-              + " request without a whole number there costs 1, and is counted.")
+          "The log's column with the cost of a request, used if the rule sets no cost. A request"
+              + " without a whole number in the column costs 1, and the result counts such"
+              + " requests.")
   private @Nullable String costField;
 
   @Option(
       names = "--trusted-proxies",
       paramLabel = "RANGE",
       split = ",",
-      description =
-          "Addresses of proxies that are believed when they name the client, as for sluice serve.")
+      description = "Proxies whose header with the client's address is used, as for sluice serve.")
   private List<String> trustedProxies = new ArrayList<>();
 
   @Option(
       names = "--proxy-header",
       paramLabel = "HEADER",
-      description = "The header in which they name it: x-forwarded-for (the default) or forwarded.")
+      description = "The header with the client's address: x-forwarded-for (default) or forwarded.")
   private @Nullable String proxyHeader;
 
   /** Whether an option was given. */
@@ -118,8 +118,8 @@ final class LogOptions {
     Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
     if (counts.isEmpty() && !RuleBook.of(limits).hasRequestRules()) {
       throw new InputException(
-          "no option says what a request is charged; name a rule book with --rules FILE, or count"
-              + " every request with --count LIMIT={ip}");
+          "no option sets what a request is charged to; give a rule book with --rules FILE, or"
+              + " charge every request to a limit with --count LIMIT={ip}");
     }
     return limits;
   }
@@ -160,7 +160,8 @@ final class LogOptions {
   }
 
   /**
-   * The time of an option, in nanoseconds since the epoch; in the zone of the log if it has none.
+   * Returns the time of an option, in nanoseconds since the epoch. A time without a zone is in the
+   * zone of the log.
    */
   long nanos(String option, String text) {
     try {
@@ -177,7 +178,6 @@ final class LogOptions {
     }
   }
 
-  /** Opens logs. */
   static List<Source> sources(List<String> names, Console console) {
     List<Source> sources = new ArrayList<>();
     for (String name : names) {
@@ -262,7 +262,6 @@ final class LogOptions {
       };
     }
 
-    /** Returns the number of bytes read so far. */
     long read() {
       return read.get();
     }

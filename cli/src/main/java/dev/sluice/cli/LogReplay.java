@@ -46,25 +46,24 @@ final class LogReplay {
   @Option(
       names = "--against",
       paramLabel = "FILE",
-      description =
-          "A candidate: other limits, and perhaps other rules, that decide the same requests.")
+      description = "Other limits, the candidate, that decide the same requests for comparison.")
   private @Nullable Path against;
 
   @Option(
       names = "--fail-if",
       paramLabel = "CONDITION",
       description =
-          "Ends with 1 if it is met: METRIC > NUMBER[%%], or >=. The metrics are"
-              + " newly-denied-clients, newly-denied-requests, denied-clients and denied-requests;"
-              + " the latter two are those of the candidate, if there is one. Repeatable.")
+          "Exits with 1 if the condition is true: METRIC > NUMBER[%%], or >=. The metrics are"
+              + " newly-denied-clients, newly-denied-requests, denied-clients and denied-requests"
+              + " (of the candidate, if there is one). Repeatable.")
   private List<String> failIf = new ArrayList<>();
 
   @Option(
       names = "--ids",
       paramLabel = "HOW",
       description =
-          "How clients are named in the result: show (the default), hash or mask. A hash is the"
-              + " same within one run only.")
+          "How the result shows clients: show (the default), hash or mask. Hashes of two runs"
+              + " differ.")
   private @Nullable String ids;
 
   @Option(names = "--json", description = "Prints the result as one JSON object.")
@@ -76,7 +75,7 @@ final class LogReplay {
   @Option(
       names = "--report",
       paramLabel = "FILE",
-      description = "Writes a page with charts that needs no network and no script.")
+      description = "Writes a page with charts, which uses no network and no script.")
   private @Nullable Path report;
 
   @Option(
@@ -89,13 +88,13 @@ final class LogReplay {
       names = "--shard",
       paramLabel = "N/OF",
       description =
-          "Decides only the requests whose ids belong to this shard, such as 3/16. Clients are ids"
-              + " then. --merge joins the results.")
+          "Decides only the requests whose ids belong to this shard, such as 3/16. --merge joins"
+              + " the results. Each id counts as a client.")
   private @Nullable String shard;
 
   @Option(
       names = "--merge",
-      description = "Joins the results of all shards, which --shard and --json printed into FILEs.")
+      description = "Joins the results of all shards: each FILE is the output of --shard --json.")
   private boolean merge;
 
   @Mixin private ShadowComparison comparison = new ShadowComparison();
@@ -104,7 +103,6 @@ final class LogReplay {
     return merge;
   }
 
-  /** Whether an option was given that only logs have. */
   boolean isAskedFor() {
     return log.isAskedFor()
         || merge
@@ -119,7 +117,6 @@ final class LogReplay {
         || report != null;
   }
 
-  /** Runs the replay; returns the exit code. */
   int run(
       LimitFileOptions files,
       @Nullable String format,
@@ -170,7 +167,7 @@ final class LogReplay {
     List<Quota> quotas = WhyCommand.quotas(limits, limit, id);
     if (quotas.size() > 1) {
       throw new InputException(
-          "--watch: %s has several quotas for %s, and the chart shows one bucket; sluice why shows the requests of all"
+          "--watch: %s has several quotas for %s, but the chart can show only one bucket; sluice why shows the requests of all buckets"
               .formatted(limit, SafeText.printable(id)));
     }
     LevelOverTime level =
@@ -179,7 +176,6 @@ final class LogReplay {
     return level;
   }
 
-  /** Joins the results of shards; returns the exit code. */
   int merge(LimitFileOptions files, List<String> results, Console console) {
     if (log.isAskedFor()
         || against != null
@@ -213,7 +209,7 @@ final class LogReplay {
     return print(joined, conditions, names(), null, null, console);
   }
 
-  /** The number of the shard, and how many there are; empty for all requests. */
+  /** The number of the shard, and the number of shards; empty for all requests. */
   private int[] shard() {
     if (shard == null) {
       return new int[0];
@@ -278,7 +274,7 @@ final class LogReplay {
     }
   }
 
-  /** The candidate, which has the names of the limits in force unless it declares its own. */
+  /** Returns the candidate. Unless it declares names, it uses the names of the limits in force. */
   private static Limits candidate(Path file, LimitFileOptions files, Limits inForce) {
     InputFiles.require("--against", file);
     var candidate = BundledNames.files().strictness(Strictness.LENIENT).defaults(file);

@@ -91,7 +91,7 @@ public final class Main {
     return code;
   }
 
-  /** Returns the names of the commands to load; all for help, completion and suggestions. */
+  /** Returns the names of the commands to load; help, completion and suggestions need all names. */
   private static Collection<String> needed(Set<String> all, String... args) {
     String first = args.length == 0 ? "" : args[0];
     if (args.length == 1 && first.equals("--version")) {
@@ -168,7 +168,7 @@ public final class Main {
     }
     if (e instanceof LimitFilesException files) {
       files.problems().forEach(console.err()::println);
-      console.err().println("sluice: the files have mistakes; nothing was applied");
+      console.err().println("sluice: the files have mistakes; no file was applied");
       return Exit.BROKEN_INPUT;
     }
     if (e instanceof InputException input) {
@@ -198,7 +198,7 @@ public final class Main {
   /** The command {@code sluice}, which requires a subcommand. */
   @Command(
       name = "sluice",
-      description = "Decides whether a request may pass: named limits, exact answers.",
+      description = "Decides exactly whether a request is allowed, by named limits.",
       mixinStandardHelpOptions = true,
       scope = ScopeType.INHERIT,
       versionProvider = SluiceCommand.Version.class,
@@ -206,7 +206,7 @@ public final class Main {
       exitCodeListHeading = "%nExit codes:%n",
       exitCodeList = {
         "0:done",
-        "1:the answer is no: mistakes were found, an act was denied",
+        "1:mistakes were found, or a request was denied",
         "2:wrong usage or broken input",
         "3:a store or server could not be reached",
         "70:an internal error",
@@ -214,9 +214,9 @@ public final class Main {
       },
       footerHeading = "%nExamples:%n",
       footer = {
-        "  sluice serve                 a server with sample limits, on loopback",
-        "  sluice lint limits.yml       every mistake in a limit file",
-        "  sluice help spend            a command explained, with examples"
+        "  sluice serve                 start a server with sample limits, on loopback",
+        "  sluice lint limits.yml       report every mistake in a limit file",
+        "  sluice help spend            explain a command, with examples"
       })
   private static final class SluiceCommand implements Runnable {
 

@@ -30,14 +30,15 @@ final class OtlpOptions {
       paramLabel = "URL",
       description =
           "Send metrics and traces to this receiver of OTLP over HTTP, such as"
-              + " http://collector:4318, besides GET /metrics (nowhere if not given).")
+              + " http://collector:4318. GET /metrics stays available. If not given, nothing is"
+              + " sent.")
   private @Nullable String receiver;
 
   @Option(
       names = HEADERS,
       paramLabel = "FILE",
       description =
-          "A file with one line of headers for that receiver, NAME=VALUE,NAME=VALUE; or set"
+          "A file with one line of headers for the OTLP receiver, NAME=VALUE,NAME=VALUE; or set"
               + " SLUICE_OTLP_HEADERS.")
   private @Nullable Path headers;
 
@@ -51,10 +52,10 @@ final class OtlpOptions {
       names = TRACED,
       paramLabel = "SHARE",
       description =
-          "The share of requests, 0 to 1, that are traced although they carry no trace of their"
-              + " caller ("
+          "The share, 0 to 1, of requests without a trace context that are also traced"
+              + " ("
               + USUAL_SHARE
-              + ": only those that do).")
+              + ": only requests with one are traced).")
   private @Nullable String traced;
 
   /** Returns the checks of these options. Each throws for a wrong value. */
@@ -66,7 +67,7 @@ final class OtlpOptions {
     return Quantities.positive(INTERVAL, interval == null ? USUAL_INTERVAL : interval);
   }
 
-  /** Returns the settings; null if nothing is sent. */
+  /** Returns the settings, or null if no metrics and traces are sent. */
   @Nullable OtlpSettings settings(Map<String, String> environment) {
     Duration every = every();
     double share = share();
@@ -109,13 +110,13 @@ final class OtlpOptions {
         return share;
       }
     } catch (NumberFormatException e) {
-      // The exception below reports the text, which is not a number.
+      // The exception below reports a text that is not a number.
     }
     throw new InputException(
         "%s: found %s, expected a number from 0 to 1".formatted(TRACED, SafeText.quote(text)));
   }
 
-  /** Returns the attributes in OpenTelemetry's variables, which platforms set for every process. */
+  /** Returns the attributes in OpenTelemetry's variables, which platforms set for each process. */
   private static Map<String, String> attributes(Map<String, String> environment) {
     String list = environment.getOrDefault("OTEL_RESOURCE_ATTRIBUTES", "");
     Map<String, String> all =

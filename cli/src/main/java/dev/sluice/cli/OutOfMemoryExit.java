@@ -11,8 +11,9 @@ import java.util.concurrent.TimeUnit;
 
 /*
  * Libraries catch an OutOfMemoryError and continue: an event loop logs it, a future stores it. So
- * no single handler sees all of them. Instead a thread allocates a little, again and again. When it
- * fails, the heap is exhausted, even if a library has caught every earlier error.
+ * no single handler can notice every such error. Instead, a thread allocates a few bytes
+ * periodically. If an allocation fails, the heap is exhausted, even if libraries have caught all
+ * errors.
  *
  * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. It ends the process with code 3, and
  * writes nothing to standard error. It would also end the process if the memory store cannot grow,
@@ -21,12 +22,12 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Ends the process with {@link Exit#OUT_OF_MEMORY} and one line when memory runs out. Everything
- * needed for this is made beforehand. Thread-safe.
+ * needed for the end is allocated beforehand. Thread-safe.
  */
 final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
 
   private static final byte[] LINE =
-      "sluice: out of memory, the server ends; give the JVM a larger heap, such as SLUICE_OPTS=-Xmx2g\n"
+      "sluice: out of memory, the server stops; give the JVM a larger heap, such as SLUICE_OPTS=-Xmx2g\n"
           .getBytes(StandardCharsets.UTF_8);
 
   private static final int CANARY_BYTES = 64 << 10;
@@ -45,7 +46,7 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     watch.start();
   }
 
-  /** Loads the class that halts the JVM, since a full heap could not load it later. */
+  /** Loads the class that halts the JVM early, since a full heap could not load it. */
   private static void loadShutdown() {
     Thread hook = new Thread(() -> {}, "sluice-memory-hook");
     Runtime.getRuntime().addShutdownHook(hook);
@@ -82,7 +83,7 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     try {
       err.write(LINE);
     } catch (IOException | OutOfMemoryError e) {
-      // Writing failed; the exit code still shows why the process ended.
+      // The message could not be written; the exit code still shows why the process ended.
     }
     while (true) {
       try {

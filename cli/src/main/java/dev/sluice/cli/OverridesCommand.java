@@ -45,15 +45,15 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice overrides}: the group of commands on overrides. */
+/** {@code sluice overrides}: the group of commands for overrides. */
 @Command(
     name = "overrides",
     description = {
-      "Reads and writes overrides: of a running server, in a file, or in a table of a PostgreSQL"
+      "Reads and writes overrides of a running server, in a file, or in a table of a PostgreSQL"
           + " database.",
       "",
-      "A server started with --overrides-db keeps reading the table, and applies it. The commands"
-          + " set, remove and list ask a running server."
+      "A server started with --overrides-db reads the table periodically. The commands set, remove"
+          + " and list send a request to a running server."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -88,14 +88,15 @@ final class OverridesCommand implements Runnable {
     throw UsageErrors.commandMissing(spec);
   }
 
-  /** {@code sluice overrides dump}: overrides as CSV. */
+  /** {@code sluice overrides dump}: prints overrides as CSV. */
   @Command(
       name = "dump",
       description = {
         "Prints overrides as CSV, sorted: name,id,count,burst,period,comment. With --all, also"
             + " author,until,enabled.",
         "",
-        "From a file, or with --db the valid ones of a table; invalid rows are reported on standard error, and the exit code is 1."
+        "Reads a file, or with --db the table. Invalid rows of the table are left out and reported"
+            + " on standard error; the exit code is then 1."
       },
       footerHeading = "%nExamples:%n",
       footer = {
@@ -115,7 +116,7 @@ final class OverridesCommand implements Runnable {
     @Option(
         names = "--all",
         description =
-            "Print the columns author, until and enabled too, and the disabled rows of a table.")
+            "Also print the columns author, until and enabled, and a table's disabled rows.")
     private boolean all;
 
     DumpOverrides(Console console) {
@@ -134,7 +135,7 @@ final class OverridesCommand implements Runnable {
       }
       if (database.none()) {
         throw new InputException(
-            "the option --overrides FILE or --db URL is missing: the overrides to print");
+            "the option --overrides FILE or --db URL is missing: it names the overrides to print");
       }
       Catalogue catalogue = files.catalogue();
       TableContent content =
@@ -153,7 +154,7 @@ final class OverridesCommand implements Runnable {
       return content.bad().isEmpty() ? Exit.DONE : Exit.NO;
     }
 
-    /** Prints all rows of the table, and returns them. */
+    /** Prints all rows of the table, and returns the content of the table. */
     private TableContent everyRow(Catalogue catalogue) {
       List<Line> lines = new ArrayList<>();
       List<BadRow> bad = new ArrayList<>();
@@ -203,7 +204,7 @@ final class OverridesCommand implements Runnable {
   @Command(
       name = "migrate",
       description =
-          "Creates or updates the tables of overrides, as store create does, without those of buckets.",
+          "Creates or updates only the tables of overrides. For all tables, use store create.",
       footerHeading = "%nExample:%n",
       footer = "  sluice overrides migrate --db postgresql://sluice@db.example.com/limits")
   private static final class MigrateTable implements Callable<Integer> {
@@ -228,9 +229,9 @@ final class OverridesCommand implements Runnable {
   @Command(
       name = "import",
       description = {
-        "Writes the overrides of a file into the table: all or, if one is wrong, none. The file is a YAML file of overrides, or CSV with the columns that dump or dump --all prints.",
+        "Writes the overrides of a file into the table. If one override has a mistake, none is written. The file is a YAML file of overrides, or CSV with the columns that dump or dump --all prints.",
         "",
-        "New overrides are enabled. Existing ones get the new quotas and end, and the new comment and author if there are any; disabled ones stay disabled, unless the CSV has the column enabled. Other rows do not change. If an override would become lower, nothing is written without --force, and the exit code is 1."
+        "New overrides are enabled. Existing overrides get the new quotas and end, and a new comment and author if the file has them. Disabled overrides stay disabled, unless the CSV has the column enabled. Other rows do not change. If an override would become lower and --force is not given, no override is written, and the exit code is 1."
       },
       footerHeading = "%nExample:%n",
       footer = {
@@ -247,7 +248,7 @@ final class OverridesCommand implements Runnable {
     @Option(
         names = "--csv",
         paramLabel = "FILE",
-        description = "The overrides as CSV; --limits or --names declare their limits.")
+        description = "A CSV file of overrides; --limits or --names declare their limits.")
     private @Nullable Path csv;
 
     @Option(
@@ -258,7 +259,7 @@ final class OverridesCommand implements Runnable {
     @Option(
         names = "--force",
         description =
-            "Lower overrides too: to a lower rate, a smaller burst at the same rate, or fewer quotas.")
+            "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     ImportOverrides(Console console) {
@@ -273,7 +274,7 @@ final class OverridesCommand implements Runnable {
       }
       if (csv == null && files.overrides() == null && files.limits() == null) {
         throw new InputException(
-            "the option --overrides FILE or --csv FILE is missing: the file to import");
+            "the option --overrides FILE or --csv FILE is missing: it names the file to import");
       }
       PutResult written = csv == null ? ofYaml(strictness) : ofCsv(csv, strictness);
       console
@@ -306,7 +307,7 @@ final class OverridesCommand implements Runnable {
     private PutResult ofYaml(Strictness strictness) {
       LimitFiles read = files.files(strictness);
       Limits limits = read.load();
-      // Only warnings, since a mistake throws an exception.
+      // The problems are only warnings, since a mistake throws an exception.
       read.lint().forEach(console.err()::println);
       List<LimitOverride> overrides =
           limits.catalogue().names().stream()
@@ -322,8 +323,8 @@ final class OverridesCommand implements Runnable {
       description = {
         "Writes one override into the table.",
         "",
-        "A new one is enabled. One that is there gets the new quotas, end, comment and author, and"
-            + " stays disabled if it is."
+        "A new override is enabled. An existing override gets the new quotas, end, comment and"
+            + " author; if it is disabled, it stays disabled."
       },
       footerHeading = "%nExample:%n",
       footer = {
@@ -342,13 +343,13 @@ final class OverridesCommand implements Runnable {
     @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
     private String comment = "";
 
-    @Option(names = "--author", paramLabel = "NAME", description = "Who sets it.")
+    @Option(names = "--author", paramLabel = "NAME", description = "Who sets the override.")
     private String author = "";
 
     @Option(
         names = "--until",
         paramLabel = "TIME",
-        description = "When it ends, such as 2027-03-01; without this option, it does not end.")
+        description = "The end of the override, such as 2027-03-01; no end if not given.")
     private @Nullable String until;
 
     @Option(
@@ -359,7 +360,7 @@ final class OverridesCommand implements Runnable {
     @Option(
         names = "--force",
         description =
-            "Lower overrides too: to a lower rate, a smaller burst at the same rate, or fewer quotas.")
+            "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     AddOverride(Console console) {
@@ -380,7 +381,7 @@ final class OverridesCommand implements Runnable {
               "%s %s%s%n",
               written.added() == 1 ? "added" : "replaced",
               made.name().bucketKey(id),
-              written.disabled() == 1 ? ", which is disabled: see sluice overrides enable" : "");
+              written.disabled() == 1 ? "; it is still disabled, see sluice overrides enable" : "");
       return Exit.DONE;
     }
 
@@ -399,7 +400,7 @@ final class OverridesCommand implements Runnable {
       description = {
         "Sets the override of one id on a running server, and prints it.",
         "",
-        "It is in force there at once, and on servers that share its table or file soon after."
+        "The override is in force on this server at once, and soon on servers with the same table."
       },
       footerHeading = "%nExample:%n",
       footer = {
@@ -414,15 +415,15 @@ final class OverridesCommand implements Runnable {
         names = "--until",
         paramLabel = "TIME",
         description =
-            "When it ends, by the server's clock: 2027-03-01 (the start of that day in UTC), a time"
-                + " such as 2027-03-01T12:00:00+01:00, or never. Without this option, an override"
-                + " that is there keeps its end.")
+            "The end of the override by the server's clock: 2027-03-01 (the start of that day in"
+                + " UTC), a time such as 2027-03-01T12:00:00+01:00, or never. If not given, an"
+                + " existing override keeps its end.")
     private @Nullable String until;
 
     @Option(
         names = "--force",
         description =
-            "Lower an override too: to a lower rate, a smaller burst at the same rate, or fewer quotas.")
+            "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     SetOverride(Console console) {
@@ -446,7 +447,7 @@ final class OverridesCommand implements Runnable {
   /** {@code sluice overrides remove}: removes one override on a running server. */
   @Command(
       name = "remove",
-      description = "Removes the override of one id that was set on a running server.",
+      description = "Removes an override that was set on a running server.",
       footerHeading = "%nExample:%n",
       footer = "  sluice overrides remove ApiCallsPerKey k --server http://127.0.0.1:8080")
   private static final class RemoveOverride extends RemoveCommand {
@@ -491,8 +492,8 @@ final class OverridesCommand implements Runnable {
           .usageMessage()
           .description(
               enabled
-                  ? "Puts a disabled override of the table in force again."
-                  : "Disables an override, and keeps it in the table.")
+                  ? "Enables a disabled override in the table."
+                  : "Disables an override, which stays in the table.")
           .footerHeading("%nExample:%n")
           .footer(
               "  sluice overrides %s NewOrdersPerAccount 12345678 \\"
@@ -517,7 +518,7 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** The parameters that name one override, shared by the commands on one override. */
+  /** The parameters that name one override. */
   private static final class OverrideIdOptions {
 
     @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
@@ -526,7 +527,7 @@ final class OverridesCommand implements Runnable {
     @Parameters(
         index = "1",
         paramLabel = "ID",
-        description = "The id with a quota of its own, as an override file writes it.")
+        description = "The id, as in an override file.")
     private String id = "";
 
     @Mixin private LimitFileOptions files = new LimitFileOptions();
@@ -539,26 +540,26 @@ final class OverridesCommand implements Runnable {
       return limit;
     }
 
-    /** Returns the canonical id, under which requests are counted; throws for an invalid id. */
+    /** Returns the canonical id; throws for an invalid id. */
     String canonical(Catalogue catalogue, Strictness strictness) {
       IdFormat format = catalogue.get(limit).overrideId();
       return format.widened(format.canonical(id, strictness));
     }
   }
 
-  /** The options for the quotas of an override: three for a single one, or one for each. */
+  /** The options for the quotas of an override: three for a single quota, or one per quota. */
   private static final class QuotaOptions {
 
     @Spec(Spec.Target.MIXEE)
     private CommandSpec command = CommandSpec.create();
 
-    @Option(names = "--burst", paramLabel = "N", description = "Tokens that the bucket holds.")
+    @Option(names = "--burst", paramLabel = "N", description = "The tokens of a full bucket.")
     private @Nullable Long burst;
 
     @Option(
         names = "--count",
         paramLabel = "N",
-        description = "Tokens that are added every period.")
+        description = "The tokens that are refilled per period.")
     private @Nullable Long count;
 
     @Option(
@@ -571,10 +572,10 @@ final class OverridesCommand implements Runnable {
         names = "--quota",
         paramLabel = "QUOTA",
         description =
-            "Instead of --burst, --count and --period, once for each of several quotas: '10 per 1s' or '10 per 1s, burst 20'.")
+            "A quota, instead of --burst, --count and --period: '10 per 1s' or '10 per 1s, burst 20'. Repeat it for several quotas.")
     private List<String> quotas = List.of();
 
-    /** Adds the fields of a request; the server parses the texts. */
+    /** Adds the quotas to the body of a request; the server parses their texts. */
     void addTo(Map<String, Object> body) {
       requireOneWay();
       if (burst != null && count != null && period != null) {

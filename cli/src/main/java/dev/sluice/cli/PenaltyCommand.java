@@ -17,9 +17,9 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "penalty",
     description = {
-      "Empties the bucket of one id of a limit until a given time, on a running server.",
+      "Empties the bucket of one id on a running server until a given time.",
       "",
-      "Every cost above 0 is denied until then, on every door. No restart is needed."
+      "Until then, every cost above 0 is denied on every port. No restart is needed."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -56,28 +56,28 @@ final class PenaltyCommand implements Runnable {
         required = true,
         paramLabel = "TIME",
         description =
-            "Until a time such as 2026-11-22T12:00:00Z, or the start of a day in UTC, such as 2027-03-01.")
+            "The end: a time such as 2026-11-22T12:00:00Z, or a day such as 2027-03-01, at its start in UTC.")
     private @Nullable String until;
 
     @Option(
         names = "--for",
         required = true,
         paramLabel = "PERIOD",
-        description = "For a while, such as 10m, 2h or 7d.")
+        description = "The length of the penalty, such as 10m, 2h or 7d.")
     private @Nullable String time;
 
     @Option(
         names = "--owe",
         required = true,
         paramLabel = "N",
-        description = "Until as many tokens have come; the bucket is empty then.")
+        description = "The tokens to refill until the end; the bucket is empty at the end.")
     private @Nullable Long owe;
   }
 
   /** {@code sluice penalty set}: sets a penalty on a running server. */
   @Command(
       name = "set",
-      description = "Sets the penalty on one id, in place of one that is there, and prints it.",
+      description = "Sets or replaces the penalty on one id, and prints it.",
       footerHeading = "%nExample:%n",
       footer = {
         "  sluice penalty set ApiCallsPerKey k --for 10m --comment 'Ticket 17' \\",
@@ -109,7 +109,7 @@ final class PenaltyCommand implements Runnable {
   /** {@code sluice penalty remove}: removes a penalty on a running server. */
   @Command(
       name = "remove",
-      description = "Removes the penalty on one id; what is left of a debt is given back.",
+      description = "Removes the penalty on one id; the rest of a debt is forgiven.",
       footerHeading = "%nExample:%n",
       footer = "  sluice penalty remove ApiCallsPerKey k --server http://127.0.0.1:8080")
   private static final class RemovePenalty extends RemoveCommand {

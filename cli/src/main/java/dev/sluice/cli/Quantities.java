@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Parses durations and quotas of options, and formats them for people. */
+/** Parses durations and quotas of options, and formats durations for people. */
 final class Quantities {
 
   private static final Pattern QUOTA =
@@ -23,7 +23,7 @@ final class Quantities {
 
   /**
    * Formats a duration for people, in a form that limit files accept: {@code 1m}, {@code 1h30m},
-   * {@code 24h}, and {@code 7d} for two days and more.
+   * {@code 24h}, and {@code 7d} from two days on.
    */
   static String brief(Duration duration) {
     long hours = duration.toHours();
@@ -81,7 +81,7 @@ final class Quantities {
     return value / unit + (value % unit == 0 ? 0 : 1);
   }
 
-  /** Whether a text is a quota and not the name of a limit, which has no slash. */
+  /** Whether a text is a quota and not the name of a limit, since a name has no slash. */
   static boolean isQuota(String text) {
     return text.indexOf('/') >= 0;
   }
@@ -89,7 +89,7 @@ final class Quantities {
   /**
    * Reads a quota: {@code 100/1h}, or {@code 100/1h,burst=20} if the burst is not the count.
    *
-   * @throws IllegalArgumentException for any other text; the message says which form is expected
+   * @throws IllegalArgumentException for any other text; the message states the expected form
    */
   static Quota quota(String text) {
     Matcher parts = QUOTA.matcher(text);

@@ -41,7 +41,7 @@ final class RecordedSteps {
   /**
    * A spend, and the recorded decision.
    *
-   * @param retry the wait until the same cost fits, in emission intervals; 0 if no wait helps
+   * @param retry the wait until the same cost is allowed, in emission intervals; 0 if no wait helps
    * @param reset the time until the bucket is full, in emission intervals
    */
   record Step(int line, long cost, boolean allowed, long remaining, long retry, long reset) {}
@@ -49,7 +49,7 @@ final class RecordedSteps {
   /** Spends of one bucket at one moment; the bucket is full at first. */
   record Run(long burst, List<Step> steps) {}
 
-  /** The recording: the number of acts, and the runs of spends that can be replayed. */
+  /** The recording: the number of operations, and the runs of spends that can be replayed. */
   record Recording(int acts, List<Run> runs) {}
 
   /** The state of a bucket while the recording is read. */
@@ -133,7 +133,7 @@ final class RecordedSteps {
         .refill(Long.parseLong(found.group(2)), GoDuration.parse(found.group(3)));
   }
 
-  /** Reads the fields of an act, and returns all ids in it. */
+  /** Reads the fields of an operation, and returns all ids in the operation. */
   private static List<String> read(String line, Map<String, String> fields) {
     List<String> ids = new ArrayList<>();
     try (JsonParser parser = JSON.createParser(line)) {

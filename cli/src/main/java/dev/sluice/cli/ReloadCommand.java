@@ -8,20 +8,20 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice reload}: reads the files of a running server. */
+/** {@code sluice reload}: makes a running server read its files. */
 @Command(
     name = "reload",
     description = {
-      "Makes a running server read its files now, or shows what that would change.",
+      "Makes a running server read its files now, or shows what a reload would change.",
       "",
-      "A server reads changed files within seconds anyway; the command waits for the outcome."
+      "A server also reads changed files by itself within seconds. This command awaits the result."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:all files were applied, or would be",
+      "0:all files were applied, or with --dry-run would be applied",
       "1:files have mistakes, or a rollback is in force",
       "2:the server refused the request",
-      "3:no answer"
+      "3:the server sent no response"
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -34,7 +34,7 @@ final class ReloadCommand implements Callable<Integer> {
 
   @Option(
       names = "--dry-run",
-      description = "Apply nothing; print each mistake and each change of the limit files.")
+      description = "Only print each mistake and each change of the limit files.")
   private boolean dryRun;
 
   @Option(
@@ -78,14 +78,14 @@ final class ReloadCommand implements Callable<Integer> {
   @Command(
       name = "rollback",
       description = {
-        "Puts limits, names, overrides of files and rules of one of the last ten generations in"
-            + " force again, and prints what changed.",
+        "Restores the limits, names, overrides of files, and rules of one of the last ten"
+            + " generations, and prints what changed.",
         "",
         "The rollback ends when the content of a file changes, or the server restarts. Tokens,"
-            + " certificates, and overrides and penalties set at run time stay as they are."
+            + " certificates, and overrides and penalties set at run time do not change."
       },
       exitCodeListHeading = "%nExit codes:%n",
-      exitCodeList = {"0:done", "2:no such generation, or a refused request", "3:no answer"},
+      exitCodeList = {"0:done", "2:no such generation, or a refused request", "3:no response"},
       footerHeading = "%nExamples:%n",
       footer = {
         "  sluice rollback --server http://127.0.0.1:8080",
@@ -99,8 +99,8 @@ final class ReloadCommand implements Callable<Integer> {
         arity = "0..1",
         paramLabel = "GENERATION",
         description =
-            "The hash of the generation, as GET /v1/limits shows it. Without it, the generation"
-                + " before the one in force.")
+            "The hash of the generation, as in GET /v1/limits. If not given, the generation before"
+                + " the current one.")
     private @Nullable String generation;
 
     @Option(

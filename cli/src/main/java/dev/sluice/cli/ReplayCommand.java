@@ -40,17 +40,17 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice replay}: decides on recorded traffic by the recording's clock. */
+/** {@code sluice replay}: decides recorded requests at their recorded times. */
 @Command(
     name = "replay",
     description = {
-      "Decides recorded traffic on the recording's own clock: access logs, or a trace.",
+      "Decides recorded requests at their recorded times, from access logs or a trace.",
       "",
-      "Of access logs it prints how many requests and clients each limit denies. The rules of the"
-          + " limits, or --count, say what a request is charged.",
+      "For access logs, the command prints how many requests and clients each limit denies. The"
+          + " rules of the limits, or --count, determine what each request is charged to.",
       "",
-      "Of a trace it prints the decisions, one per line. A trace is JSON lines, one act each on a line of its own. \"at\" is in nanoseconds since the"
-          + " epoch; the op is check, spend, refund, reset or batchSpend:",
+      "For a trace, the command prints one decision per line. Each line of a trace is a JSON object for one operation. \"at\" is in nanoseconds since the"
+          + " epoch; \"op\" is check, spend, refund, reset or batchSpend:",
       "  {\"at\":1700000000000000000,\"op\":\"spend\",",
       "   \"limit\":\"NewOrdersPerAccount\",\"id\":\"17\",\"cost\":3}",
       "A broken line ends the replay. Its number is reported, and all decisions before it are"
@@ -88,10 +88,11 @@ final class ReplayCommand implements Callable<Integer> {
       names = "--format",
       paramLabel = "FORMAT",
       description =
-          "trace, or that of a log: combined, common, nginx-json, caddy, envoy, envoy-json, haproxy,"
-              + " alb, cloudfront, waf, json:FIELD=NAME,..., csv:FIELD=COLUMN,... or"
+          "trace, or the format of a log: combined, common, nginx-json, caddy, envoy, envoy-json,"
+              + " haproxy, alb, cloudfront, waf, json:FIELD=NAME,..., csv:FIELD=COLUMN,... or"
               + " regex:PATTERN with named groups. The fields are time, client, method, target,"
-              + " request, host, user, status and header:NAME. If not given, the first lines tell.")
+              + " request, host, user, status and header:NAME. If not given, the format is"
+              + " detected.")
   private @Nullable String format;
 
   @Mixin private LogReplay log = new LogReplay();
@@ -100,7 +101,7 @@ final class ReplayCommand implements Callable<Integer> {
       arity = "1..*",
       paramLabel = "FILE|-",
       description =
-          "A trace, or logs, which are merged by time and may be compressed with gzip or zstd; - is"
+          "A trace, or logs, which are merged by time and can be compressed with gzip or zstd; - is"
               + " standard input.")
   private List<String> recordings = new ArrayList<>();
 
@@ -115,7 +116,7 @@ final class ReplayCommand implements Callable<Integer> {
       return log.merge(files, recordings, console);
     }
     if (files.limits() == null && files.overrides() == null) {
-      throw new InputException("the option --limits FILE is missing: the limits that decide");
+      throw new InputException("the option --limits FILE is missing: it names the limits");
     }
     String first = recordings.get(0);
     boolean isOne = recordings.size() == 1;
@@ -123,7 +124,7 @@ final class ReplayCommand implements Callable<Integer> {
       if (isTrace(in)) {
         if (!isOne || log.isAskedFor()) {
           throw new InputException(
-              "%s: found a trace, but the options given are for access logs; if it is a log, name its format with --format"
+              "%s: found a trace, but the given options are for access logs; for a log, give its format with --format"
                   .formatted(first));
         }
         replayTrace(in, first.equals(STANDARD_INPUT) ? "standard input" : first);
@@ -152,7 +153,7 @@ final class ReplayCommand implements Callable<Integer> {
     try {
       isLog = Replay.isLog(in);
     } catch (IOException e) {
-      // The replay reports the broken line, after it has decided the lines before it.
+      // The replay decides the lines before the broken line, and then reports the broken line.
     }
     in.reset();
     return !isLog;
@@ -171,7 +172,7 @@ final class ReplayCommand implements Callable<Integer> {
   private void requireMemory() {
     if (!store.equals(Stores.MEMORY)) {
       throw new InputException(
-          "--store is only for a trace: the buckets of access logs are always kept in memory; remove it");
+          "--store is only for a trace: the buckets of access logs are always kept in memory; remove --store");
     }
   }
 
@@ -193,8 +194,8 @@ final class ReplayCommand implements Callable<Integer> {
   }
 
   /**
-   * Repeats the acts of a trace and prints each decision. Keeps only the current line and the
-   * buckets in memory. For one thread; blocks if its streams block.
+   * Repeats the operations of a trace, and prints each decision. Keeps only the current line and
+   * the buckets in memory. Not thread-safe; blocks if its streams block.
    */
   private static final class TraceReplay {
 
@@ -265,7 +266,7 @@ final class ReplayCommand implements Callable<Integer> {
       }
     }
 
-    /** Warns once for each disabled limit, since answers have no field for it. */
+    /** Warns once for each disabled limit, since decisions have no field for it. */
     private void warnOfDisabled(List<Transaction> transactions, Console console) {
       for (Transaction transaction : transactions) {
         LimitName name = transaction.name();
@@ -280,7 +281,7 @@ final class ReplayCommand implements Callable<Integer> {
       }
     }
 
-    /** Returns when the act was recorded; 0 for a wrong time, which is added to the mistakes. */
+    /** Returns when the operation was recorded. A wrong time is reported, and the result is 0. */
     private long at(WireRequest act) {
       Long at = act.at();
       if (at == null || at < 0) {
@@ -294,7 +295,7 @@ final class ReplayCommand implements Callable<Integer> {
       if (stepNanos > Stores.REPLAY_STEPS_BACK.toNanos()) {
         act.add(
             "at",
-            "found an act %s before the latest act so far, expected at most %s, since buckets of earlier times are no longer kept; sort the trace by \"at\""
+            "found an operation %s before the latest one so far, expected at most %s, since older bucket states are not kept; sort the trace by \"at\""
                 .formatted(Duration.ofNanos(stepNanos), Stores.REPLAY_STEPS_BACK));
       }
       latestNanos = Math.max(latestNanos, at);
@@ -324,7 +325,7 @@ final class ReplayCommand implements Callable<Integer> {
     }
   }
 
-  /** The recording's clock, set to the time of the current act. For one thread. */
+  /** The recording's clock, set to the time of the current operation. Not thread-safe. */
   private static final class ReplayTime implements TimeSource {
 
     private long nowNanos;
@@ -340,8 +341,8 @@ final class ReplayCommand implements Callable<Integer> {
   }
 
   /**
-   * The lines of a stream, as bytes in a buffer that the next line reuses. Its size is bounded by
-   * the longest allowed line. For one thread; {@link #next} blocks if the stream blocks.
+   * The lines of a stream, as bytes in a buffer that the next line reuses. The longest allowed line
+   * bounds the buffer's size. Not thread-safe; {@link #next} blocks if the stream blocks.
    */
   private static final class ByteLines {
 
@@ -364,7 +365,7 @@ final class ReplayCommand implements Callable<Integer> {
     /**
      * Moves to the next line; returns false at the end.
      *
-     * @param beforeWaiting called before a read, which may block
+     * @param beforeWaiting called before a read that can block
      * @throws InputException if the line is too long
      */
     boolean next(Runnable beforeWaiting) throws IOException {
@@ -378,7 +379,7 @@ final class ReplayCommand implements Callable<Integer> {
         }
         if (scanned - start > LONGEST) {
           throw new InputException(
-              "line %1$s has more than %2$s bytes, %2$s are allowed"
+              "line %s has more than %s bytes, the longest allowed length"
                   .formatted(number + 1, LONGEST));
         }
         scanned -= makeRoom();
@@ -398,7 +399,7 @@ final class ReplayCommand implements Callable<Integer> {
       return true;
     }
 
-    /** Moves the incomplete line to the start of the buffer; returns by how many bytes. */
+    /** Moves the incomplete line to the start of the buffer, and returns its old position. */
     private int makeRoom() {
       int moved = start;
       if (moved > 0) {

@@ -53,12 +53,12 @@ import picocli.CommandLine.Spec;
     name = "serve",
     customSynopsis = "sluice serve [OPTIONS]",
     description = {
-      "Answers whether requests may pass, over HTTP, gRPC and the Redis protocol.",
+      "Serves decisions over HTTP, gRPC and the Redis protocol.",
       "",
-      "Without files it serves a sample of limits. Files are watched: a good change is applied to"
-          + " live buckets at once, a bad one is reported and ignored.",
+      "Without limit files, the server has sample limits. It watches its files: a good change"
+          + " applies to all buckets at once; a change with mistakes is only reported.",
       "",
-      "Each option may also be in the file of --config, without the hyphens, or in a variable: SLUICE_SNAPSHOT_INTERVAL for --snapshot-interval. A flag wins over a"
+      "Each option can also be in the file of --config, without the hyphens, or in a variable: SLUICE_SNAPSHOT_INTERVAL for --snapshot-interval. A flag takes precedence over a"
           + " variable, and a variable over the file."
     },
     footerHeading = "%nExamples:%n",
@@ -93,9 +93,7 @@ final class ServeCommand implements Callable<Integer> {
 
   @Option(
       names = "--print-config",
-      description =
-          "Print each option with its value and where the value comes from, without secrets, and"
-              + " end.")
+      description = "Print each option with its value and its source, without secrets, and exit.")
   private boolean printConfig;
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
@@ -119,30 +117,31 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "POLICY",
       defaultValue = REFUSE,
       description =
-          "The outcome where --for, --on-failure or a rule names a limit that has no default, or a"
-              + " request an id that has neither a default nor an override: refuse (the start, the"
-              + " reload, the request), warn, or allow (${DEFAULT-VALUE}).")
+          "What to do if --for, --on-failure or a rule names a limit without a default, or a"
+              + " request has an id with neither a default nor an override: refuse (the start, the"
+              + " reload or the request), warn, or allow (${DEFAULT-VALUE}).")
   private String missingDefault = REFUSE;
 
   @Option(
       names = "--limits-on-request",
       description =
-          "Read changed limit files and rules only by sluice reload or SIGHUP, so that sluice reload"
-              + " --dry-run can look first. If not given, changed files apply within a second.")
+          "Read changed limit files and rules only on sluice reload or SIGHUP, so that sluice"
+              + " reload --dry-run can show the changes before. If not given, changes apply within"
+              + " a second.")
   private boolean limitsOnRequest;
 
   @Option(
       names = "--top-denied",
       description =
-          "Keep the ids that each limit denied most in the last minutes, for the page and for"
-              + " administrators. Off if not given: ids are often personal data.")
+          "For the page and for administrators, keep the ids that each limit denied most in the"
+              + " last minutes. If not given, no ids are kept, since ids are often personal data.")
   private boolean topDenied;
 
   @Option(
       names = "--denial-log",
       paramLabel = "FILE",
       description =
-          "Append denials as JSON lines, at most ten a second for each limit; - is standard error.")
+          "Append denials as JSON lines, at most ten a second per limit; - is standard error.")
   private @Nullable String denialLog;
 
   @Option(
@@ -150,7 +149,7 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "FORM",
       defaultValue = HASH,
       description =
-          "The ids in the denial log: hash, keyed by --token-key-file, or show (${DEFAULT-VALUE}).")
+          "The denial log's ids: hash, with --token-key-file's key, or show (${DEFAULT-VALUE}).")
   private String denialLogIds = HASH;
 
   @Mixin private OtlpOptions otlp = new OtlpOptions();
@@ -212,7 +211,7 @@ final class ServeCommand implements Callable<Integer> {
     if (ignoresHangUp) { // printed after the line "listening on", which programs read first
       log.warn(
           console,
-          "warning: SIGHUP is ignored, since the process was started that way (as by nohup); to"
+          "warning: SIGHUP is ignored, as nohup or another parent process has set it; to"
               + " reload at once, send POST /v1/admin/reload");
     }
     doors.insecure().ifPresent(warning -> log.warn(console, warning));
@@ -264,7 +263,7 @@ final class ServeCommand implements Callable<Integer> {
     return checks;
   }
 
-  /** Reports all wrong keys and values together, not only the first. */
+  /** Reports the mistakes in all keys and values together, not only the first mistake. */
   private static void requireValid(Settings settings, List<Supplier<?>> checks) {
     Set<String> mistakes = new LinkedHashSet<>(settings.mistakes());
     for (Supplier<?> check : checks) {
@@ -306,7 +305,7 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the limit files. If the server may start with the last good copy, a missing file counts
+   * Returns the limit files. If the server can start with the last good copy, a missing file counts
    * as a mistake in the limits, and does not end the command here.
    */
   private ServerConfig.Files limitFiles() {
@@ -348,7 +347,7 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** Warns the operator at the start if the store does not answer, so that failure rules decide. */
+  /** Warns the operator at the start if the store does not reply, so that failure rules decide. */
   private void sayIfAway(Service service) {
     String failure = "";
     for (int i = 0; i < PINGS_AT_THE_START; i++) { // the first ping may time out
@@ -482,8 +481,8 @@ final class ServeCommand implements Callable<Integer> {
     private SighupReload() {}
 
     /**
-     * Runs a task at each SIGHUP, in a thread of its own. Returns whether the process was started
-     * to ignore SIGHUP, as by nohup; the JVM then keeps ignoring it, and the task never runs.
+     * Runs a task at each SIGHUP, on a separate thread. Returns whether the process was started to
+     * ignore SIGHUP, as by nohup. The JVM then keeps ignoring SIGHUP, and the task never runs.
      */
     static boolean run(Runnable task) {
       try {
@@ -523,7 +522,7 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** The option {@code --log-format} of commands that log. */
+  /** The option {@code --log-format} of commands that write a log. */
   private static final class LogOptions {
 
     private static final Logger log = LoggerFactory.getLogger(ServeCommand.class);
@@ -532,7 +531,7 @@ final class ServeCommand implements Callable<Integer> {
         names = "--log-format",
         paramLabel = "FORMAT",
         defaultValue = "text",
-        description = "How the log looks: text, or json, one object a line (${DEFAULT-VALUE}).")
+        description = "The format: text, or json with one object per line (${DEFAULT-VALUE}).")
     private String format = "text";
 
     private LogFormat parsed() {
@@ -546,7 +545,7 @@ final class ServeCommand implements Callable<Integer> {
     }
 
     /**
-     * Sets {@code --log-format} as the format of all log lines from now on, and returns it.
+     * Sets {@code --log-format} as the format of all later log lines, and returns the format.
      *
      * @throws InputException if the option names no format
      */
@@ -564,7 +563,7 @@ final class ServeCommand implements Callable<Integer> {
       say(console, line, Level.INFO);
     }
 
-    /** Prints a warning as {@link #say} prints a line, with the level WARN in a JSON log. */
+    /** Prints a warning for people. In a JSON log, the warning has the level WARN. */
     void warn(Console console, String line) {
       say(console, line, Level.WARN);
     }
@@ -578,7 +577,7 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** The options for a start while the limit files have mistakes. */
+  /** The options for a start although the limit files have mistakes. */
   private static final class LimitsCopyOptions {
 
     private static final String REFUSE = "refuse";
@@ -589,22 +588,23 @@ final class ServeCommand implements Callable<Integer> {
         paramLabel = "POLICY",
         defaultValue = REFUSE,
         description =
-            "How to start while the limit files or the rules have mistakes: refuse (exit code 2), or"
-                + " last-good, with the limits of --limits-copy (${DEFAULT-VALUE}).")
+            "What to do at the start if the limit files or the rules have mistakes: refuse (exit"
+                + " code 2), or last-good, which uses the copy of --limits-copy"
+                + " (${DEFAULT-VALUE}).")
     private String broken = REFUSE;
 
     @Option(
         names = "--limits-copy",
         paramLabel = "FILE",
         description =
-            "Keep a copy of the limit files and the rules, written after each good load, in a folder that outlives the server. Only its owner may read it.")
+            "A file for a copy of the limit files and the rules, written after each good load, in a folder that outlives the server. Only its owner can read the copy.")
     private @Nullable Path file;
 
     boolean startsWithLastGood() {
       return broken.equals(LAST_GOOD);
     }
 
-    /** Returns the settings of the copy; null without {@code --limits-copy}. */
+    /** Returns the settings of the copy, or null without {@code --limits-copy}. */
     @Nullable Copy copy() {
       return file == null ? null : new Copy(file, startsWithLastGood());
     }

@@ -43,14 +43,14 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** A client of a running server. Each request blocks until its answer or a time-out. */
+/** A client of a running server. Each request blocks until its response or a time-out. */
 final class ServerClient {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
-   * The time-out for the whole answer. It is slightly longer than the time-out for a connection, so
-   * that a failed connection is reported as one.
+   * The time-out for the whole response. It is slightly longer than the time-out for a connection,
+   * so that a failed connection is reported as such.
    */
   private static final Duration ANSWER_PATIENCE = PATIENCE.plusMillis(500);
 
@@ -63,7 +63,7 @@ final class ServerClient {
   private static final JsonFactory JSON = new JsonFactory();
 
   /**
-   * Matches the JDK's messages for a TLS alert by which the server refuses the client's
+   * Matches the JDK's messages for a TLS alert with which the server rejects the client's
    * certificate.
    */
   private static final Pattern OF_CLIENT_CERTIFICATE =
@@ -130,18 +130,18 @@ final class ServerClient {
         return uri;
       }
     } catch (URISyntaxException e) {
-      // The message below does not show the text, which may contain a password.
+      // The message below omits the text, since the text may contain a password.
     }
     throw new InputException("--server: expected http://host:port, such as http://127.0.0.1:8080");
   }
 
   /**
-   * Sends one act.
+   * Sends one operation.
    *
    * @param cost null for the default
-   * @param upTo whether a spend takes as many tokens as there are, up to the cost
+   * @param upTo whether a spend takes as many tokens as the bucket has, up to the cost
    * @throws InputException if the server refused the request
-   * @throws ExitException if no answer came, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or one that cannot be parsed
    */
   ActAnswer ask(Act act, String limit, String id, @Nullable Long cost, boolean upTo) {
     Map<String, Object> fields = new LinkedHashMap<>();
@@ -157,10 +157,10 @@ final class ServerClient {
   }
 
   /**
-   * Spends one token of each of several ids; none at all if one of them is denied.
+   * Spends one token of each of several ids, or no token if one of the ids is denied.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if no answer came, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or one that cannot be parsed
    */
   ActAnswer spendAll(String limit, List<String> ids) {
     List<Map<String, Object>> all =
@@ -182,35 +182,35 @@ final class ServerClient {
   }
 
   /**
-   * Sets the override or the penalty of an id of a limit, and returns the answer as JSON.
+   * Sets the override or the penalty of an id of a limit, and returns the response as JSON.
    *
    * @param path the path of the resource, without limit and id
    * @param force whether the current setting may be lowered
    * @throws InputException if the server refused the request
-   * @throws ExitException if the current setting would be lowered without {@code force}, or no
-   *     answer came
+   * @throws ExitException if the current setting would be lowered without {@code force}, or the
+   *     server sent no response
    */
   String put(String path, String limit, String id, Map<String, Object> fields, boolean force) {
     return send("PUT", path(path, limit, id) + (force ? "&force=true" : ""), fields);
   }
 
   /**
-   * Removes the override or the penalty of an id of a limit, and returns the answer as JSON.
+   * Removes the override or the penalty of an id of a limit, and returns the response as JSON.
    *
    * @param path the path of the resource, without limit and id
    * @throws InputException if the server refused the request
-   * @throws ExitException if no answer came
+   * @throws ExitException if the server sent no response
    */
   String delete(String path, String limit, String id) {
     return send("DELETE", path(path, limit, id), null);
   }
 
   /**
-   * Reads a list to its end, page by page.
+   * Reads all pages of a list.
    *
-   * @param field the list's name in the answers
+   * @param field the list's name in the responses
    * @throws InputException if the server refused the request
-   * @throws ExitException if no answer came, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or one that cannot be parsed
    */
   void list(String path, String field, @Nullable String limit, Consumer<String> each) {
     String next = "";
@@ -227,7 +227,7 @@ final class ServerClient {
   }
 
   /**
-   * Passes each item of a page to a consumer; returns the value of {@code after} for the next page,
+   * Passes each item of a page to a consumer. Returns the value of {@code after} for the next page;
    * empty after the last page.
    */
   private String page(String answer, String field, Consumer<String> each) {
@@ -261,7 +261,7 @@ final class ServerClient {
     return text.toString();
   }
 
-  /** Returns the path for an id, which is in the query: a path cannot hold every id. */
+  /** Returns the path for an id. The id is in the query, since a path cannot contain every id. */
   private static String path(String path, String limit, String id) {
     return path + "/" + encoded(limit) + "?id=" + encoded(id);
   }
@@ -271,24 +271,24 @@ final class ServerClient {
   }
 
   /**
-   * Asks why an id is denied, or which rule a request meets; returns lines for people, safe to
-   * print.
+   * Requests why an id is denied, or which rule matches a request. Returns lines for people, safe
+   * to print.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if no answer came, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or one that cannot be parsed
    */
   List<String> explain(Map<String, Object> question) {
     return texts(object("POST", "/v1/explain", question), "lines");
   }
 
   /**
-   * The answer to a reload, or to a rollback.
+   * The response to a reload or a rollback.
    *
    * @param applied whether the files, or the earlier generation, are now in force
    * @param active the hash of the generation in force
-   * @param mistakes what is wrong with the files, safe to print
+   * @param mistakes the mistakes in the files, safe to print
    * @param changes what changed or would change, safe to print
-   * @param effect what a dry run says about ids, safe to print; may be empty
+   * @param effect the effect of the changes on ids, from a dry run, safe to print; can be empty
    */
   record Reload(
       boolean applied,
@@ -302,18 +302,18 @@ final class ServerClient {
    * Makes the server read its files.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if no answer came, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or one that cannot be parsed
    */
   Reload reload(boolean dryRun) {
     return reload("/v1/admin/reload" + (dryRun ? "?dryRun=true" : ""));
   }
 
   /**
-   * Puts an earlier generation in force.
+   * Restores an earlier generation.
    *
-   * @param generation its hash, null for the one before the current one
+   * @param generation the hash of the generation; null for the one before the current generation
    * @throws InputException if the server refused the request
-   * @throws ExitException if no answer came, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or one that cannot be parsed
    */
   Reload rollback(@Nullable String generation) {
     return reload(
@@ -350,17 +350,17 @@ final class ServerClient {
    * Reads the metrics, in the text format of Prometheus.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if there was no answer
+   * @throws ExitException if the server sent no response
    */
   String metrics() {
     return get("/metrics");
   }
 
   /**
-   * Reads a resource, and returns the answer as JSON.
+   * Reads a resource, and returns the response as JSON.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if there was no answer
+   * @throws ExitException if the server sent no response
    */
   String get(String path) {
     return send("GET", path, null);
@@ -369,9 +369,9 @@ final class ServerClient {
   /**
    * Reads a resource that is a JSON object.
    *
-   * @return its fields: maps, lists, strings, numbers and booleans; fields that are null are absent
+   * @return the object's fields: maps, lists, strings, numbers and booleans; null fields are absent
    * @throws InputException if the server refused the request
-   * @throws ExitException if no answer came, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or one that cannot be parsed
    */
   Map<String, Object> object(String path) {
     return object("GET", path, null);
@@ -386,7 +386,7 @@ final class ServerClient {
     return answer;
   }
 
-  /** Returns the fields of a JSON object, as {@link #object} does; null for any other text. */
+  /** Returns the fields of a JSON object, as {@link #object} does; null for other texts. */
   static @Nullable Map<String, Object> parsed(String json) {
     try (JsonParser parser = JSON.createParser(json)) {
       return parser.nextToken() == JsonToken.START_OBJECT ? asObject(value(parser)) : null;
@@ -395,7 +395,7 @@ final class ServerClient {
     }
   }
 
-  /** Returns the fields of a value that {@link #object} has read; none if it is not an object. */
+  /** Returns the fields of a value that {@link #object} has read; empty if it is not an object. */
   static Map<String, Object> asObject(@Nullable Object value) {
     Map<String, Object> fields = new LinkedHashMap<>();
     if (value instanceof Map<?, ?> object) {
@@ -404,27 +404,27 @@ final class ServerClient {
     return fields;
   }
 
-  /** Returns the objects of a list; none if there is no such list. */
+  /** Returns the objects of a list; empty if the field is absent or no list. */
   static List<Map<String, Object>> objects(Map<String, Object> of, String field) {
     return of.get(field) instanceof List<?> all
         ? all.stream().map(ServerClient::asObject).toList()
         : List.of();
   }
 
-  /** Returns a field as text that is safe to print; empty if it is absent. */
+  /** Returns a field as text that is safe to print; empty if the field is absent. */
   static String text(Map<String, Object> of, String field) {
     Object value = of.get(field);
     return value == null ? "" : SafeText.printable(String.valueOf(value));
   }
 
-  /** Returns the texts of a list, safe to print; none if there is no such list. */
+  /** Returns the texts of a list, safe to print; empty if the field is absent or no list. */
   static List<String> texts(Map<String, Object> of, String field) {
     return of.get(field) instanceof List<?> all
         ? all.stream().map(one -> SafeText.printable(String.valueOf(one))).toList()
         : List.of();
   }
 
-  /** Returns the value at the parser's token; null for a null. */
+  /** Returns the value at the parser's current token; null for a JSON null. */
   private static @Nullable Object value(JsonParser parser) throws IOException {
     switch (parser.currentToken()) {
       case START_OBJECT -> {
@@ -464,7 +464,7 @@ final class ServerClient {
     }
   }
 
-  /** Sends a request, and returns the body of a good answer. */
+  /** Sends a request, and returns the body of a successful response. */
   private String send(String method, String path, @Nullable Map<String, Object> fields) {
     String before = server.getRawPath().replaceFirst("/+$", "");
     HttpRequest.Builder request =
@@ -494,8 +494,8 @@ final class ServerClient {
   }
 
   /**
-   * Returns the status once the whole body has arrived. This needs a time-out of its own, since the
-   * request's time-out covers only the headers.
+   * Returns the status once the whole body has arrived. The body needs a separate time-out, since
+   * the request's time-out covers only the headers.
    */
   private int answer(HttpRequest request, ByteArrayOutputStream body)
       throws IOException, InterruptedException {
@@ -510,7 +510,7 @@ final class ServerClient {
     } catch (ExecutionException e) {
       throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
     } finally {
-      boolean unused = answer.cancel(true); // closes the connection, unless the answer is complete
+      boolean unused = answer.cancel(true); // closes an unfinished connection
     }
   }
 
@@ -549,7 +549,7 @@ final class ServerClient {
     Map<String, Object> problem = status == OK ? null : parsed(body);
     String detail = problem == null ? null : field(problem, "detail");
     boolean isReload = status == CONFLICT && detail == null;
-    if (status == OK || isReload) { // the answer to a failed reload lists the mistakes
+    if (status == OK || isReload) { // the response to a failed reload lists the mistakes
       return body;
     }
     if (problem == null || detail == null) {
@@ -557,7 +557,7 @@ final class ServerClient {
     }
     if (status == UNAUTHORIZED && token == null) {
       throw new InputException(
-          "%s asks for a token; give %s FILE, or set SLUICE_TOKEN"
+          "%s requires a token; give %s FILE, or set SLUICE_TOKEN"
               .formatted(server, ServerClientOptions.TOKEN));
     }
     if (text(problem, "type").endsWith("lowered-override")) {
@@ -592,7 +592,7 @@ final class ServerClient {
   }
 
   /**
-   * Rewords a message about a field of the request, since the user typed that field as an option of
+   * Rewords a message about a field of the request, since the user typed the field as an option of
    * the same name.
    */
   private static String asOption(@Nullable String field, String detail, Set<String> sent) {
@@ -602,12 +602,12 @@ final class ServerClient {
     return detail.startsWith(field + ": ") ? "--" + detail : "--%s: %s".formatted(field, detail);
   }
 
-  /** Returns a text field of an RFC 9457 problem, safe to print; null if it has no such field. */
+  /** Returns a text field of an RFC 9457 problem, safe to print; null if the field is absent. */
   private static @Nullable String field(Map<String, Object> problem, String name) {
     return problem.get(name) instanceof String text ? SafeText.printable(text) : null;
   }
 
-  /** Says what the server may have done before its answer was lost. */
+  /** Returns what the server may have done although its response was lost. */
   private static String lost(String method, String path) {
     if (method.equals("GET") || path.equals(pathOf(Act.CHECK))) {
       return "nothing was charged";
@@ -639,7 +639,7 @@ final class ServerClient {
           ? "connection refused; is the server running?"
           : "no connection (%s)".formatted(why);
     }
-    // In TLS 1.3, the server refuses a certificate after the client has finished the handshake.
+    // In TLS 1.3, the server rejects a certificate after the client has finished the handshake.
     return "https".equals(server.getScheme())
         ? "the server closed the connection (%s); it may not accept the certificate of --cert; %s"
             .formatted(e.getMessage(), lost)
@@ -647,7 +647,7 @@ final class ServerClient {
             .formatted(e.getMessage(), lost);
   }
 
-  /** Returns the first message of the exception and its causes, since the JDK's may have none. */
+  /** Returns the first message of the exception and its causes, since some exceptions have none. */
   private static String message(IOException e) {
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
       if (cause.getMessage() != null) {
@@ -666,13 +666,13 @@ final class ServerClient {
     return null;
   }
 
-  /** Whether the server refused the client's certificate, or requires one. */
+  /** Whether the server rejected the client's certificate, or requires one. */
   static boolean isAboutClientCertificate(SSLException e) {
     return OF_CLIENT_CERTIFICATE.matcher(String.valueOf(e.getMessage())).find();
   }
 
   /**
-   * Returns why TLS failed. An alert from the server is about the client's certificate; other
+   * Returns why TLS failed. An alert from the server is about the client's certificate. Other
    * failures are about the server's certificate, or a server without TLS.
    */
   private static String reason(SSLException e) {

@@ -40,23 +40,23 @@ final class ServerClientOptions {
       names = CA,
       paramLabel = "FILE",
       description =
-          "The authorities that sign the server's certificate, as PEM, in place of those that Java"
-              + " trusts.")
+          "The authorities that sign the server's certificate, as PEM. They replace the authorities"
+              + " that Java trusts.")
   private @Nullable Path ca;
 
   @Option(
       names = CERTIFICATE,
       paramLabel = "FILE",
-      description = "The certificate to show to the server, as PEM, with --key.")
+      description = "The client's certificate for the server, as PEM; requires --key.")
   private @Nullable Path certificate;
 
   @Option(
       names = KEY,
       paramLabel = "FILE",
-      description = "The key of that certificate, as PEM without a password.")
+      description = "The key of the client's certificate, as PEM without a password.")
   private @Nullable Path key;
 
-  /** Returns the name of an option that was given, for a message; null if none was. */
+  /** Returns the name of a given option for a message; null if no option was given. */
   @Nullable String given() {
     return token != null
         ? TOKEN
@@ -67,13 +67,14 @@ final class ServerClientOptions {
     return ServerClient.of(url, token(), tls().context(), console);
   }
 
-  /** Returns the client's token; null for none. */
+  /** Returns the client's token, or null without a token. */
   @Nullable String token() {
     return InputFiles.secret(TOKEN, token, "SLUICE_TOKEN");
   }
 
   /**
-   * Keys and certificates for connections over TLS; null for none, and for those that Java trusts.
+   * Keys and trusted certificates for TLS. Null keys mean no client certificate; null trust means
+   * Java's.
    */
   record Tls(@Nullable KeyManagerFactory keys, @Nullable TrustManagerFactory trust) {
 

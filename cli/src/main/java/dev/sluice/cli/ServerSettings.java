@@ -15,12 +15,12 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** The base classes of the commands on overrides and penalties of a running server. */
+/** The base classes of the commands for overrides and penalties of a running server. */
 final class ServerSettings {
 
   private ServerSettings() {}
 
-  /** The options that all these commands have. */
+  /** The options of all these commands. */
   private abstract static class Base implements Callable<Integer> {
 
     final Console console;
@@ -50,7 +50,7 @@ final class ServerSettings {
       return json.isForPeople(console);
     }
 
-    /** Prints a setting as JSON or as a sentence; as JSON if the answer cannot be parsed. */
+    /** Prints a setting as JSON or as a sentence. A malformed response is printed unchanged. */
     final void print(String answer) {
       SettingText setting = toPeople() ? SettingText.parse(answer) : null;
       if (setting == null) {
@@ -75,7 +75,7 @@ final class ServerSettings {
     @Parameters(
         index = "1",
         paramLabel = "ID",
-        description = "The id, as a request or a file of overrides has it.")
+        description = "The id, as in a request or an override file.")
     String id = "";
 
     OfOneId(Console console, String path) {
@@ -93,18 +93,17 @@ final class ServerSettings {
         names = "--author",
         paramLabel = "NAME",
         description =
-            "Who sets it. If the request has a token or a client certificate, the server notes the"
-                + " name of that instead.")
+            "Who sets it. If the request has a token or a client certificate, the server stores the"
+                + " name of the token or certificate instead.")
     private @Nullable String author;
 
     SetCommand(Console console, String path) {
       super(console, path);
     }
 
-    /** Adds the fields of the setting to the body of the request. */
     abstract void addTo(Map<String, Object> body);
 
-    /** Whether the current setting may be lowered. */
+    /** Whether the command is allowed to lower the current setting. */
     boolean force() {
       return false;
     }
@@ -139,7 +138,7 @@ final class ServerSettings {
     }
   }
 
-  /** Prints the settings, one a line. */
+  /** Prints the settings, one per line. */
   abstract static class ListCommand extends Base {
 
     private final String field;
@@ -147,7 +146,7 @@ final class ServerSettings {
     @Option(
         names = "--limit",
         paramLabel = "LIMIT",
-        description = "Those of one limit; of all limits, if not given.")
+        description = "The limit whose settings are listed; all limits if not given.")
     private @Nullable String limit;
 
     ListCommand(Console console, String path, String field) {
@@ -183,7 +182,7 @@ final class ServerSettings {
       this.fields = fields;
     }
 
-    /** Parses one setting; null if the answer is not such an object. */
+    /** Parses one setting; null if the text is not a setting. */
     static @Nullable SettingText parse(String json) {
       Map<String, Object> fields = ServerClient.parsed(json);
       return fields != null && fields.containsKey("limit") && fields.containsKey("id")

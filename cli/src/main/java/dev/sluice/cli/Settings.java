@@ -35,9 +35,9 @@ import picocli.CommandLine.ParseResult;
  * variable SLUICE_HTTP. So a new option works in all three places at once.
  *
  * Values of files and variables become arguments of the command line, which is then parsed again.
- * So one parser converts and checks every value, wherever it comes from. A default-value provider
- * of picocli would not work: it replaces ${…} in a value, and a switch that is on in the file and
- * is also given as a flag would be turned off.
+ * So one parser converts and checks every value from any source. A default-value provider of
+ * picocli would not work: it replaces ${…} in a value, and it would turn off a switch that is both
+ * on in the file and given as a flag.
  */
 /**
  * The settings of a command, each with its source: a flag, else an environment variable, else the
@@ -61,12 +61,12 @@ final class Settings {
           "SLUICE_OTLP_HEADERS",
           "SLUICE_TOKEN_KEY");
 
-  /** Variables that the launcher or other commands read, and this one ignores. */
+  /** Variables that the launcher or other commands read, and {@code sluice serve} ignores. */
   private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB", "SLUICE_TOKEN");
 
   /**
-   * Matches variables that are never settings: Kubernetes sets some in each container for a service
-   * whose name starts with "sluice", and Sluice's tests set others.
+   * Matches variables that are never settings. Kubernetes sets some of them in each container for a
+   * service whose name starts with "sluice"; Sluice's tests set others.
    */
   private static final Pattern FOREIGN =
       Pattern.compile(
@@ -75,13 +75,13 @@ final class Settings {
 
   private static final Pattern OPTION = Pattern.compile("(--[a-z0-9-]+).*", Pattern.DOTALL);
 
-  /** Options about the configuration that are not part of it. */
+  /** Options that no configuration file can contain, since they are about the configuration. */
   static final Set<String> NOT_IN_FILES = Set.of("config", "print-config", "help", "version");
 
   /**
    * One setting.
    *
-   * @param values the values as on the command line; empty if it is not set
+   * @param values the values as on the command line; empty if the option is not set
    * @param source the flag, the variable, {@code file:line:column}, or {@code default}
    */
   record Setting(OptionSpec option, List<String> values, String source) {
@@ -114,19 +114,18 @@ final class Settings {
     return option.longestName().substring(2);
   }
 
-  /** Returns the variable of an option. */
   static String variable(OptionSpec option) {
     return PREFIX + key(option).toUpperCase(Locale.ROOT).replace('-', '_');
   }
 
-  /** Returns the key of the option that a variable would set; the option may not exist. */
+  /** Returns the key of the option that a variable would set, even if there is no such option. */
   static String keyOfVariable(String variable) {
     return variable.startsWith(PREFIX)
         ? variable.substring(PREFIX.length()).toLowerCase(Locale.ROOT).replace('_', '-')
         : variable;
   }
 
-  /** Returns the options that a file may have, by their keys. */
+  /** Returns the options that a file can contain, by their keys. */
   static Map<String, OptionSpec> options(CommandSpec command) {
     Map<String, OptionSpec> options = new TreeMap<>();
     command.options().stream()
@@ -136,9 +135,10 @@ final class Settings {
   }
 
   /**
-   * Collects the settings, without those that have a mistake.
+   * Collects the settings, and leaves out settings with a mistake.
    *
-   * @param config the configuration file; null for the file in SLUICE_CONFIG, if that is set
+   * @param config the configuration file; null for the file in SLUICE_CONFIG, if this variable is
+   *     set
    */
   static Settings of(ParseResult flags, @Nullable Path config, Map<String, String> environment) {
     CommandSpec command = flags.commandSpec();
@@ -210,7 +210,7 @@ final class Settings {
           Files.readString(file).lines().map(String::strip).filter(one -> !one.isEmpty()).toList();
       return !lines.isEmpty() && lines.stream().allMatch(one -> one.startsWith("#"));
     } catch (IOException e) {
-      return false; // the code that reads the file reports the mistake
+      return false; // the reader of the file reports the mistake
     }
   }
 
@@ -254,7 +254,7 @@ final class Settings {
     return Stream.of(text.split(",", -1)).map(String::strip).filter(one -> !one.isEmpty()).toList();
   }
 
-  /** Returns a variable's value; an empty variable counts as unset, as compose files write it. */
+  /** Returns a variable's value. An empty variable counts as unset, as compose files expect. */
   private static @Nullable String value(Map<String, String> environment, String name) {
     String value = environment.get(name);
     return value == null || value.isEmpty() ? null : value;
@@ -264,12 +264,12 @@ final class Settings {
     return option.type() == boolean.class;
   }
 
-  /** Returns the mistakes in the keys of the file and in the variables, a line each. */
+  /** Returns the mistakes in the keys of the file and in the variables, one per line. */
   List<String> mistakes() {
     return mistakes;
   }
 
-  /** Returns a command line with all values that are not defaults. */
+  /** Returns a command line with all values except defaults. */
   List<String> arguments() {
     List<String> arguments = new ArrayList<>();
     for (Setting setting : byName.values()) {
@@ -309,7 +309,6 @@ final class Settings {
     };
   }
 
-  /** Whether an option has a value from any source. */
   private boolean has(String option) {
     Setting setting = byName.get(option);
     return setting != null && !setting.values().isEmpty();
@@ -325,7 +324,7 @@ final class Settings {
     return secrets;
   }
 
-  /** Whether the password of the store or database in an option comes from a file or variable. */
+  /** Whether the password of a store or database comes from a file or variable. */
   boolean passwordIsApart(String key) {
     return switch (key) {
       case "store" -> has("--store-password-file") || secrets.contains("SLUICE_STORE_PASSWORD");
@@ -334,7 +333,7 @@ final class Settings {
     };
   }
 
-  /** Returns a message about an option, preceded by its source unless that is the command line. */
+  /** Returns a message about an option, preceded by its source unless the source is a flag. */
   String placed(String message) {
     Matcher option = OPTION.matcher(message);
     Setting setting = option.matches() ? byName.get(option.group(1)) : null;
@@ -344,8 +343,8 @@ final class Settings {
   }
 
   /**
-   * Parses one configuration file: a map from options to their values. It keeps the good values of
-   * a file with mistakes, so that all mistakes can be reported at once. Not thread-safe.
+   * Parses one configuration file: a map from options to their values. The good values of a file
+   * with mistakes are kept, so that all mistakes can be reported at once. Not thread-safe.
    */
   private static final class SettingsFile implements CompanionFile<SettingsFile.Content> {
 
@@ -379,7 +378,7 @@ final class Settings {
 
     @Override
     public String expected() {
-      return "a map from options to values, such as http: 127.0.0.1:8080; write {} for none";
+      return "a map from options to values, such as http: 127.0.0.1:8080; write {} for no options";
     }
 
     @Override

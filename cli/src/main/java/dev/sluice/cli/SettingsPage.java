@@ -30,8 +30,9 @@ final class SettingsPage {
   private SettingsPage() {}
 
   /**
-   * Returns the lines, sorted by name. An option that is not set is a comment. So is a default that
-   * depends on other options: as a value in a file, it would no longer change with them.
+   * Returns the lines, sorted by name. An option that is not set becomes a comment. A default that
+   * depends on other options also becomes a comment, since a value in the file would no longer
+   * change with these options.
    */
   static List<String> lines(Settings settings) {
     List<String[]> rows = new ArrayList<>();
@@ -80,8 +81,8 @@ final class SettingsPage {
   /**
    * Returns an address without passwords; only the scheme if a part of it may be a password.
    *
-   * @param passwordIsApart whether the text before "@" is a user if it has no colon; otherwise it
-   *     may be a password
+   * @param passwordIsApart whether text before "@" without a colon is a user; otherwise it may be a
+   *     password
    */
   static String withoutSecrets(String value, boolean passwordIsApart) {
     Matcher address = ADDRESS.matcher(value);
@@ -98,7 +99,7 @@ final class SettingsPage {
     return mistyped.matches() ? mistyped.group(1) + "…" : withoutParameters(value);
   }
 
-  /** Returns user and hosts; null if they may contain a password. */
+  /** Returns the user and the hosts; null if they may contain a password. */
   private static @Nullable String withoutPassword(String authority, boolean passwordIsApart) {
     int at = authority.lastIndexOf('@');
     String hosts = authority.substring(at + 1);

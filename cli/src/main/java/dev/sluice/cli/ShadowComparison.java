@@ -17,8 +17,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
- * The part of {@code sluice replay} that compares what a replay foretold for limits in shadow with
- * what a running server counted.
+ * The part of {@code sluice replay} that compares, for limits in shadow, the decisions of the
+ * replay with the counts of a running server.
  */
 final class ShadowComparison {
 
@@ -33,15 +33,15 @@ final class ShadowComparison {
       names = "--compare",
       paramLabel = "URL",
       description =
-          "A running server whose counts of limits in shadow are shown beside those of the replay."
-              + " Ends with 1 if they differ by more than --tolerance. The log must have the requests"
-              + " since the server started.")
+          "A running server whose counts for limits in shadow are compared with those of the"
+              + " replay. Exits with 1 if the difference is above --tolerance. The log must contain"
+              + " all requests since the server started.")
   private @Nullable String url;
 
   @Option(
       names = "--tolerance",
       paramLabel = "PERCENT",
-      description = "How much the counts of log and server may differ; 0%% if not given.")
+      description = "The allowed difference between the counts of log and server (0%%).")
   private @Nullable String tolerance;
 
   @Mixin private ServerClientOptions server = new ServerClientOptions();
@@ -50,7 +50,7 @@ final class ShadowComparison {
     return url != null || tolerance != null || server.given() != null;
   }
 
-  /** The requests of a limit and those that it would deny. */
+  /** The number of requests of a limit, and the number that the limit would deny. */
   record Counts(long requests, long denied) {
 
     private static final Counts NONE = new Counts(0, 0);
@@ -60,7 +60,7 @@ final class ShadowComparison {
     }
   }
 
-  /** The server's counts by limit; null if none is asked. */
+  /** Returns the server's counts by limit; null without {@code --compare}. */
   @Nullable Map<String, Counts> ask(Console console) {
     if (url == null) {
       if (isAskedFor()) {
@@ -94,7 +94,7 @@ final class ShadowComparison {
     return new BigDecimal(parts.group(1));
   }
 
-  /** Adds what differs to the lines; false if it is more than the tolerance. */
+  /** Adds a line per limit with the counts; returns false for a difference above the tolerance. */
   boolean compare(ReplayResult result, Map<String, Counts> atServer, List<String> lines) {
     Map<String, Counts> inLog = new TreeMap<>();
     for (Row row : result.rows()) {

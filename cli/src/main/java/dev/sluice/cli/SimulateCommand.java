@@ -40,27 +40,27 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice simulate}: runs the same traffic against several algorithms or several limits. */
+/** {@code sluice simulate}: sends the same requests to several algorithms or several limits. */
 @Command(
     name = "simulate",
     description = {
-      "Sends the same traffic to several algorithms or limits, on a virtual clock, and compares.",
+      "Sends the same requests to several algorithms or limits, on a virtual clock, and compares.",
       "",
-      "Traffic is a kind with its settings after a colon; --traffic may be repeated:",
-      "  steady       each client asks at even intervals     rate=30/1m",
+      "--traffic names a kind of traffic, with settings after a colon. Repeatable:",
+      "  steady       each client sends at even intervals    rate=30/1m",
       "  bursty       several requests in a row, at random   rate, size=20, within=1s",
-      "  diurnal      often by day, seldom by night          rate, day (as long as the",
+      "  diurnal      many requests by day, few by night     rate, day (as long as the",
       "                                                      run), swing=0.9",
-      "  rogue        asks as fast as it can, and again      step=100ms, start=0s",
-      "               as soon as it is told",
+      "  rogue        sends as fast as it can, and retries   step=100ms, start=0s",
+      "               when a wait is over",
       "  crowd        many small clients and a few large     rate, large=5,",
       "                                                      large-rate=1/1s",
-      "  retry-storm  all at once on one bucket, and again   start, within, tries=20,",
-      "               when denied                            jitter=0.5",
-      "Every kind has clients=10, cost=1, and shared=yes (all clients spend from one bucket)."
-          + " Defaults follow from the first limit.",
+      "  retry-storm  all at once on one bucket, with        start, within, tries=20,",
+      "               retries if denied                      jitter=0.5",
+      "Every kind also has the settings clients=10, cost=1, and shared=yes (all clients spend from"
+          + " one bucket). The defaults depend on the first limit.",
       "",
-      "Algorithms: gcra is Sluice's own limiter; the others are there for comparison."
+      "Algorithms: gcra is Sluice's own limiter; the other algorithms are for comparison."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -109,14 +109,15 @@ final class SimulateCommand implements Callable<Integer> {
       names = "--for",
       paramLabel = "TIME",
       description =
-          "How long; if not given, four times as long as a bucket of the largest limit takes to fill.")
+          "The simulated time; if not given, four times the time to fill the largest limit's"
+              + " bucket.")
   private @Nullable String length;
 
   @Option(
       names = "--bin",
       paramLabel = "TIME",
       description =
-          "The time step over which rates are counted. The default splits the run into at most 240"
+          "The time step for counting rates. The default splits the run into at most 240"
               + " steps.")
   private @Nullable String bin;
 
@@ -125,7 +126,7 @@ final class SimulateCommand implements Callable<Integer> {
       paramLabel = "N",
       defaultValue = "1",
       description =
-          "The seed of everything random: the same seed gives the same result (${DEFAULT-VALUE}).")
+          "The seed of all random numbers: the same seed gives the same result (${DEFAULT-VALUE}).")
   private long seed = 1;
 
   @Option(
@@ -133,7 +134,7 @@ final class SimulateCommand implements Callable<Integer> {
       paramLabel = "CLIENT",
       defaultValue = "",
       description =
-          "The client whose bucket is drawn, such as rogue-1; the first one if not given.")
+          "The client whose bucket is drawn, such as rogue-1; the first client if not given.")
   private String watched = "";
 
   @Option(names = "--json", description = "Print one JSON object with everything that charts need.")
@@ -142,7 +143,7 @@ final class SimulateCommand implements Callable<Integer> {
   @Option(
       names = "--report",
       paramLabel = "FILE",
-      description = "Write a page with charts that needs no network and no script.")
+      description = "Write a page with charts, which uses no network and no script.")
   private @Nullable Path report;
 
   @Option(
@@ -151,9 +152,10 @@ final class SimulateCommand implements Callable<Integer> {
       arity = "0..1",
       fallbackValue = "5",
       description =
-          "Compares ways to charge calls whose cost is known only at their end, which would use TIMES"
-              + " the limit (5 if not given). The limit is then 20000/1s,burst=200000 if not given,"
-              + " and the time 10m. Of the other options only --limit, --for and --seed apply.")
+          "Compares ways to charge calls whose cost is known only at their end. All calls together"
+              + " would use TIMES the limit (5). The default limit is then 20000/1s,burst=200000,"
+              + " and the default time 10m. Only --limit, --for and --seed can be combined with"
+              + " this option.")
   private @Nullable Double demand;
 
   SimulateCommand(Console console) {
@@ -191,7 +193,7 @@ final class SimulateCommand implements Callable<Integer> {
         || bin != null
         || !watched.isEmpty()) {
       throw new InputException(
-          "--unknown-costs: found another option, expected only --limit, --for and --seed with it");
+          "--unknown-costs: found another option, expected only --limit, --for or --seed");
     }
     drips.requireLeakyBucket(false);
     List<Quota> quotas = limits.quotas(UNKNOWN_COSTS_LIMIT);
@@ -287,7 +289,7 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  /** Requires that the report can be written, so that a long run is not lost. */
+  /** Requires that the report can be written, so that the result of a long run is not lost. */
   static void requireWritable(Path file) {
     Path folder = file.toAbsolutePath().getParent();
     if (Files.isDirectory(file)) {
@@ -310,7 +312,7 @@ final class SimulateCommand implements Callable<Integer> {
     console.err().println("report: " + file);
   }
 
-  /** Returns this command as text that a shell can run again. */
+  /** Returns this command as text that can be pasted into a shell. */
   private String asTyped() {
     return spec.root().commandLine().getParseResult().originalArgs().stream()
         .map(
@@ -340,23 +342,22 @@ final class SimulateCommand implements Callable<Integer> {
     @Option(
         names = "--drip-every",
         paramLabel = "TIME",
-        description =
-            "How often the leaky bucket's process runs; if not given, once for each token.")
+        description = "How often the drip process runs; if not given, once per token.")
     private @Nullable String every;
 
     @Option(
         names = "--drip-buckets",
         paramLabel = "N",
-        description = "How many buckets it gets done in a run; if not given, all.")
+        description = "The most buckets that one run of the drip process drains (all).")
     private @Nullable Integer buckets;
 
     @Option(
         names = "--drip-stall",
         paramLabel = "FROM+TIME",
-        description = "When it does not run: 1h+30m is half an hour, from the first hour on.")
+        description = "An outage of the drip process, START+LENGTH: 1h+30m is 1h until 1h30m.")
     private List<String> stalls = List.of();
 
-    /** Refuses these options if no leaky bucket is simulated. */
+    /** Rejects these options if no leaky bucket is simulated. */
     void requireLeakyBucket(boolean isThere) {
       if (!isThere && (every != null || buckets != null || !stalls.isEmpty())) {
         throw new InputException(
@@ -401,7 +402,7 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  /** The simulated limits: as typed, or by their names in a limit file. */
+  /** The simulated limits: quotas, or names of limits in a limit file. */
   private static final class SimulatedLimits {
 
     private static final String USUAL = "100/1h";
@@ -410,8 +411,8 @@ final class SimulateCommand implements Callable<Integer> {
         names = "--limit",
         paramLabel = "LIMIT",
         description =
-            "COUNT/PERIOD such as 100/1h or 100/1h,burst=20, or the name of a limit in --limits;"
-                + " several times for several limits. If not given: "
+            "COUNT/PERIOD such as 100/1h or 100/1h,burst=20, or the name of a limit in --limits."
+                + " Repeat it for several limits. If not given: "
                 + USUAL
                 + ".")
     private List<String> limits = List.of();
@@ -419,13 +420,13 @@ final class SimulateCommand implements Callable<Integer> {
     @Option(
         names = "--limits",
         paramLabel = "FILE",
-        description = "Where limits with names are looked up; if not given, in the samples.")
+        description = "The file with the limits of --limit; if not given, the sample limits.")
     private @Nullable Path file;
 
     @Option(
         names = "--names",
         paramLabel = "FILE",
-        description = "Declares names: number, id format, message.")
+        description = "A file that declares names: number, id format, message.")
     private @Nullable Path names;
 
     /** Returns at least one quota. */
@@ -437,7 +438,7 @@ final class SimulateCommand implements Callable<Integer> {
       return texts.stream().map(text -> quota(text, known)).toList();
     }
 
-    /** Refuses {@code --limits} and {@code --names} if no {@code --limit} is a name. */
+    /** Rejects {@code --limits} and {@code --names} if no {@code --limit} is a name. */
     private void requireNoFileForNothing(boolean named) {
       if (file != null && !named) {
         throw new InputException(
@@ -495,8 +496,8 @@ final class SimulateCommand implements Callable<Integer> {
   }
 
   /**
-   * A line on a terminal that shows the progress of a long run, and is removed at the end. Prints
-   * nothing if standard error is not a terminal, or if the run is short. For one thread.
+   * A line on a terminal that shows the progress of a long run, and is removed at the end. Nothing
+   * is printed if standard error is not a terminal, or if the run is short. Not thread-safe.
    */
   static final class ProgressLine {
 
@@ -523,7 +524,7 @@ final class SimulateCommand implements Callable<Integer> {
       this.drawnNanos = ticker.getAsLong() + PATIENCE_NANOS - BETWEEN_NANOS;
     }
 
-    /** Prints the progress, 0 to 1, unless it was just printed. */
+    /** Prints the progress, from 0 to 1, unless it was printed a moment ago. */
     void at(String what, double share) {
       long now = ticker.getAsLong();
       if (!watched || now - drawnNanos < BETWEEN_NANOS) {

@@ -41,8 +41,8 @@ final class StorageOptions {
       defaultValue = Stores.MEMORY,
       description =
           "The store of the buckets: memory (if not given), redis://host:port/db,"
-              + " postgresql://host/db or mariadb://host/db. Its options, such as ?timeout=200ms, are in"
-              + " docs/stores.md.")
+              + " postgresql://host/db or mariadb://host/db. docs/stores.md describes the store's"
+              + " options, such as ?timeout=200ms.")
   private String store = Stores.MEMORY;
 
   @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();
@@ -51,15 +51,15 @@ final class StorageOptions {
       names = "--snapshot",
       paramLabel = "FILE",
       description =
-          "Keep the buckets of the memory store over restarts: read from this file, which is saved"
-              + " periodically and at shutdown. A crash loses what was charged since the last"
-              + " save.")
+          "Keep the memory store's buckets across restarts, in this file. The file is read at the"
+              + " start, and saved periodically and at shutdown. A crash loses the charges since"
+              + " the last save.")
   private @Nullable Path snapshot;
 
   @Option(
       names = "--snapshot-interval",
       paramLabel = "PERIOD",
-      description = "How often to write it (" + USUAL_SNAPSHOT_INTERVAL + ").")
+      description = "How often to save the file of --snapshot (" + USUAL_SNAPSHOT_INTERVAL + ").")
   private @Nullable String snapshotInterval;
 
   @Option(
@@ -67,14 +67,14 @@ final class StorageOptions {
       paramLabel = "FILE",
       description =
           "A file with the secret that signs the tokens of reservations, 32 bytes or more; or set"
-              + " SLUICE_TOKEN_KEY. All servers of a fleet need the same one. Without it, a server accepts only its own tokens, until it stops.")
+              + " SLUICE_TOKEN_KEY. All servers of a fleet need the same secret. Without a secret, a server accepts only its own tokens, until it stops.")
   private @Nullable Path tokenKey;
 
   @Option(
       names = "--ready-without-store",
       description =
-          "With a rule of --on-failure that decides without the store: be ready before the store has"
-              + " answered once. If not given, a server waits for its first answer.")
+          "If --on-failure can decide without the store: be ready before the store's first reply."
+              + " If not given, a server waits for this reply.")
   private boolean readyWithoutStore;
 
   @Option(
@@ -82,17 +82,17 @@ final class StorageOptions {
       paramLabel = "[LIMIT=]RULE",
       split = ",",
       description = {
-        "The outcome of a check or spend when the store can't decide: fail (an error, the default), allow, deny, local:N (decided in memory, by a share of 1/N, for N"
+        "The outcome of a check or spend when the store can't decide: fail (an error, the default), allow, deny, local:N (decided in memory with a share of 1/N of the limit, for N"
             + " processes), or local:auto[,N] (N is the number of servers seen in the store; a server that"
             + " has not seen them denies, or uses N).",
-        "With LIMIT= for that limit only; may be repeated."
+        "LIMIT= before a rule restricts it to that limit. Repeatable."
       })
   private List<String> onFailure = List.of();
 
   @Option(
       names = AT_LEAST,
       paramLabel = "N",
-      description = "The smallest number of servers by which local:auto divides (1).")
+      description = "The smallest N for local:auto (1).")
   private @Nullable String localAtLeast;
 
   /** Returns the address of the store, without secrets. */
@@ -185,7 +185,7 @@ final class StorageOptions {
     return Integer.parseInt(localAtLeast);
   }
 
-  /** Returns the options, with the N of {@code local:auto,N}, which a comma has split off. */
+  /** Returns the options, and joins {@code local:auto,N} again, which the comma has split. */
   private List<String> onFailure() {
     List<String> whole = new ArrayList<>();
     for (String option : onFailure) {
@@ -206,7 +206,7 @@ final class StorageOptions {
   }
 
   /**
-   * Returns the failure rules by the limit's name; the empty name stands for all other limits.
+   * Returns the failure rules by the limit's name; the empty name means all other limits.
    *
    * @throws InputException if a rule is not valid, or a limit has two rules
    */
@@ -256,7 +256,7 @@ final class StorageOptions {
     private static final String STORE_VARIABLE = "SLUICE_STORE_PASSWORD";
     private static final String SENTINEL_VARIABLE = "SLUICE_SENTINEL_PASSWORD";
 
-    /** Stands for the password in a file that a check must not read. */
+    /** A placeholder for the password in a file that a check must not read. */
     private static final String UNREAD = "unread";
 
     @Option(
@@ -284,7 +284,7 @@ final class StorageOptions {
           () -> InputFiles.secret(SENTINEL, sentinel, SENTINEL_VARIABLE));
     }
 
-    /** Requires that address and passwords fit together. Reads no file. */
+    /** Requires that the store can use the address and the passwords. Reads no file. */
     boolean requireUsable(String address, Map<String, String> environment) {
       StoreAccess access =
           access(
@@ -320,7 +320,7 @@ final class StorageOptions {
     }
 
     /**
-     * Refuses an option whose password the store does not use. A variable is not refused, since it
+     * Rejects an option whose password the store does not use. A variable is not rejected, since it
      * may be set for another command.
      */
     private static void refuse(

@@ -15,7 +15,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice store}: what a store needs before it is used. */
+/** {@code sluice store}: the group of commands that prepare a store for its first use. */
 @Command(
     name = "store",
     description = "Prepares a database for buckets and overrides.",
@@ -37,13 +37,13 @@ final class StoreCommand implements Runnable {
     throw UsageErrors.commandMissing(spec);
   }
 
-  /** {@code sluice store create}: the tables and the functions. */
+  /** {@code sluice store create}: creates the tables and the functions. */
   @Command(
       name = "create",
       description = {
-        "Creates the table and the functions of buckets, and in PostgreSQL the tables of overrides, or updates them to this version.",
+        "Creates or updates the table and the functions for buckets, and in PostgreSQL the tables for overrides.",
         "",
-        "Run it again at any time: the tables keep their rows. Servers of two versions can work on the same tables, each with functions of its own."
+        "The command can be repeated at any time: the tables keep their rows. Servers of two versions can share the tables, since each version has its own functions."
       },
       footerHeading = "%nExamples:%n",
       footer = {
@@ -60,19 +60,19 @@ final class StoreCommand implements Runnable {
     @Parameters(
         paramLabel = "URL",
         description =
-            "The database, as for serve --store, with an owner of tables: postgresql://user@host/database?durability=unlogged|async|sync, or mariadb://user@host/database.")
+            "The database, as for serve --store, with the user that owns the tables: postgresql://user@host/database?durability=unlogged|async|sync, or mariadb://user@host/database.")
     private String url = "";
 
     @Option(
         names = "--role",
         paramLabel = "NAME",
         description =
-            "A role, or in MariaDB a user such as app@%%, that may then use the store, and nothing else of it.")
+            "A role, or in MariaDB a user such as app@%%, that gets the right to use the store, and no other right.")
     private @Nullable String role;
 
     @Option(
         names = "--print",
-        description = "Print the statements (for PostgreSQL's schema public), and run none.")
+        description = "Only print the statements (for PostgreSQL's schema public).")
     private boolean print;
 
     @Option(

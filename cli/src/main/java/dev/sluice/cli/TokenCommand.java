@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice token}: the group of commands on tokens. */
+/** {@code sluice token}: the group of commands for tokens. */
 @Command(
     name = "token",
     description = {
@@ -44,7 +44,7 @@ final class TokenCommand implements Runnable {
       description = {
         "Prints a fresh token on standard output, and the lines for the file on standard error.",
         "",
-        "The token is shown once. The file has only its SHA-256."
+        "The token is shown only once. The file contains only its SHA-256 hash."
       },
       footerHeading = "%nExample:%n",
       footer = {
@@ -72,8 +72,8 @@ final class TokenCommand implements Runnable {
         split = ",",
         paramLabel = "LIMIT",
         description =
-            "A limit that it may use, or a pattern such as 'Orders*'; all, if not given."
-                + " Repeatable, or with commas.")
+            "A limit that the token can use, or a pattern such as 'Orders*'; all limits if not"
+                + " given. Repeatable, or with commas.")
     private List<String> limits = List.of();
 
     NewToken(Console console) {
@@ -107,7 +107,8 @@ final class TokenCommand implements Runnable {
       if (!limits.isEmpty()) {
         console.err().printf("    limits: [\"%s\"]%n", String.join("\", \"", limits));
       }
-      // The roles come last: if the user copies only a part, the entry is a mistake, not a grant.
+      // The roles come last: if the user copies only a part of the entry, the part is a mistake,
+      // not a grant.
       console.err().printf("    roles: [%s]%n", String.join(", ", roles));
       return Exit.DONE;
     }

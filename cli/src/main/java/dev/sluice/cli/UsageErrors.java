@@ -19,7 +19,7 @@ import picocli.CommandLine.OverwrittenOptionException;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The messages for mistakes on the command line, instead of those of picocli. Stateless. */
+/** The messages for mistakes on the command line, which replace picocli's messages. Stateless. */
 final class UsageErrors {
 
   private UsageErrors() {}
@@ -42,7 +42,6 @@ final class UsageErrors {
         .toList();
   }
 
-  /** An exception whose message is shown unchanged. */
   private static final class OwnWords extends ParameterException {
 
     private static final long serialVersionUID = 1;
@@ -122,7 +121,7 @@ final class UsageErrors {
     return null;
   }
 
-  /** Returns the message for options that exclude each other; picocli's message names them. */
+  /** Returns the message for options that exclude each other; picocli's message lists them. */
   private static String exclusive(String message, CommandSpec command) {
     for (ArgGroupSpec group : command.argGroups()) {
       List<ArgSpec> found =
@@ -217,7 +216,7 @@ final class UsageErrors {
     return argument instanceof OptionSpec option ? option.longestName() : argument.paramLabel();
   }
 
-  /** Quotes a word. Hides a password, since a misplaced word may be an address with one. */
+  /** Quotes a word, and hides a password in it, since a misplaced word may be an address. */
   private static String shown(String word) {
     return SafeText.quote(word.replaceAll("(?s)//.*@", "//…@"));
   }

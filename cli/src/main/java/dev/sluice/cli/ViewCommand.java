@@ -110,8 +110,7 @@ abstract class ViewCommand implements Callable<Integer> {
   @Command(
       name = "stats",
       description =
-          "Prints the state of a running server, and the decisions of the last minute for each"
-              + " limit.",
+          "Prints the state of a running server, and each limit's decisions in the last minute.",
       footerHeading = "%nExample:%n",
       footer = "  sluice stats --server https://sluice.example --token-file ops.token")
   static final class StatsView extends ViewCommand {
@@ -139,14 +138,14 @@ abstract class ViewCommand implements Callable<Integer> {
     }
   }
 
-  /** {@code sluice top}: shows what {@link StatsView} prints and the ids denied most, live. */
+  /** {@code sluice top}: shows the lines of {@link StatsView} and the ids denied most, live. */
   @Command(
       name = "top",
       description = {
         "Shows a running server live: its store and files, the limits that deny most, and the ids"
-            + " that are denied most. Ctrl-C ends it.",
+            + " that are denied most. Ctrl-C ends the command.",
         "",
-        "If the output is not a terminal, prints one screen and ends."
+        "If the output is not a terminal, the command prints one screen and ends."
       },
       footerHeading = "%nExample:%n",
       footer = "  sluice top --server https://sluice.example --token-file ops.token")
@@ -232,7 +231,6 @@ abstract class ViewCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns the lines about the server and its store. */
   private static List<String> state(Map<String, Object> stats) {
     List<String> lines = new ArrayList<>();
     double uptimeNanos = Double.parseDouble(text(stats, "uptimeSeconds")) * 1e9;
@@ -265,7 +263,7 @@ abstract class ViewCommand implements Callable<Integer> {
     return lines;
   }
 
-  /** Returns the lines about the files in force, and each mistake in newer ones. */
+  /** Returns the lines about the files in force, and each mistake in newer files. */
   private static List<String> files(Map<String, Object> limits) {
     Map<String, Object> generation = object(limits, "generation");
     Map<String, Object> active = object(generation, "active");
@@ -287,7 +285,7 @@ abstract class ViewCommand implements Callable<Integer> {
     return lines;
   }
 
-  /** The time that the counts of decisions cover. */
+  /** The option for the time in which decisions are counted. */
   private static final class SinceOption {
 
     private static final Duration LEAST = Duration.ofMinutes(5);
@@ -297,15 +295,14 @@ abstract class ViewCommand implements Callable<Integer> {
         names = "--since",
         paramLabel = "TIME",
         description =
-            "Count the decisions of this time, 5m to 24h, and of up to five minutes more; without"
-                + " it, those of the last minute.")
+            "The time in which decisions are counted, 5m to 24h, plus up to five minutes. If not"
+                + " given, the last minute.")
     private @Nullable String since;
 
     boolean isGiven() {
       return since != null;
     }
 
-    /** Returns the path of the counts. */
     String totals() {
       Duration time = time();
       return time == null ? TOTALS : TOTALS + "&since=" + Quantities.brief(time);
@@ -328,7 +325,6 @@ abstract class ViewCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns a table of the limits that denied most. */
   private static List<List<String>> decisions(Map<String, Object> stats, String heading, int most) {
     record Minute(String limit, long allowed, long denied, long shadow) {
       private String share() {
@@ -368,8 +364,8 @@ abstract class ViewCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the lines of a table whose first {@code left} columns are aligned left, the others
-   * right.
+   * Returns the lines of a table. The first {@code left} columns are aligned left, the other
+   * columns right.
    */
   private static List<String> table(List<List<String>> rows, int left) {
     int columns = rows.get(0).size();

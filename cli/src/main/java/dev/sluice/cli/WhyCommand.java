@@ -30,23 +30,23 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice why}: why a client was denied, from a running server or from access logs. */
+/** {@code sluice why}: explains why a client was denied, from a running server or access logs. */
 @Command(
     name = "why",
     description = {
-      "With --server, explains the state of a bucket: its tokens, the limit in force, a penalty, its"
-          + " last denials (with --top-denied, for the role admin), and with --request which rule"
-          + " a request meets.",
+      "With --server, explains the state of a bucket: its tokens, the limit in force, a penalty,"
+          + " and its last denials (with --top-denied and the role admin). With --request, the"
+          + " command also explains which rule matches a request.",
       "",
       "With --log, shows each request of access logs that was charged to the bucket: the tokens"
-          + " before and after it, why it was denied, and when it would have passed."
+          + " before and after the request, why it was denied, and when it would have been allowed."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:no request was denied, or the server has answered",
-      "1:a request was denied, or none was charged to the bucket",
+      "0:no request was denied, or the server sent an explanation",
+      "1:a request was denied, or no request was charged to the bucket",
       "2:broken input",
-      "3:no answer"
+      "3:the server sent no response"
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -65,7 +65,7 @@ final class WhyCommand implements Callable<Integer> {
   @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
   private String limit = "";
 
-  @Parameters(index = "1", paramLabel = "ID", description = "What is limited, such as 203.0.113.7.")
+  @Parameters(index = "1", paramLabel = "ID", description = "The bucket's id, such as 203.0.113.7.")
   private String id = "";
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
@@ -87,8 +87,8 @@ final class WhyCommand implements Callable<Integer> {
       names = "--at",
       paramLabel = "TIME",
       description =
-          "Shows the requests up to this time, such as 2026-11-26T10:31:00Z, and a few after it."
-              + " Without it, the last requests up to the last denied one are shown.")
+          "Shows the requests up to this time, such as 2026-11-26T10:31:00Z, and a few later ones."
+              + " If not given, shows the last requests up to the last denial.")
   private @Nullable String at;
 
   @Option(
@@ -101,8 +101,8 @@ final class WhyCommand implements Callable<Integer> {
       names = "--request",
       paramLabel = "'METHOD TARGET'",
       description =
-          "A request whose rules the server explains, such as 'GET /orders/7'. An id that is an IP"
-              + " address is its client.")
+          "A request whose matching rule the server explains, such as 'GET /orders/7'. An id that"
+              + " is an IP address is used as the client's address.")
   private @Nullable String request;
 
   @Mixin private ServerClientOptions clientOptions = new ServerClientOptions();
@@ -125,11 +125,11 @@ final class WhyCommand implements Callable<Integer> {
     }
     if (logs.isEmpty()) {
       throw new InputException(
-          "expected --server URL to ask a running server, or --log FILE with --limits FILE");
+          "expected --server URL of a running server, or --log FILE with --limits FILE");
     }
     if (files.limits() == null) {
       throw new InputException(
-          "the option --limits FILE is missing: it has the limits by which the requests are decided");
+          "the option --limits FILE is missing: the requests are decided with these limits");
     }
     long until = at == null ? Long.MAX_VALUE : log.nanos("--at", at);
     Limits limits = log.limits(files);
@@ -187,7 +187,7 @@ final class WhyCommand implements Callable<Integer> {
         .collect(Collectors.joining(" and "));
   }
 
-  /** The quotas of an id, at least one. */
+  /** Returns the quotas of an id, at least one. */
   static List<Quota> quotas(Limits limits, String limit, String id) {
     try {
       LimitName name = limits.configured(limit);
@@ -203,7 +203,7 @@ final class WhyCommand implements Callable<Integer> {
     }
   }
 
-  /** Keeps the last requests up to {@code --at} or the last denial, and a few after it. */
+  /** Keeps the last requests up to {@code --at} or the last denial, and a few later requests. */
   private void take(Step step, long until) {
     charged++;
     denied += step.denied() ? 1 : 0;

@@ -226,7 +226,7 @@ final class ActCommandTest {
     for (String act : List.of("check", "spend", "refund", "reset")) {
       Cli run = run("memory", act, "NewOrdersPerAccount", "17");
       assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
-      assertThat(run.err()).contains("gone when this command ends", "--server URL");
+      assertThat(run.err()).contains("lost when this command ends", "--server URL");
     }
     assertThat(Cli.run("check", "NewOrdersPerAccount", "17").err())
         .contains("expected --server URL");

@@ -67,7 +67,7 @@ final class ConvertCommandTest {
     String longName = "d".repeat(70_000);
     Cli run = convert("<<: {domain: %s}%n".formatted(longName) + GOOD.replaceFirst(".*\n", ""));
     assertThat(run.out()).contains("found a value of 70000 characters, expected at most 65536");
-    assertThat(run.err()).contains("the files that were written have mistakes");
+    assertThat(run.err()).contains("the written files have mistakes");
     assertThat(run.code()).isEqualTo(Exit.NO);
   }
 

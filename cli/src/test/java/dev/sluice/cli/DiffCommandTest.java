@@ -210,6 +210,6 @@ class DiffCommandTest {
     assertThat(missing.err()).contains("gone.yml: there is no such file");
     Path tokens = file("tokens.yml", "tokens: []\n");
     assertThat(Cli.run("diff", some.toString(), tokens.toString()).err())
-        .contains("found no limits; tokens are not compared");
+        .contains("found no limits; access tokens are not compared");
   }
 }

@@ -91,7 +91,7 @@ final class ExplainRuleCommandTest {
     assertThat(run.code()).isZero();
     assertThat(run.out())
         .contains(
-            "no rule matches; the descriptor names a limit itself\n  ApiCallsPerKey bob (bucket ")
+            "no rule matches; the descriptor contains a limit\n  ApiCallsPerKey bob (bucket ")
         .contains("cost 3: burst 10");
   }
 
@@ -107,7 +107,7 @@ final class ExplainRuleCommandTest {
     Cli run = explain("--domain", "edge", "--entry", "ApiCallsPerKey=bob");
     assertThat(run.code()).isEqualTo(Exit.NO);
     assertThat(run.out())
-        .endsWith("no rule matches, and domain edge is in rulesOnly: nothing is" + " charged\n");
+        .endsWith("no rule matches, and rulesOnly contains the domain edge: nothing is charged\n");
     assertThat(explain("--domain", "other", "--entry", "ApiCallsPerKey=bob").code())
         .isEqualTo(Exit.DONE);
   }
@@ -134,7 +134,7 @@ final class ExplainRuleCommandTest {
     assertThat(run.out().replace(rules, "rules.yml"))
         .isEqualTo(
             """
-            the path can be read in 2 ways: the request is charged what the rules for all of them say
+            the path can be read in 2 ways: the rules for all readings are charged
             read as /projects/group%2Fname:
             rules.yml:2: this rule
               ApiCallsPerKey group%2Fname (bucket 104:group%2Fname), cost 1: burst 10, then 5 per 1m

@@ -134,7 +134,7 @@ final class LogReplayTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "--json | no option says what a request is charged",
+        "--json | no option sets what a request is charged to",
         "--count=LoginsPerClient={ip} --fail-if=x | --fail-if: found \"x\", expected METRIC",
         "--count=LoginsPerClient={ip} --fail-if=newly-denied-clients>1 | requires --against",
         "--count=LoginsPerClient={ip} --ids=all | --ids: found \"all\"",
@@ -262,7 +262,7 @@ final class LogReplayTest {
         fit("--attack", "2026-11-26T10:00..2026-11-26T10:00:04", "--zone", "+01:00", log);
     assertThat(attacked.out())
         .contains(
-            "# Requests of the attack do not count for that. 1 heavy client sent half of them.")
+            "# This share ignores the requests of the attack. 1 heavy client sent half of them.")
         .endsWith("{burst: 1, count: 2, period: 1m}\n");
   }
 

@@ -42,7 +42,7 @@ final class OverridesTableCommandsTest {
     assertThat(dump().out()).isEqualTo(HEADER);
 
     assertThat(add("CertificatesPerDomain", "example.com").err())
-        .isEqualTo("replaced 5:example.com, which is disabled: see sluice overrides enable\n");
+        .isEqualTo("replaced 5:example.com; it is still disabled, see sluice overrides enable\n");
     assertThat(dump().out()).isEqualTo(HEADER);
 
     assertThat(on("enable", "CertificatesPerDomain", "EXAMPLE.com").code()).isEqualTo(Exit.DONE);
@@ -211,7 +211,7 @@ final class OverridesTableCommandsTest {
     };
     Cli refused = Cli.run(lower);
     assertThat(refused.code()).isEqualTo(Exit.NO);
-    assertThat(refused.err()).contains("NewOrdersPerAccount", "--force lowers them");
+    assertThat(refused.err()).contains("NewOrdersPerAccount", "to lower overrides, add --force");
     assertThat(dump().out()).isEqualTo(HEADER + "NewOrdersPerAccount,17,600,300,3h0m0s,\n");
     Cli forced =
         Cli.run(Stream.concat(Stream.of(lower), Stream.of("--force")).toArray(String[]::new));

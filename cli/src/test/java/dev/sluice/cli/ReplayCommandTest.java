@@ -131,7 +131,7 @@ final class ReplayCommandTest {
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(run.out().lines()).hasSize(2);
     assertThat(run.err())
-        .contains("back.jsonl:3: at: found an act PT1H0.000000001S before the latest act so far")
+        .contains("back.jsonl:3: at: found an operation PT1H0.000000001S before the latest one")
         .contains("sort the trace");
   }
 

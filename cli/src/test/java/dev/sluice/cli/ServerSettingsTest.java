@@ -119,7 +119,7 @@ class ServerSettingsTest {
       String url = url(err);
       assertThat(refused(url, "overrides list"))
           .isEqualTo(
-              "sluice: %s asks for a token; give --token-file FILE, or set SLUICE_TOKEN\n"
+              "sluice: %s requires a token; give --token-file FILE, or set SLUICE_TOKEN\n"
                   .formatted(url));
     }
   }

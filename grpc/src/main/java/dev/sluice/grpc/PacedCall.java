@@ -23,9 +23,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client call that is started only when its turn comes. Methods that are called before are
- * recorded, and run afterwards in order. Until then the call is not ready, so gRPC does not ask the
- * application for messages.
+ * A client call that starts only when its turn comes. Methods that are called earlier are recorded,
+ * and run afterwards in order. Until the start, the call is not ready, so gRPC does not request
+ * messages from the application.
  */
 final class PacedCall<Q, A> extends ClientCall<Q, A> {
 
@@ -78,7 +78,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
         : Duration.ofNanos(deadline.timeRemaining(TimeUnit.NANOSECONDS));
   }
 
-  /** Starts the call. If that throws, closes it, since nothing else would notify its caller. */
+  /** Starts the call. If the start throws, closes the call, to notify its caller. */
   private void leave(Listener<A> listener, Metadata headers) {
     Context before = context.attach();
     try {
@@ -93,7 +93,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
     }
   }
 
-  /** Runs the recorded methods in order, then those that are called meanwhile. */
+  /** Runs the recorded methods in order, and then the methods that were called meanwhile. */
   private void drain(ClientCall<Q, A> made) {
     while (true) {
       Consumer<ClientCall<Q, A>> next;
@@ -179,7 +179,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
     return made != null && made.isReady();
   }
 
-  /** Passes the server's answers to the pacer. */
+  /** Passes the server's responses to the pacer. */
   private final class Learning extends SimpleForwardingClientCallListener<A> {
 
     Learning(Listener<A> listener) {

@@ -10,14 +10,14 @@ import io.grpc.MethodDescriptor;
 import java.net.URI;
 
 /**
- * An interceptor for gRPC clients. Calls wait for a {@link Pacer} before they leave. The pacer
- * pauses calls when the server asks for that, by {@code google.rpc.RetryInfo} or by rate limit
- * fields in metadata.
+ * An interceptor for gRPC clients whose calls wait for a {@link Pacer} before they are sent. The
+ * pacer pauses calls when the server requests a wait, by {@code google.rpc.RetryInfo} or by rate
+ * limit fields in metadata.
  *
- * <p>A call that would have to wait for longer than the pacer or its own deadline allows fails at
+ * A call that would have to wait for longer than the pacer or its own deadline allows fails at
  * once, and is not sent. Its status is {@code RESOURCE_EXHAUSTED}, with a {@link
  * dev.sluice.outbound.RefusedRequestException} as the cause. A call that is cancelled while it
- * waits gives up its turn.
+ * waits frees its slot.
  *
  * <p>The pacer derives its id from the URI {@code grpc://authority/package.Service/Method}; by
  * default the id is the host. Stateless and thread-safe; never blocks.
@@ -29,7 +29,7 @@ public final class PacedGrpc {
   /**
    * Returns an interceptor.
    *
-   * @param pacer decides when calls may leave
+   * @param pacer the pacer that decides when a call is sent
    * @return the interceptor, for {@code ManagedChannelBuilder.intercept}
    */
   public static ClientInterceptor interceptor(Pacer pacer) {

@@ -21,39 +21,39 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A gRPC server interceptor that passes calls within their limits. It uses the same rules as the
- * filters for HTTP: a call is a POST request to {@code /package.Service/Method} with its metadata
- * as headers.
+ * HTTP filters. For a rule, a call is a POST request to {@code /package.Service/Method}, and its
+ * metadata are the headers.
  *
- * <p>A denial is {@code RESOURCE_EXHAUSTED} with the wait, to the nanosecond, in a {@code
- * google.rpc.RetryInfo}, and in milliseconds for the retries of gRPC's own channels. If the store
- * fails, the limiter's {@link dev.sluice.FailureRule} decides; a refusal is then {@code
- * UNAVAILABLE}. A call without a value that a rule needs gets {@code INVALID_ARGUMENT}, and one
- * whose quota the application could not supply gets {@code INTERNAL}. A stream is one call: it is
- * charged when it begins.
+ * <p>A denial has the status {@code RESOURCE_EXHAUSTED}, with the exact wait in a {@code
+ * google.rpc.RetryInfo}, and the wait in milliseconds for the retries of gRPC's own channels. If
+ * the store fails, the limiter's {@link dev.sluice.FailureRule} decides; a denied call then gets
+ * {@code UNAVAILABLE}. A call without a value that a rule needs gets {@code INVALID_ARGUMENT}. A
+ * call whose quota the application could not supply gets {@code INTERNAL}. A stream is one call,
+ * which is charged when it begins.
  *
- * <p>Of a {@link dev.sluice.web.RefusalHook}'s answer, only the HTTP status counts, and only where
- * nobody could decide: 401 is {@code UNAUTHENTICATED}, 403 {@code PERMISSION_DENIED}.
+ * <p>A {@link dev.sluice.web.RefusalHook} only changes the status, and only if no decision could be
+ * made: the HTTP status 401 becomes {@code UNAUTHENTICATED}, 403 {@code PERMISSION_DENIED}.
  *
  * <p>A conditional rule ({@link dev.sluice.web.Rule.Builder#countOnly}) is settled by the HTTP
- * status that {@code google.rpc.Code} names for the status of the call: {@code UNAUTHENTICATED} is
- * 401. An exception of the handler counts as {@code UNKNOWN}, which is 500. If the client cancels a
- * call, the tokens stay spent.
+ * status that {@code google.rpc.Code} lists for the status of the call, such as 401 for {@code
+ * UNAUTHENTICATED}. An exception of the handler counts as {@code UNKNOWN}, which is 500. If the
+ * client cancels a call, the tokens stay spent.
  *
  * <p>If a rule {@linkplain dev.sluice.web.Rule.Builder#estimate estimates} the cost, {@link #cost}
- * sets the true one, which is charged when the call ends; the trailers then have the rate limit
+ * sets the true cost, which is charged when the call ends. The trailers then have the rate limit
  * headers with the numbers after the charge.
  *
- * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store blocks. This is fine
- * on gRPC's default threads; with a {@code directExecutor}, use a store in memory.
+ * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store blocks. Blocking is
+ * fine on gRPC's default threads; with a {@code directExecutor}, use a store in memory.
  */
 public final class RateLimitServerInterceptor implements ServerInterceptor {
 
-  /** The decision that let the current call pass; absent if no rule matched it. */
+  /** The decision that admitted the current call; absent if no rule matched the call. */
   public static final Context.Key<Decision> DECISION = Context.key("dev.sluice.grpc.decision");
 
   private static final Context.Key<LongConsumer> COST = Context.key("dev.sluice.grpc.cost");
 
-  private static final String NOT_ASKED = "the rate limiter could not be asked";
+  private static final String NOT_ASKED = "the rate limiter could not decide";
 
   private final RequestLimiter limiter;
 
@@ -74,13 +74,14 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
 
   /**
    * Sets the true cost of the current call, for the rules that {@linkplain
-   * dev.sluice.web.Rule.Builder#estimate estimated} it; does nothing without such a rule. Call it
-   * in the call's {@link Context}: in a method of the handler, or in another thread through {@link
-   * Context#wrap(Runnable)}. The last call before the end of the gRPC call counts, or else the
-   * first one after it.
+   * dev.sluice.web.Rule.Builder#estimate estimated} the cost; does nothing without such a rule.
+   * Call this method in the call's {@link Context}: in a method of the handler, or in another
+   * thread through {@link Context#wrap(Runnable)}. The last use before the end of the gRPC call
+   * counts, or else the first use after the end.
    *
    * @param tokens the tokens that the call cost
-   * @throws IllegalArgumentException below 1, which may come from a report that could not be read
+   * @throws IllegalArgumentException if the cost is below 1, perhaps since a report could not be
+   *     read
    */
   public static void cost(long tokens) {
     LongConsumer cost = COST.get();
@@ -90,8 +91,8 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   }
 
   /**
-   * Returns a context in which {@link #cost} reaches an admission, and those of interceptors
-   * before.
+   * Returns a context in which {@link #cost} reaches an admission, and the admissions of earlier
+   * interceptors.
    */
   private static Context expectingCost(Context context, Admission admission) {
     LongConsumer before = COST.get(context);
@@ -152,12 +153,12 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
       case 503 -> Status.UNAVAILABLE.withDescription(NOT_ASKED);
       default ->
           refusal.status() < 500
-              ? Status.INVALID_ARGUMENT.withDescription("the call lacks what its rate limit needs")
+              ? Status.INVALID_ARGUMENT.withDescription("the call lacks a value for its limit")
               : Status.INTERNAL;
     };
   }
 
-  /** Adds rate limit headers and trailers to the answer, and ends the admission with the call. */
+  /** Adds rate limit headers and trailers to the response, and ends the admission with the call. */
   private final class Admitted<Q, A> extends SimpleForwardingServerCall<Q, A> {
     private final Admission admission;
 
@@ -195,7 +196,7 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
 
   /**
    * Settles a call that its handler does not close. Either the client cancels the call, and the end
-   * of the work is unknown, or the handler throws an exception, which gRPC answers with {@code
+   * of the work is unknown, or the handler throws an exception, which gRPC turns into {@code
    * UNKNOWN}.
    */
   private static final class Ending<Q> extends SimpleForwardingServerCallListener<Q> {

@@ -39,7 +39,7 @@ final class Statuses {
     };
   }
 
-  /** Returns trailers with a {@link RetryInfo} that asks the client to wait. */
+  /** Returns trailers with a {@link RetryInfo}, which tells the client to wait. */
   static Metadata waitFor(Duration wait, Status status) {
     RetryInfo info =
         RetryInfo.newBuilder()
@@ -65,7 +65,7 @@ final class Statuses {
     return wait.plusNanos(NANOS_PER_MILLI - 1).toMillis();
   }
 
-  /** Returns the wait that a server asks for with a {@link RetryInfo}; zero without one. */
+  /** Returns the wait that a server requests with a {@link RetryInfo}; zero without one. */
   static Duration wait(Status status, Metadata trailers) {
     com.google.rpc.Status details = StatusProto.fromStatusAndTrailers(status, trailers);
     for (Any detail : details.getDetailsList()) {

@@ -23,9 +23,9 @@ import java.util.Queue;
 import java.util.stream.Stream;
 
 /*
- * All algorithms get the same limit: at most `burst` tokens at once, and a window τ = T · burst, the
- * time in which GCRA refills all tokens of a bucket. So all of them admit the same rate in the long
- * run. They differ in when spent tokens come back:
+ * All algorithms have the same limit: at most `burst` tokens at once, and a window τ = T · burst,
+ * in which GCRA refills all tokens of a bucket. So all algorithms admit the same rate in the long
+ * run. They differ in when spent tokens are refilled:
  *
  *   time bucket       all at once, one window after the first request
  *   leaky bucket      in steps, whenever the drip process runs (see Drip)
@@ -34,17 +34,17 @@ import java.util.stream.Stream;
  *   sliding counter   continuously during the next fixed window, whenever the request was
  */
 
-/** The algorithms that are compared, by the names that people type. */
+/** The compared algorithms, by the names that people type. */
 public enum Algorithm {
   /** A counter that starts with the first request and expires one window later. */
   TIME_BUCKET("time-bucket", "a counter that expires"),
-  /** A bucket that a background process drains in steps. */
+  /** A bucket that a background process drains at intervals. */
   LEAKY_BUCKET("leaky-bucket", "a bucket that a process drains"),
   /** Sluice's own limiter. */
   GCRA("gcra", "Sluice's own limiter"),
   /** A list of the requests admitted within the last window. */
   SLIDING_LOG("sliding-log", "the time of every request is kept"),
-  /** Two counters of fixed windows; the older one fades out. */
+  /** Two counters of fixed windows, of which the older one fades out. */
   SLIDING_COUNTER("sliding-counter", "two counters, the older fades out");
 
   private static final String ALL = "all";
@@ -82,14 +82,13 @@ public enum Algorithm {
   }
 
   /**
-   * Returns the names that people may type, such as {@code time-bucket}; the last one is {@code
-   * all}.
+   * Returns the names that people type, such as {@code time-bucket}; the last name is {@code all}.
    */
   public static List<String> names() {
     return Stream.concat(Arrays.stream(values()).map(Algorithm::toString), Stream.of(ALL)).toList();
   }
 
-  /** A description of a few words, for a caption. */
+  /** Returns a description of a few words, for a caption. */
   String inWords() {
     return inWords;
   }
@@ -100,7 +99,7 @@ public enum Algorithm {
     return text;
   }
 
-  /** Creates a limiter with no token spent; only the leaky bucket uses the drip. */
+  /** Creates a limiter with no token spent. Only the leaky bucket uses the drip. */
   SimulatedLimiter start(Quota quota, Drip drip) {
     return switch (this) {
       case TIME_BUCKET -> new TimeBucket(quota);
@@ -112,8 +111,8 @@ public enum Algorithm {
   }
 
   /**
-   * One algorithm with its buckets, for one thread. The caller passes the time, which never goes
-   * back.
+   * One algorithm with its buckets. The caller passes the time, which never goes back. Not
+   * thread-safe.
    */
   interface SimulatedLimiter {
 
@@ -121,7 +120,7 @@ public enum Algorithm {
      * Decides on one request.
      *
      * @param bucket the number of the bucket that is charged, from 0
-     * @param cost tokens, 0 to the burst; 0 reads the bucket and changes nothing
+     * @param cost the cost in tokens, from 0 to the burst; a cost of 0 only reads the bucket
      */
     Verdict decide(int bucket, long cost, long nowNanos);
   }
@@ -130,7 +129,7 @@ public enum Algorithm {
    * The decision on one request.
    *
    * @param retryAfterNanos how long the client should wait; 0 if admitted, otherwise at least 1
-   * @param level tokens that are spent and not yet back, after the decision; 0 to the burst
+   * @param level the tokens that are spent and not yet refilled, after the decision; 0 to the burst
    */
   record Verdict(boolean admitted, long retryAfterNanos, double level) {
 
@@ -143,7 +142,7 @@ public enum Algorithm {
     }
   }
 
-  /** Sluice itself: its limiter over its memory store, on the simulated clock. */
+  /** Sluice's own limiter with its memory store, on the simulated clock. */
   private static final class ProductLimiter implements SimulatedLimiter {
 
     private static final LimitName NAME =
@@ -171,8 +170,8 @@ public enum Algorithm {
   }
 
   /**
-   * A counter with a time to live. The first request sets it to the burst, each request counts it
-   * down, and after one window it expires.
+   * A counter with a time to live. The first request sets the counter to the burst, each request
+   * decreases it, and one window later it expires.
    */
   private static final class TimeBucket implements SimulatedLimiter {
 
@@ -214,15 +213,15 @@ public enum Algorithm {
   }
 
   /*
-   * The water of a bucket is stored as the time that it takes to leak, in whole nanoseconds. A cost
-   * of c adds T·c, and the bucket holds τ. The process runs every d, and one run takes d from each
-   * bucket. Nothing leaks between two runs or while the process stalls, and missed runs are not made
-   * up for: a run knows only that it takes one drip from every bucket. If one run can drain only
-   * some of the buckets, the next run takes the others, so that every bucket leaks too slowly.
+   * The water of a bucket is stored as the time in which it leaks, in whole nanoseconds. A cost of
+   * c adds T·c, and the bucket's capacity is τ. The process runs every d, and each run removes d
+   * from each bucket. Nothing leaks between two runs or while the process stalls, and later runs do
+   * not make up for missed runs. If a run can drain only some of the buckets, the next run drains
+   * the others, so every bucket leaks too slowly.
    */
 
   /**
-   * A bucket that fills with requests and is drained by a process, which may stall or fall behind.
+   * A bucket that requests fill and a process drains; the process can stall or fall behind.
    */
   private static final class LeakyBucket implements SimulatedLimiter {
 
@@ -245,7 +244,7 @@ public enum Algorithm {
     }
 
     private static final class Bucket {
-      private long waterNanos; // how long the bucket's water takes to leak out
+      private long waterNanos; // the time in which the bucket's water leaks out
     }
 
     @Override
@@ -305,7 +304,7 @@ public enum Algorithm {
       return ((nanos - 1) / everyNanos + 1) * everyNanos;
     }
 
-    /** Returns when a run that is due now takes place: now, or after the stall. */
+    /** Returns when the current run takes place: now, or after a stall. */
     private long endOfStall(long nowNanos) {
       long end = nowNanos;
       for (Drip.Stall stall : stalls) {
@@ -318,8 +317,8 @@ public enum Algorithm {
   }
 
   /**
-   * A log of the requests admitted in the last window. No window, wherever it begins, admits more
-   * than the burst, but the log needs one entry for each admitted request.
+   * A log of the requests admitted in the last window. No window admits more than the burst, but
+   * the log needs one entry per admitted request.
    */
   private static final class SlidingLog implements SimulatedLimiter {
 
@@ -371,9 +370,8 @@ public enum Algorithm {
   }
 
   /**
-   * Two counters of fixed windows. The current window counts in full; the window before it counts
-   * by the share that a sliding window would still cover, which assumes that its requests came
-   * evenly.
+   * Two counters of fixed windows. The current window counts in full. The previous window counts by
+   * the share that a sliding window still covers, as if its requests had come evenly.
    */
   private static final class SlidingCounter implements SimulatedLimiter {
 
@@ -416,7 +414,8 @@ public enum Algorithm {
 
     /**
      * Returns the time until the previous window has faded enough. If the current window alone
-     * leaves no room, the request must wait until that window is the previous one, and fades.
+     * leaves no room, the request must wait until the current window has become the previous one
+     * and fades.
      */
     private long waitNanos(Windows windows, long cost, long elapsedNanos) {
       long fits = burst - cost;

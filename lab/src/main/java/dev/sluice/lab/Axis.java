@@ -45,7 +45,7 @@ final class Axis {
 
   private Axis() {}
 
-  /** Returns the times of the ticks: 0, then at most so many round steps. */
+  /** Returns the times of the ticks: 0, then at most {@code most} round steps. */
   static List<Long> times(long lengthNanos, int most) {
     long step = timeStep(lengthNanos, most);
     List<Long> times = new ArrayList<>();
@@ -55,7 +55,7 @@ final class Axis {
     return times;
   }
 
-  /** Returns the smallest round step that divides a length into at most so many steps. */
+  /** Returns the smallest round step that divides a length into at most {@code most} steps. */
   static long timeStep(long lengthNanos, int most) {
     if (lengthNanos < SECOND * most) {
       long step = 1;
@@ -91,7 +91,7 @@ final class Axis {
     return value < 1e9 ? Format.brief(value / 1e6) + "M" : Format.brief(value / 1e9) + "G";
   }
 
-  /** Returns the smallest round number that is at least the value and whose half is round too. */
+  /** Returns the smallest round number that is at least the value and has a round half. */
   static double roundUp(double value) {
     for (double unit = 1; ; unit *= 10) {
       for (int many : ROUND) {

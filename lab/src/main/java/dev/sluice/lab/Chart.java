@@ -11,15 +11,15 @@ import java.util.Locale;
  * same scales, so that heights can be compared across panels.
  *
  * The SVG has its own background and its own style (see StyleSheet), and no script. It looks the
- * same in a page, in a file, and cut out of a page. Each chart is drawn in two sizes; the page shows
- * the one that fits the screen.
+ * same in a page, in a file, and cut out of a page. Each chart is drawn in two sizes, and the page
+ * shows the size that fits the screen.
  */
 
 /**
  * A chart over time with one panel per subject, drawn as SVG.
  *
  * @param id the prefix of element ids, unique in a page
- * @param text what the chart shows, for readers who cannot see it
+ * @param text a description of the chart, for readers who cannot see it
  * @param unit the unit of the numbers on the left
  * @param highest the number at the highest tick
  * @param scale maps numbers to heights
@@ -45,13 +45,13 @@ record Chart(
   private static final int STALL_WORD = 86; // the width of "drip stalled", with a little space
   private static final int FULL_WORD = 30;
 
-  /** The plot is this much higher than the limit, which leaves space for the word "full". */
+  /** The plot is higher than the limit by this factor, which leaves space for the word "full". */
   private static final double ROOM_ABOVE_LIMIT = 1.25;
 
   /** Maps a number to a share of the height. */
   enum Scale {
     LINEAR,
-    /** The height is the square root, so that small numbers are visible beside a spike. */
+    /** The height is the square root, so that small numbers are visible next to a spike. */
     ROOT;
 
     /** Returns the ticks, as shares of the highest number. */
@@ -203,7 +203,7 @@ record Chart(
     }
     for (double share : scale.ticks()) {
       if (scale == Scale.ROOT && share * highest != Math.rint(share * highest)) {
-        continue; // a number of requests is whole, so its ticks are
+        continue; // numbers of requests are whole, so their ticks are whole too
       }
       double y = frame.y(share * highest);
       out.append(
@@ -234,7 +234,7 @@ record Chart(
     out.append("</g>");
   }
 
-  /** Names each stall within the frame, unless the words would cover those of another stall. */
+  /** Labels each stall in the frame, unless the label would cover another stall's label. */
   private static void nameStalls(
       StringBuilder out, List<Drip.Stall> stalls, Frame frame, int takenOnTheRight) {
     double last = frame.left() + frame.width() - takenOnTheRight - STALL_WORD;

@@ -4,10 +4,10 @@ package dev.sluice.lab;
 import dev.sluice.lab.Algorithm.Verdict;
 import java.util.Random;
 
-/** One simulated client. Several clients may share a bucket. */
+/** One simulated client. Several clients can share a bucket. */
 record Client(String name, int bucket, long cost, Behaviour behaviour) {
 
-  /** Decides when one client sends requests. For one thread. */
+  /** Decides when one client sends requests. Not thread-safe. */
   interface Behaviour {
 
     /** The time of a request that is never sent; every run ends before it. */
@@ -17,8 +17,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     long firstNanos();
 
     /**
-     * Returns the time of the next request, in nanoseconds since the start of the run. It is later
-     * than that of the previous request.
+     * Returns the time of the next request, in nanoseconds since the start of the run. The next
+     * request is later than the previous one.
      *
      * @param nowNanos the time of the previous request
      * @param verdict the decision on the previous request
@@ -118,7 +118,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
       this.chance = chance;
     }
 
-    /** Returns how many candidates a run has, kept or not. This is the work of the run. */
+    /** Returns how many candidates a run draws, which determines the duration of the run. */
     double candidates() {
       return endNanos / noonGapNanos;
     }
@@ -179,7 +179,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
    */
   static final class Retrying implements Behaviour {
 
-    /** The bound stops doubling here: a random time of up to 2^20 waits is practically "never". */
+    /** The bound stops doubling after this many denials: 2^20 waits are practically "never". */
     private static final int MOST_DOUBLINGS = 20;
 
     private final long firstNanos;

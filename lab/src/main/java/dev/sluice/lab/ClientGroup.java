@@ -16,9 +16,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A group of clients that behave alike, read from a description such as {@code
- * steady:clients=50,rate=30/1m}: a kind of traffic, a colon, and settings. Default values are
- * derived from a limit, so that each kind shows the same effect under limits of any size.
+ * A group of clients with the same behaviour, parsed from a description such as {@code
+ * steady:clients=50,rate=30/1m}: a kind of traffic, a colon, and settings. Defaults are derived
+ * from a limit, so that each kind shows the same effect under limits of any size.
  */
 public final class ClientGroup {
 
@@ -55,7 +55,7 @@ public final class ClientGroup {
     BURSTY("each client sends several requests in a row, at random moments", "rate,size,within"),
     DIURNAL("many requests by day, few by night", "rate,day,swing"),
     ROGUE(
-        "a script that sends requests as fast as it can until it is denied, and retries as soon as it may",
+        "a script that sends requests as fast as it can until it is denied, and retries as soon as it is allowed to",
         "step,start"),
     CROWD("many small clients and a few large ones", "rate,large,large-rate"),
     RETRY_STORM(
@@ -80,10 +80,10 @@ public final class ClientGroup {
   }
 
   /**
-   * Reads a description.
+   * Parses a description.
    *
    * @param quota the limit from which default values are derived
-   * @throws IllegalArgumentException if the description is not understood; the message says why
+   * @throws IllegalArgumentException if the description has a mistake; the message says which
    */
   public static ClientGroup parse(String description, Quota quota, Duration length) {
     int colon = description.indexOf(':');
@@ -116,7 +116,7 @@ public final class ClientGroup {
     return kind.inWords;
   }
 
-  /** Returns the description from which the group was read. */
+  /** Returns the description from which the group was parsed. */
   @Override
   public String toString() {
     return description;
@@ -210,8 +210,8 @@ public final class ClientGroup {
   }
 
   /**
-   * Bounds the candidates, and not only the requests: at midnight almost every candidate is
-   * dropped, so a run could work for hours without a request that counts.
+   * Bounds the candidates, not only the requests: at midnight almost every candidate is dropped, so
+   * a run could take hours without sending a request.
    */
   private Client.Diurnal diurnal(double defaultGap, Client.Chance chance) {
     Client.Diurnal behaviour =
@@ -229,7 +229,7 @@ public final class ClientGroup {
     return behaviour;
   }
 
-  /** Returns bursts that are so far apart that their mean rate is the rate in the settings. */
+  /** Returns bursts with gaps that give the rate in the settings. */
   private Client.Bursty bursty(double defaultGap, Client.Chance chance) {
     long size = settings.number("size", Math.max(quota.burst() / 2, 1), 1, MOST_CLIENTS);
     double cycle = settings.gapNanos("rate", defaultGap) * size;
@@ -243,7 +243,7 @@ public final class ClientGroup {
     return new Client.Bursty(Math.max(cycle - within, 1), size, Math.max(within / size, 1), chance);
   }
 
-  /** The settings of a description: {@code key=value,key=value}. Each one has a default value. */
+  /** The settings of a description: {@code key=value,key=value}. Every setting has a default. */
   private static final class Settings {
 
     private static final Pattern RATE = Pattern.compile("(\\d{1,18})/(.+)");

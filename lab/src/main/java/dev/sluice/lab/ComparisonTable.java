@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A comparison for a terminal: a line for each measure, a column for each subject. Columns that do
- * not fit side by side follow below.
+ * A comparison for a terminal, with a line per measure and a column per subject. Columns that do
+ * not fit next to each other follow below.
  */
 public final class ComparisonTable {
 
@@ -56,7 +56,7 @@ public final class ComparisonTable {
     return lines;
   }
 
-  /** At least one column is on a line, however wide it is. */
+  /** Returns the first column that does not fit on the line; a line has at least one column. */
   private static int firstThatDoesNotFit(int[] widths, int from, int width) {
     int length = widths[0];
     int to = from;

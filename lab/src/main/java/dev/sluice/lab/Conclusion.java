@@ -12,9 +12,9 @@ import java.util.function.ToLongFunction;
 
 /*
  * Each sentence compares one figure of Sluice's own limiter (GCRA) with the worst subject, if GCRA
- * is at least NOTABLE times better, and with the best subject, if that is at least NOTABLE times
- * better than GCRA. Without GCRA, the worst is compared with the best. The number of clients that
- * are never served gets a sentence whenever it differs.
+ * is at least NOTABLE times better, and with the best subject, if that subject is at least NOTABLE
+ * times better than GCRA. Without GCRA, the worst subject is compared with the best. If the numbers
+ * of clients that are never served differ, one sentence says so.
  */
 
 /** The conclusion of a comparison, in a few sentences. */
@@ -22,7 +22,7 @@ final class Conclusion {
 
   private static final int NOTABLE = 3;
 
-  /** Smaller peaks after the first period are not worth a sentence. */
+  /** The smallest peak after the first period that gets a sentence. */
   private static final int SPIKE = 10;
 
   private final List<RunResult> results;
@@ -51,13 +51,13 @@ final class Conclusion {
     if (results.size() == 1) {
       return "Nothing to compare with.";
     }
-    // WRONGLY_DENIED is left out: if it differs, a sentence of its own reports this.
+    // WRONGLY_DENIED is left out, since a separate sentence reports it.
     boolean allTheSame =
         Arrays.stream(Measure.values())
             .filter(measure -> measure != Measure.WRONGLY_DENIED)
             .allMatch(measure -> results.stream().map(measure::of).distinct().count() == 1);
     return allTheSame
-        ? "This traffic gives all of them the same figures."
+        ? "With this traffic, all of them have the same figures."
         : "No lockout, peak or number of requests differs threefold; see the table.";
   }
 
@@ -168,9 +168,9 @@ final class Conclusion {
   }
 
   /**
-   * Returns the worst, Sluice's limiter and the best, in this order. Each is at least so many times
-   * worse than the next; subjects that are closer are left out, and the list is empty if only one
-   * remains.
+   * Returns the worst subject, Sluice's limiter and the best subject, in this order. Each is at
+   * least {@code times} times worse than the next one; closer subjects are left out, and the list
+   * is empty if only one subject remains.
    */
   private List<Contender> contrast(ToLongFunction<RunResult> measure, int times) {
     Comparator<Contender> byValue = Comparator.comparingLong(Contender::value);

@@ -7,12 +7,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The process that drains leaky buckets: when it runs, and how much it does in one run.
+ * The process that drains leaky buckets: when it runs, and how much one run drains.
  *
- * @param every the time between two runs. Each run takes from a bucket what leaks in that time.
- *     Zero stands for the emission interval of the limit, so that a run takes one token
- * @param bucketsPerRun the most buckets that one run drains, the others wait for the next run; 0
- *     for no bound
+ * @param every the time between two runs. Each run removes what leaks from a bucket in this time.
+ *     Zero means the emission interval of the limit, so that a run removes one token
+ * @param bucketsPerRun the most buckets that one run drains, while the others wait for the next
+ *     run; 0 for no bound
  */
 public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
 
@@ -36,7 +36,7 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * Returns the same process with one more stall, which starts at a time since the start of the
+   * Returns the same process with one more stall. {@code from} is the time since the start of the
    * run.
    */
   public Drip stalledFrom(Duration from, Duration length) {
@@ -51,7 +51,7 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * A time in which the process does not run. Later runs do not make up for the missed ones.
+   * A time in which the process does not run. Later runs do not make up for the missed runs.
    *
    * @param from the start of the stall, since the start of the run
    */
@@ -61,7 +61,7 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
      * Checks the values.
      *
      * @throws IllegalArgumentException if the start is negative, the length is not positive, or one
-     *     of them is longer than ten years
+     *     of the durations is longer than ten years
      */
     public Stall {
       if (from.isNegative()

@@ -33,7 +33,7 @@ final class Format {
     return decimal(number, number >= 10 ? 1 : 2);
   }
 
-  /** Formats a number with at most so many digits after the point, without zeros at the end. */
+  /** Formats a number with at most {@code digits} decimal places, without trailing zeros. */
   static String decimal(double number, int digits) {
     BigDecimal rounded = new BigDecimal(number).setScale(digits, RoundingMode.HALF_UP);
     return rounded.signum() == 0 ? "0" : rounded.stripTrailingZeros().toPlainString();
@@ -45,13 +45,14 @@ final class Format {
   }
 
   /**
-   * Formats a duration exactly, without zeros at the end: {@code 1h}, {@code 1h30m}, {@code 36s}.
+   * Formats a duration exactly, without units that are zero: {@code 1h}, {@code 1h30m}, {@code
+   * 36s}.
    */
   static String duration(long nanos) {
     return GoDuration.shortened(Duration.ofNanos(nanos));
   }
 
-  /** Formats a quota as {@code 100/1h}, or {@code 100/1h,burst=20} where the burst differs. */
+  /** Formats a quota as {@code 100/1h}, or {@code 100/1h,burst=20} if the burst differs. */
   static String quota(Quota quota) {
     String rate = quota.count() + "/" + GoDuration.shortened(quota.period());
     return quota.burst() == quota.count() ? rate : rate + ",burst=" + quota.burst();

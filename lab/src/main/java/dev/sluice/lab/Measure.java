@@ -5,32 +5,26 @@ package dev.sluice.lab;
 enum Measure {
   REQUESTS(
       "requests",
-      "How many requests the clients sent. The number differs where the next request of a client depends on the last decision."),
-  ADMITTED("admitted", "Requests that passed."),
-  DENIED("denied", "Requests that were turned away."),
-  /** The share of clients with at least one denial. */
-  CLIENTS_DENIED(
-      "clients ever denied", "The share of clients that were turned away at least once."),
-  /** The number of clients without any admission. */
+      "How many requests the clients sent. The number differs if the next request of a client depends on the last decision."),
+  ADMITTED("admitted", "Requests that were admitted."),
+  DENIED("denied", "Requests that were denied."),
+  CLIENTS_DENIED("clients ever denied", "The share of clients that were denied at least once."),
   NEVER_SERVED(
       "never served",
       "The number of clients that sent at least one request and were never admitted."),
-  /** The longest lockout of one client. */
   LOCKOUT(
       "longest lockout",
       "The longest time that one client was locked out: from a denial until its next admission. A client that was not admitted again counts as locked out until the retry time of its last denial."),
-  /** The largest number of requests admitted in one step. */
   PEAK(
       "peak",
-      "The most requests that passed in one time step. The server behind the limit must be able to serve them."),
-  /** The variance of the admitted requests per step. */
+      "The most requests that were admitted in one time step. The server behind the limit must be able to serve them."),
   VARIANCE(
       "variance",
-      "How uneven the admitted rate is: the variance of the requests that passed in one time step. 0 is perfectly even. A last step that is cut short does not count."),
+      "How uneven the admitted rate is: the variance of the requests admitted in one time step. 0 is perfectly even. A last step that the end of the run cuts short does not count."),
   /** The requests that a leaky bucket denied because of its drip process. */
   WRONGLY_DENIED(
       "wrongly denied",
-      "For the leaky bucket only: denied requests for which there would have been room if the bucket leaked all the time, and not only when its process runs.");
+      "For the leaky bucket only: denied requests for which there would have been room in a bucket that leaks all the time, instead of only when its process runs.");
 
   private final String text;
   private final String meaning;

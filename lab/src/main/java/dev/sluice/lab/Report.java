@@ -24,7 +24,7 @@ public final class Report {
     this.binNanos = scenario.bin().toNanos();
   }
 
-  /** Writes the page, in HTML, with the command that makes it again. */
+  /** Returns the page in HTML. The page shows the command that makes it again. */
   public static String html(Scenario scenario, List<RunResult> results, String command) {
     return new Report(scenario, results).html(command);
   }
@@ -53,7 +53,7 @@ public final class Report {
     figure(
         deniedChart(results),
         "Denied requests",
-        "A client that is told to come back soon sends more requests, so an algorithm can deny more"
+        "A client with a short wait sends more requests, so an algorithm can deny more"
             + " requests and also admit more.");
     figure(
         levelChart(results, scenario.watchedClient()),
@@ -215,22 +215,20 @@ public final class Report {
     out.append("</dl>\n");
   }
 
-  /** The admitted requests over time. */
   static Chart admittedChart(List<RunResult> results) {
     return countChart(
         "admitted",
-        "Requests that passed, over time",
+        "Admitted requests over time",
         results,
         RunResult::admitted,
         result ->
             lockout(result) + " · " + peak(result) + " in " + Format.duration(result.binNanos()));
   }
 
-  /** The denied requests over time. */
   static Chart deniedChart(List<RunResult> results) {
     return countChart(
         "denied",
-        "Requests that were turned away, over time",
+        "Denied requests over time",
         results,
         RunResult::denied,
         result ->
@@ -251,7 +249,7 @@ public final class Report {
     }
     return new Chart(
         "level",
-        "How full the bucket of " + watched + " is, over time",
+        "Tokens taken from the bucket of " + watched + " over time",
         inWords(panels),
         "tokens taken",
         results.get(0).lengthNanos(),
@@ -295,7 +293,7 @@ public final class Report {
       return Format.whole(result.clientsNeverServed()) + " never served";
     }
     return result.longestLockoutNanos() == 0
-        ? "nobody locked out"
+        ? "no client locked out"
         : "locked out " + Format.durationInWords(result.longestLockoutNanos());
   }
 

@@ -14,8 +14,8 @@ import java.util.OptionalLong;
 import java.util.stream.LongStream;
 
 /**
- * Records one run: what was admitted and denied, by bin and by client, and how full the bucket of
- * the watched client was. For one thread.
+ * Records one run: the admitted and denied requests by bin and by client, and the level of the
+ * watched client's bucket. Not thread-safe.
  */
 final class RunRecorder {
 
@@ -39,7 +39,7 @@ final class RunRecorder {
   /**
    * Creates a recorder.
    *
-   * @param limiter the limiter of the run; it is read for the level of the watched bucket
+   * @param limiter the limiter of the run, from which the level of the watched bucket is read
    * @param watched the index of the client whose bucket is drawn
    */
   RunRecorder(
@@ -65,12 +65,12 @@ final class RunRecorder {
     this.level = new LevelTrace(limiter, clients.get(watched).bucket(), binNanos);
   }
 
-  /** Call this before the decision on each request. */
+  /** Must be called before the decision on each request. */
   void before(int index, long nowNanos) {
     level.before(clients.get(index).bucket(), nowNanos);
   }
 
-  /** Call this after the decision on each request. */
+  /** Must be called after the decision on each request. */
   void after(int index, long nowNanos, Verdict verdict) {
     Client client = clients.get(index);
     int bin = (int) (nowNanos / binNanos);
@@ -100,7 +100,6 @@ final class RunRecorder {
     }
   }
 
-  /** Ends the run, and returns its result. */
   RunResult result() {
     // The lockout of a client that was not admitted again lasts until its last retryAfter ends.
     for (int i = 0; i < everDenied.length; i++) {
@@ -134,9 +133,9 @@ final class RunRecorder {
   }
 
   /**
-   * The leaky bucket as it should be: it leaks all the time, by the arithmetic of Sluice, and it
-   * receives exactly the requests that the run admitted. A request was wrongly denied if this
-   * bucket had room for it.
+   * An ideal leaky bucket: it leaks all the time, by the arithmetic of Sluice, and it receives
+   * exactly the requests that the run admitted. A request was wrongly denied if this bucket had
+   * room for it.
    */
   private static final class ContinuousLeak {
 
@@ -161,8 +160,8 @@ final class RunRecorder {
   }
 
   /**
-   * The level of one bucket over time. Of each bin only the first, the lowest, the highest and the
-   * last point are kept: a chart drawn from these four looks the same.
+   * The level of one bucket over time. For each bin, only the first, the lowest, the highest and
+   * the last point are kept, since a chart of these four points looks the same.
    */
   private static final class LevelTrace {
 

@@ -7,11 +7,11 @@ import java.util.OptionalLong;
 /**
  * The result of a run. Immutable.
  *
- * @param clientsDenied how many clients were denied at least once
- * @param clientsNeverServed how many of those were never admitted
- * @param longestLockoutNanos the longest lockout of one client: the time from a denial to its next
- *     admission. Without a later admission, the lockout ends when the {@code retryAfter} of the
- *     last denial ends, or with the run
+ * @param clientsDenied the number of clients that were denied at least once
+ * @param clientsNeverServed the number of denied clients that were never admitted
+ * @param longestLockoutNanos the longest lockout of one client: the time from a denial to the
+ *     client's next admission. Without a later admission, the lockout ends when the {@code
+ *     retryAfter} of the last denial ends, or with the run
  * @param lockedOut the client with the longest lockout; empty if no client was denied
  * @param wronglyDenied only for a leaky bucket: the denied requests for which there would have been
  *     room if the bucket leaked all the time
@@ -38,11 +38,11 @@ public record RunResult(
    * A value at a moment of the run.
    *
    * @param nanos the time since the start of the run
-   * @param value for a level, the tokens that are spent and not yet back, 0 to the burst
+   * @param value the value; for a level, the tokens that are spent and not yet refilled, 0 to the
+   *     burst
    */
   public record Point(long nanos, double value) {}
 
-  /** All requests, admitted and denied. */
   long requests() {
     return totalAdmitted() + totalDenied();
   }

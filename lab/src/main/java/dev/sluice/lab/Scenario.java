@@ -28,7 +28,7 @@ public record Scenario(
   /** The longest run. */
   public static final Duration LONGEST = Duration.ofDays(3653);
 
-  /** The largest number of bins in a run, more than a chart can show. */
+  /** The largest number of bins in a run, which is more than a chart can show. */
   private static final int MOST_BINS = 2_000;
 
   private static final int DEFAULT_BINS = 240;
@@ -76,7 +76,6 @@ public record Scenario(
     return Duration.ofNanos(Axis.timeStep(length.toNanos(), DEFAULT_BINS));
   }
 
-  /** The next request of one client. */
   private static final class NextRequest {
     private final int index;
     private final Client client;

@@ -15,9 +15,9 @@ import java.util.regex.Pattern;
 
 /*
  * chart.css begins with the colours, as variables: light, dark, and for print. The rules for charts
- * follow. A page keeps the variables. A chart gets its colours written out, for two reasons: a chart
- * that is cut out of a page keeps its colours, and librsvg, which draws pictures on many desktops,
- * does not know CSS variables.
+ * follow. A page keeps the variables. In a chart, the variables are replaced by the colours, for
+ * two reasons: a chart that is cut out of a page keeps its colours, and librsvg, which draws
+ * pictures on many desktops, does not support CSS variables.
  */
 
 /**
@@ -40,12 +40,12 @@ final class StyleSheet {
     return style.substring(0, style.indexOf(CHART_RULES)) + resource("page.css");
   }
 
-  /** Returns the style of a chart in a file of its own: the light colours, written out. */
+  /** Returns the style of a chart in a separate file: the light colours, without variables. */
   static String ofFile() {
     return inColours(chartRules(), lightColours());
   }
 
-  /** Returns the style of a chart in a page: as in a file, and dark colours for a dark screen. */
+  /** Returns the style of a chart in a page: as in a file, plus dark colours for a dark screen. */
   static String ofInlineChart() {
     String coloured =
         chartRules().lines().filter(rule -> rule.contains("var(--")).collect(joining("\n"));

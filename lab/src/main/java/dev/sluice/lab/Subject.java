@@ -11,7 +11,7 @@ import java.util.List;
  */
 public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
 
-  /** The most runs of the drip process in one simulation; more would take hours. */
+  /** The most runs of the drip process in one simulation, since more runs would take hours. */
   private static final long MOST_DRIPS = 100_000_000;
 
   /**
@@ -27,7 +27,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
     }
   }
 
-  /** An algorithm whose drip process, if it has one, never stalls. */
+  /** Creates a subject with a drip process that never stalls. */
   public Subject(Algorithm algorithm, Quota quota) {
     this(algorithm, quota, Drip.HEALTHY);
   }

@@ -24,19 +24,19 @@ import java.util.Random;
 import java.util.function.Function;
 
 /**
- * Simulated calls whose cost is known only at their end, such as those of a language model, and the
- * ways to charge them. All calls spend from one bucket. They arrive at random, and cost 300 tokens
- * in the median, 494 in the mean, and at most 4,096 (log-normal); a call generates 50 tokens a
- * second, and lasts at least 0.5 s. A denied call does not come again.
+ * Simulated calls whose cost is known only at their end, such as calls of a language model, and the
+ * ways to charge these calls. All calls spend from one bucket. The calls arrive at random. Their
+ * costs are log-normal: 300 tokens in the median, 494 in the mean, and at most 4,096. A call
+ * generates 50 tokens a second, and lasts at least 0.5 s. A denied call is not retried.
  *
- * <p>Calls are settled by their receipts, as a server of a fleet does. A process that settles its
- * own reservations gives back less if they are much too large: it knows that what one gives back
- * makes the tokens of the younger ones refill earlier, and a receipt does not.
+ * Calls are settled by their receipts, as by a fleet of servers. A process that settles its own
+ * reservations gives back less if the reservations are much too large: the process counts that the
+ * tokens of younger reservations refill earlier after each settlement, and a receipt cannot.
  *
- * <p>What is used is not counted in the first quarter of a run, in which the full bucket empties.
+ * The first quarter of a run, in which the full bucket empties, is left out of the results.
  * Immutable.
  *
- * @param demand how many times the limit the calls would use
+ * @param demand the total cost of the calls, as a multiple of the limit
  */
 public record UnknownCosts(Quota quota, double demand, Duration length, long seed) {
 
@@ -52,8 +52,8 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   /**
    * Checks the values.
    *
-   * @param demand above 0, at most 100
-   * @param length above 0, at most 10 years
+   * @param demand the factor, above 0, at most 100
+   * @param length the simulated time, above 0, at most 10 years
    * @throws IllegalArgumentException for other values, and for more than 20,000,000 calls
    */
   public UnknownCosts {
@@ -75,9 +75,9 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
 
   /** How a call is charged. */
   public enum Scheme {
-    /** A call passes if the bucket is not empty, and is charged at its end. */
+    /** A call is admitted if the bucket is not empty, and is charged at its end. */
     AFTERWARDS("charge afterwards"),
-    /** A call keeps the largest cost from the others, and is charged at its end. */
+    /** A call holds the largest cost until its end, without charging it, and is then charged. */
     HOLD("hold the largest, charge at the end"),
     /** A call reserves the largest cost. */
     LARGEST("reserve the largest, settle"),
@@ -92,7 +92,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
       this.label = label;
     }
 
-    /** Returns what the scheme does, in words. */
+    /** Returns a description of the scheme. */
     @Override
     public String toString() {
       return label;
@@ -100,27 +100,26 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   }
 
   /**
-   * The result of one scheme; all but the first are shares, 1 for all.
+   * The result of one scheme. All numbers are shares, where 1 means 100 %.
    *
-   * @param used the true costs of the calls that passed, of what the limit allows
-   * @param owed the worst debt of the bucket, of a burst
-   * @param unused what was charged above the true costs, of what the limit allows
+   * @param used the true costs of the admitted calls, as a share of what the limit allows
+   * @param owed the largest debt of the bucket, as a share of the burst
+   * @param unused the tokens charged above the true costs, as a share of what the limit allows
    */
   public record Result(Scheme scheme, double used, double owed, double unused) {}
 
-  /** How a call that has passed is settled. */
+  /** Settles an admitted call. */
   @FunctionalInterface
   interface Settler {
     Settlement settle(Costs costs);
   }
 
-  /** Where calls are reserved and settled. */
+  /** The place where calls are reserved and settled. */
   enum Settling {
     IN_PROCESS,
     BY_RECEIPT
   }
 
-  /** A call that has passed. */
   private record Call(long endNanos, long number, long cost, Settler settler) {}
 
   /** Simulates each scheme on the same calls, and returns one result for each, in their order. */
@@ -234,7 +233,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     }
   }
 
-  /** Writes results for a terminal: a line for each scheme, and a sentence on them. */
+  /** Returns the lines for a terminal: one per scheme, and a sentence that compares the schemes. */
   public List<String> lines(List<Result> results) {
     List<String> lines = new ArrayList<>();
     lines.add(
@@ -271,7 +270,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     return results.stream().filter(result -> result.scheme == scheme).findFirst().orElseThrow();
   }
 
-  /** Names the scheme that owes least of those that use nearly as much as any. */
+  /** Returns a sentence about the scheme with the least debt among those that use the most. */
   private static String verdict(List<Result> results) {
     double most = results.stream().mapToDouble(Result::used).max().orElseThrow();
     Result best =

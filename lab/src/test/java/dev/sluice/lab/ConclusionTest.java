@@ -93,7 +93,7 @@ final class ConclusionTest {
     assertThat(
             Conclusion.of(
                 FourHours.run("steady", Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.GCRA)))
-        .isEqualTo("This traffic gives all of them the same figures.");
+        .isEqualTo("With this traffic, all of them have the same figures.");
     assertThat(
             Conclusion.of(
                 FourHours.run("crowd", Drip.HEALTHY, Algorithm.LEAKY_BUCKET, Algorithm.GCRA)))

@@ -6,9 +6,9 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /*
- * Eight bytes at a time. A byte of the word is zero where the word equals the wanted byte, and subtracting 1 from each
- * byte sets the highest bit of the zero ones. It may set that of a byte behind a zero one as well, so only the first
- * counts. (H. S. Warren, Hacker's Delight, 6-1.)
+ * Compares eight bytes at a time. XOR with the wanted byte makes equal bytes zero; subtracting 1
+ * from each byte then sets the highest bit of zero bytes. A byte behind a zero byte may get this
+ * bit too, so only the first such byte counts. (H. S. Warren, Hacker's Delight, 6-1.)
  */
 /** Finds bytes in lines. Stateless. */
 final class ByteSearch {
@@ -20,12 +20,12 @@ final class ByteSearch {
 
   private ByteSearch() {}
 
-  /** Where a byte is first found from a position on; the end if it is not before that. */
+  /** Returns the first position of a byte; {@code end} if the byte is not found. */
   static int indexOf(byte[] text, int from, int end, int wanted) {
     return indexOf(text, from, end, wanted, wanted);
   }
 
-  /** Where one of two bytes is first found. */
+  /** Returns the first position of one of two bytes. */
   static int indexOf(byte[] text, int from, int end, int one, int other) {
     int at = from;
     for (; at + Long.BYTES <= end; at += Long.BYTES) {
@@ -45,7 +45,7 @@ final class ByteSearch {
     return (word - EACH) & ~word & HIGH_BITS;
   }
 
-  /** The eight bytes from a position on. */
+  /** Returns the eight bytes from a position on. */
   static long word(byte[] text, int at) {
     return (long) WORD.get(text, at);
   }

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The clients of a log and the counts of each. When there are more clients than names are kept of,
- * only those that are denied get a number and counts. Not thread-safe.
+ * The clients of a log, and the counts of each client. If there are more clients than names that
+ * are kept, only denied clients get a number and counts. Not thread-safe.
  */
 final class ClientCounts {
 
@@ -19,7 +19,7 @@ final class ClientCounts {
   private final Clients lateClients; // clients first denied after `clients` was full
   private long[] requests = new long[1 << 8];
   private long[] denied = new long[1 << 8];
-  // Requests denied here that the log shows as answered without an error.
+  // Requests denied here to which, by the log, the server replied without an error.
   private long[] served = new long[1 << 8];
   private long[] otherDenied = new long[1 << 8];
 
@@ -29,12 +29,12 @@ final class ClientCounts {
     this.lateClients = new Clients(most);
   }
 
-  /** The number of a client; {@link Clients#NONE} if it is new and the table is full. */
+  /** Returns the number of a client; {@link Clients#NONE} if it is new and the table is full. */
   int number(String name) {
     return withRoom(clients.number(name));
   }
 
-  /** The number of a client for which the table had no room; it gets one when it is denied. */
+  /** Returns the number of a client that the table lacks; only denied clients get a number. */
   int lateNumber(String name, boolean isDenied) {
     int late = isDenied || lateClients.size() > 0 ? lateClients.find(name) : Clients.NONE;
     late = late < 0 && isDenied ? lateClients.number(name) : late;
@@ -52,7 +52,6 @@ final class ClientCounts {
     return client;
   }
 
-  /** Counts a request of a client that has a number. */
   void count(int client, boolean isDenied, boolean wasServed, boolean otherDenies) {
     requests[client]++;
     if (isDenied || otherDenies) {
@@ -66,7 +65,7 @@ final class ClientCounts {
     return client < most ? clients.name(client) : lateClients.name(client - most);
   }
 
-  /** How many clients there are; estimated if the counts are not {@linkplain #isExact exact}. */
+  /** Returns the number of clients, which is an estimate unless {@link #isExact}. */
   long distinct() {
     return clients.distinct();
   }
@@ -75,7 +74,7 @@ final class ClientCounts {
     return clients.isExact();
   }
 
-  /** How many clients are denied by the first set of limits, by the second, or by both. */
+  /** Returns how many clients the first limits deny, the second limits deny, or both deny. */
   long denied(boolean byFirst, boolean bySecond) {
     long count = 0;
     for (int i = 0; i < all(); i++) {
@@ -88,10 +87,9 @@ final class ClientCounts {
     return clients.isExact() ? clients.size() : most + lateClients.size();
   }
 
-  /** The clients with the most denied requests. */
   List<Client> mostDenied() {
     List<Client> found = new ArrayList<>();
-    long least = 0; // the smallest count that is listed
+    long least = 0; // the smallest listed count
     for (int i = 0; i < all(); i++) {
       if (denied[i] > 0 && denied[i] >= least) {
         found.add(new Client(name(i), requests[i], denied[i], served[i]));
@@ -104,7 +102,7 @@ final class ClientCounts {
     return most(found);
   }
 
-  /** The first of clients in the order of a result. */
+  /** Returns the first clients in the order of a result. */
   static List<Client> most(List<Client> clients) {
     return clients.stream().sorted(Client.MOST_DENIED).limit(LISTED).toList();
   }

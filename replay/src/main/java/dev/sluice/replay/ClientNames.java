@@ -12,15 +12,15 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * How results show the names and ids of clients. A hash is keyed with a secret of the process,
- * since nobody needs long to try all IPv4 addresses. Thread-safe; never blocks.
+ * How results show the names and ids of clients. The key of a hash is a secret of the process,
+ * since without a key all IPv4 addresses could be tried quickly. Thread-safe; never blocks.
  */
 public enum ClientNames {
-  /** As they are, with control characters escaped. */
+  /** The names and ids as they are, with control characters escaped. */
   SHOW,
-  /** A hash that is the same for the same name within a run. */
+  /** A hash, which is the same for the same name within a run. */
   HASH,
-  /** The beginning only: {@code 203.0.113.x}. */
+  /** Only the beginning of a name: {@code 203.0.113.x}. */
   MASK;
 
   private static final String ALGORITHM = "HmacSHA256";

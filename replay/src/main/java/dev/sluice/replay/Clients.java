@@ -5,16 +5,17 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /*
- * Names are bytes in one array, found by open addressing: 10 bytes and the name for each client, instead of 100 for a
- * map of strings. When the table is full, a new name gets no number, and only the sketch counts it.
+ * Names are bytes in one array, found by open addressing. A client takes 10 bytes plus its name,
+ * instead of 100 bytes in a map of strings. If the table is full, a new name gets no number, and
+ * only the sketch counts the name.
  */
 /**
- * The clients of a log, numbered from 0 in the order of their first requests. Bounded by the
- * largest number of names. Not thread-safe.
+ * The clients of a log, numbered from 0 in the order of their first requests. The number of kept
+ * names is bounded. Not thread-safe.
  */
 final class Clients {
 
-  /** The number of a name that found no place. */
+  /** The number of a name that is not in the table. */
   static final int NONE = -1;
 
   private final int most;
@@ -29,7 +30,7 @@ final class Clients {
     this.most = most;
   }
 
-  /** The number of a name; {@link #NONE} if it is new and the table is full. */
+  /** Returns the number of a name; {@link #NONE} if the name is new and the table is full. */
   int number(String name) {
     byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
     long hash = Sketch.hash(bytes);
@@ -46,13 +47,13 @@ final class Clients {
     return add(bytes);
   }
 
-  /** The number of a name; {@link #NONE} if it has none. */
+  /** Returns the number of a name; {@link #NONE} if the name has no number. */
   int find(String name) {
     byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
     return slots[slot(bytes, Sketch.hash(bytes))] - 1;
   }
 
-  /** The slot that has the name, or else the free one that it would get. */
+  /** Returns the slot of the name, or else the free slot for the name. */
   private int slot(byte[] name, long hash) {
     int slot = (int) hash & (slots.length - 1);
     while (slots[slot] != 0 && !isNamed(slots[slot] - 1, name)) {
@@ -94,12 +95,11 @@ final class Clients {
     return new String(names, start, ends[number] - start, StandardCharsets.UTF_8);
   }
 
-  /** How many names have a number. */
   int size() {
     return count;
   }
 
-  /** How many different names there were; estimated once the table is full. */
+  /** Returns how many different names there were; an estimate once the table is full. */
   long distinct() {
     return full ? sketch.estimate() : count;
   }

@@ -10,8 +10,9 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * Writes denials as CSV. Cells are safe in a spreadsheet: one that would begin a formula gets an
- * apostrophe, and control characters are escaped. Not thread-safe; blocks as its target does.
+ * Writes denials as CSV. The cells are safe in a spreadsheet: text that would begin a formula gets
+ * an apostrophe in front, and control characters are escaped. Not thread-safe; blocks if its target
+ * blocks.
  */
 public final class DenialsCsv implements Consumer<Denial> {
 
@@ -20,7 +21,7 @@ public final class DenialsCsv implements Consumer<Denial> {
   private final Appendable target;
   private final ClientNames names;
 
-  /** Starts a table with its heading. */
+  /** Creates a writer, and writes the heading. */
   public DenialsCsv(Appendable target, ClientNames names) {
     this.target = target;
     this.names = names;

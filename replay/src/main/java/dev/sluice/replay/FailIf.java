@@ -11,10 +11,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A condition on a result, for a pipeline that ends where it is met: {@code newly-denied-clients >
- * 0.1%}.
+ * A condition on a result, at which a pipeline fails: {@code newly-denied-clients > 0.1%}.
  *
- * @param orEqual whether the bound itself meets the condition
+ * @param orEqual whether a value equal to the bound meets the condition
  * @param bound a number, or a percentage of all clients or requests
  */
 public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean isShare) {
@@ -26,7 +25,7 @@ public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean i
   private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
 
   /**
-   * Reads a condition.
+   * Parses a condition.
    *
    * @param text {@code METRIC OP NUMBER[%]}, where OP is {@code >} or {@code >=}
    * @throws IllegalArgumentException for any other text
@@ -59,8 +58,8 @@ public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean i
   }
 
   /**
-   * Whether a result meets the condition. With a candidate, which some metrics need, the
-   * candidate's denials are compared.
+   * Returns whether a result meets the condition. With a candidate, the candidate's denials are
+   * compared; some metrics require a candidate.
    */
   public boolean isMet(ReplayResult result) {
     int order =
@@ -71,8 +70,8 @@ public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean i
   }
 
   /**
-   * Says what was found, for people, such as {@code newly-denied-clients is 22 of 41,212, which is
-   * > 0.01%}.
+   * Returns the measured value as a sentence, such as {@code newly-denied-clients is 22 of 41,212,
+   * which is > 0.01%}.
    */
   public String found(ReplayResult result) {
     return "%s is %s of %s, which is %s %s%s"

@@ -12,29 +12,30 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A bucket without a bound is never empty. The most that it ever lacks is the smallest burst that never denies its
- * client anything; after a first denial, nobody asks about the rest. So one pass needs two numbers for each client and
- * rate: what the bucket lacks after the last request, and the most that it ever lacked.
+ * In a bucket without a bound, the most tokens ever missing are the smallest burst that never
+ * denies its client; what happens after a first denial does not matter. So one pass needs two
+ * numbers per client and rate: the tokens missing after the last request, and the most tokens ever
+ * missing.
  */
 /**
- * Finds what a limit should be: for each of several rates, the smallest burst that never denies
- * most clients anything. A client is an id of the limit. The answer is exact, for requests that are
- * charged to one id of the limit. Takes 16 bytes for each client and rate. Not thread-safe.
+ * Suggests quotas for a limit: for each of several rates, the smallest burst that never denies most
+ * clients a request. A client is an id of the limit. The result is exact if a request is charged to
+ * one id of the limit. Takes 16 bytes per client and rate. Not thread-safe.
  */
 public final class Fit implements Demands {
 
   private static final long MINUTE = 60_000_000_000L;
   private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
 
-  /** Which of the quotas that keep the share of the clients is the best. */
+  /** The measure by which a quota of the curve is chosen. */
   public enum Prefer {
-    /** The one that allows a client the fewest requests within a minute. */
+    /** Prefers the quota that allows a client the fewest requests within a minute. */
     WORST,
-    /** The one with the smallest burst. */
+    /** Prefers the quota with the smallest burst. */
     BURST,
-    /** The one with the lowest rate. */
+    /** Prefers the quota with the lowest rate. */
     RATE,
-    /** The one with the smallest burst + count, the most that a client gets in any period. */
+    /** Prefers the smallest burst + count, which is the most that a client gets in any period. */
     STRICT;
 
     private long measure(Point point) {
@@ -47,7 +48,7 @@ public final class Fit implements Demands {
       };
     }
 
-    /** Chooses a point. Fewest heavy clients of an attack come first, if there is one. */
+    /** Chooses a point. With an attack, points that deny the most heavy clients come first. */
     public Point of(List<Point> curve) {
       return curve.stream()
           .min(
@@ -60,20 +61,22 @@ public final class Fit implements Demands {
   }
 
   /**
-   * A time whose heavy clients must be denied. Heavy are the fewest clients that sent half of the
-   * requests of that time, and all that sent as many as the last of them.
+   * The time of an attack whose heavy clients must be denied. The heavy clients are the fewest
+   * clients that sent half of the requests in this time, and all clients that sent as many as the
+   * last of them.
    *
-   * @param fromNanos in nanoseconds since the epoch
-   * @param toNanos the end, which is not part of it
+   * @param fromNanos the start, in nanoseconds since the epoch
+   * @param toNanos the end (exclusive), in nanoseconds since the epoch
    */
   public record Attack(long fromNanos, long toNanos) {}
 
   /**
    * A rate and the smallest burst for it.
    *
-   * @param denied how many clients it denies anything
-   * @param worstMinute the most requests that it allows a client within a minute
-   * @param heavyAllowed how many of the heavy clients of an attack it never denies; 0 without one
+   * @param denied the number of clients that the quota denies at least one request
+   * @param worstMinute the most requests that the quota allows a client within a minute
+   * @param heavyAllowed the number of an attack's heavy clients that are never denied; 0 without an
+   *     attack
    */
   public record Point(Quota quota, long denied, long worstMinute, long heavyAllowed) {}
 
@@ -85,10 +88,10 @@ public final class Fit implements Demands {
   private long[] inAttack = new long[1 << 8];
 
   /**
-   * Starts without requests.
+   * Creates an object without requests.
    *
-   * @param rates the rates to try, the lowest first; their bursts do not count
-   * @param attack its requests do not count for the share of clients that is never denied; null for
+   * @param rates the rates to try, the lowest first; their bursts are ignored
+   * @param attack a time whose requests are ignored for the share of clients never denied; null for
    *     none
    */
   public Fit(List<Quota> rates, @Nullable Attack attack) {
@@ -116,23 +119,22 @@ public final class Fit implements Demands {
   }
 
   /**
-   * Returns how many clients count for the share: those with a request, apart from those of an
-   * attack.
+   * Returns how many clients count for the share: clients with a request outside of an attack.
    */
   public long clients() {
     return normal.count;
   }
 
-  /** Returns how many heavy clients an attack has, 0 without one. */
+  /** Returns the number of an attack's heavy clients; 0 without an attack. */
   public long heavyClients() {
     return heavy().length;
   }
 
   /**
-   * Returns the smallest burst for each rate, the lowest rate first. It leaves out a rate for which
-   * no burst is large enough, and one that needs as large a burst as a lower rate.
+   * Returns the smallest burst for each rate, the lowest rate first. A rate is left out if no burst
+   * is large enough, or if a lower rate needs no larger burst.
    *
-   * @param percent of the clients that must never be denied, above 0 and at most 100
+   * @param percent the share of clients that are never denied, above 0 and at most 100
    */
   public List<Point> curve(BigDecimal percent) {
     int kept =
@@ -192,7 +194,7 @@ public final class Fit implements Demands {
     return Arrays.copyOf(heavy, count);
   }
 
-  /** What each client's bucket of each rate lacks, in nanoseconds of its refill. */
+  /** The tokens missing in each client's bucket for each rate, as nanoseconds of refill. */
   private final class Buckets {
 
     private final long[][] lacks = new long[rates.size()][1 << 8];
@@ -227,14 +229,12 @@ public final class Fit implements Demands {
       }
     }
 
-    /** The smallest burst that never denies a client. */
     long burst(int rate, int client) {
       long interval = rates.get(rate).intervalNanos();
       long lacked = most[rate][client];
       return Math.max(1, lacked / interval + (lacked % interval == 0 ? 0 : 1));
     }
 
-    /** The bursts of all clients with a request. */
     long[] bursts(int rate) {
       long[] bursts = new long[count];
       int next = 0;
@@ -248,10 +248,10 @@ public final class Fit implements Demands {
   }
 
   /**
-   * Writes the curve as comments of YAML, and the chosen quota as a limit.
+   * Returns the curve as YAML comments, and the chosen quota as a limit in YAML.
    *
-   * @param percent the share of clients that is never denied
-   * @param period the period of the rates, as a limit file has it
+   * @param percent the share of clients that are never denied, above 0 and at most 100
+   * @param period the period of the rates, as in a limit file
    */
   public List<String> lines(
       String limit,
@@ -285,7 +285,7 @@ public final class Fit implements Demands {
                 limit));
     if (attacked) {
       lines.add(
-          "# Requests of the attack do not count for that. %s sent half of them."
+          "# This share ignores the requests of the attack. %s sent half of them."
               .formatted(Words.counted(heavyClients(), "heavy client")));
     }
     lines.add("#");

@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A log of JSON objects, one for each line. A value within another object is named by both keys,
- * such as {@code request.method}; of a list, the first value counts, and all values of a header.
+ * A log with one JSON object per line. The name of a value in a nested object joins the keys, such
+ * as {@code request.method}. Of a list, only the first value counts; of a header, all values.
  */
 final class JsonLog extends LogFormat {
 
@@ -77,7 +77,7 @@ final class JsonLog extends LogFormat {
   private final List<Plain> plain = new ArrayList<>();
   private boolean isSealed;
 
-  /** A header that a line may also have under a key of its own, which is another column. */
+  /** A header that a line can also have under a separate key, which has a separate column. */
   private record Plain(int header, int column) {}
 
   JsonLog(String name, Map<String, String> given, ZoneId zone) {
@@ -105,7 +105,7 @@ final class JsonLog extends LogFormat {
     if (column >= 0 || isSealed || !(isHeader || wanted.startsWith(FIELD))) {
       return column;
     }
-    // The log has no list of its columns, so a later line may contain this one.
+    // The log has no list of its columns, so a later line can contain this column.
     String key = wanted.substring(wanted.indexOf(':') + 1).toLowerCase(Locale.ROOT);
     if (!isHeader) {
       int added = add(key, null);
@@ -198,7 +198,7 @@ final class JsonLog extends LogFormat {
     return true;
   }
 
-  /** The first value of a key counts, and an empty one does not; a header has all of its values. */
+  /** Sets the first non-empty value of a key; a header gets all of its values. */
   private void set(String key, JsonParser parser, LogEntry entry) throws IOException {
     Integer column = columns.get(key);
     Integer header = ofHeaders.get(key);

@@ -8,19 +8,19 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * The tokens in one bucket over time, for the chart of a report. Keeps at most 2,000 spans of time,
- * whatever the number of requests. Not thread-safe.
+ * The tokens in one bucket over time, for the chart of a report. Keeps at most 2,000 spans of time
+ * for any number of requests. Not thread-safe.
  */
 public final class LevelOverTime implements Consumer<Step> {
 
   private static final int MOST = 2_000;
 
   /**
-   * One request, or several that follow each other.
+   * One request, or several consecutive requests.
    *
-   * @param before the tokens before the first one
-   * @param least the fewest tokens after any of them
-   * @param after the tokens after the last one
+   * @param before the tokens before the first request
+   * @param least the fewest tokens after any of the requests
+   * @param after the tokens after the last request
    */
   record Span(long fromNanos, long toNanos, long before, long least, long after, long denied) {}
 
@@ -30,7 +30,7 @@ public final class LevelOverTime implements Consumer<Step> {
   private long requests;
   private long denied;
 
-  /** Starts without requests. */
+  /** Creates an object without requests. */
   public LevelOverTime(String name, Quota quota) {
     this.name = name;
     this.quota = quota;
@@ -53,7 +53,6 @@ public final class LevelOverTime implements Consumer<Step> {
     }
   }
 
-  /** Joins each two spans. */
   private void join() {
     List<Span> joined = new ArrayList<>(MOST);
     for (int i = 0; i < spans.size(); i += 2) {
@@ -75,7 +74,6 @@ public final class LevelOverTime implements Consumer<Step> {
     return spans;
   }
 
-  /** The numbers, for people. */
   String summary() {
     return "%s charged to the bucket, %s of them denied; it holds at most %s."
         .formatted(

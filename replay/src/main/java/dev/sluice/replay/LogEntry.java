@@ -6,8 +6,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request of a log: the line, and where each of its columns stands. Reused for other lines. Not
- * thread-safe.
+ * One request of a log: the line, and the position of each column in the line. Reused for the next
+ * lines. Not thread-safe.
  */
 final class LogEntry {
 
@@ -27,7 +27,7 @@ final class LogEntry {
     this.to = new int[format.columns()];
   }
 
-  /** Takes another line, of which no column is known yet. */
+  /** Sets another line, whose columns are not known yet. */
   void take(byte[] line, int start, int newLength) {
     if (bytes.length < newLength + PADDING) {
       bytes = new byte[Math.max(newLength + PADDING, 2 * bytes.length)];
@@ -54,7 +54,7 @@ final class LogEntry {
     to[column] = end;
   }
 
-  /** Sets a column whose value is not a part of the line, such as an unescaped one. */
+  /** Sets a column whose value differs from the line's bytes, such as an unescaped value. */
   void set(int column, String value) {
     byte[] text = value.getBytes(StandardCharsets.UTF_8);
     int needed = length + text.length + PADDING;
@@ -78,7 +78,7 @@ final class LogEntry {
     return to[column];
   }
 
-  /** The text of a column; null where the log has none, or a "-" for it. */
+  /** Returns the text of a column; null if the line has no value, or "-". */
   @Nullable String text(int column) {
     if (!has(column)) {
       return null;
@@ -91,7 +91,7 @@ final class LogEntry {
     return format.unescaped(new String(bytes, start, size, StandardCharsets.UTF_8));
   }
 
-  /** A column as a number; -1 if it is none. */
+  /** Returns a column as a number; -1 if the column is not a number. */
   long number(int column) {
     if (!has(column)) {
       return -1;
@@ -99,7 +99,7 @@ final class LogEntry {
     return TimeText.digits(bytes, from[column], to[column]);
   }
 
-  /** When the request was logged: nanoseconds since the epoch. */
+  /** Returns the time of the request, in nanoseconds since the epoch. */
   long atNanos() {
     return atNanos;
   }

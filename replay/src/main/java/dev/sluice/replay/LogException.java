@@ -2,8 +2,8 @@
 package dev.sluice.replay;
 
 /**
- * A log that cannot be replayed, or a mistake in how it should be; the message says where, and what
- * to do.
+ * Thrown if a log cannot be replayed, or if an option of the replay has a mistake. The message says
+ * where the problem is, and what to do.
  */
 public final class LogException extends RuntimeException {
 

@@ -20,23 +20,23 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a log has its requests. A column has a name of its own in the format, such as {@code
- * body_bytes_sent}, and perhaps one that all formats share: {@code time}, {@code client}, {@code
+ * How the lines of a log contain requests. A column has a native name in its format, such as {@code
+ * body_bytes_sent}, and perhaps a shared name of all formats: {@code time}, {@code client}, {@code
  * method}, {@code target}, {@code request} (the method and the target), {@code host}, {@code user},
- * {@code status} and {@code header:NAME}. Not thread-safe.
+ * {@code status} or {@code header:NAME}. Not thread-safe.
  */
 abstract class LogFormat {
 
-  /** What {@link #recognise} tries; the first one wins a tie. */
+  /** The formats that {@link #recognise} tries; the first format wins a tie. */
   private static final List<String> RECOGNISED =
       List.of("combined", "alb", "envoy", "haproxy", "cloudfront", "json");
 
   private static final int RECOGNISED_BY = 1 << 14;
 
-  /** The year 1990; an earlier time is a number that means something else, such as a status. */
+  /** The year 1990. An earlier time is a number with another meaning, such as a status. */
   private static final long EARLIEST = 631_152_000_000_000_000L;
 
-  /** What the headings of one file say about its lines. */
+  /** The columns of one file's lines, from its headings. */
   static final class Headings {
 
     private int[] columns = new int[0]; // the column of each value in a line
@@ -58,10 +58,10 @@ abstract class LogFormat {
   }
 
   /**
-   * Reads the name of a format, as {@code --format} has it, such as {@code combined} or {@code
+   * Parses the name of a format, as in {@code --format}, such as {@code combined} or {@code
    * json:time=ts,client=ip}.
    *
-   * @param zone of times that name none
+   * @param zone the zone of times without a zone
    * @throws IllegalArgumentException if there is no such format
    */
   static LogFormat parse(String text, ZoneId zone) {
@@ -90,8 +90,8 @@ abstract class LogFormat {
   }
 
   /**
-   * Returns the name of the format that reads the most of the first lines of a log; null if none
-   * reads any.
+   * Returns the name of the format that can read the most of a log's first lines; null if no format
+   * can read any of them.
    */
   static @Nullable String recognise(byte[] head, int length, ZoneId zone) {
     String best = null;
@@ -117,7 +117,7 @@ abstract class LogFormat {
     return best;
   }
 
-  /** Where the text begins: behind the mark that some editors put before UTF-8. */
+  /** Returns the start of the text, after a UTF-8 byte order mark. */
   static int afterByteOrderMark(byte[] text, int from, int to) {
     boolean marked =
         to - from >= 3
@@ -143,7 +143,7 @@ abstract class LogFormat {
     return columns;
   }
 
-  /** Adds a column; returns its number. */
+  /** Adds a column; returns the column's number. */
   @CanIgnoreReturnValue
   final int add(String nativeName, @Nullable String shared) {
     int column = natives.size();
@@ -155,12 +155,12 @@ abstract class LogFormat {
     return column;
   }
 
-  /** Gives a column that there is another name of its own. */
+  /** Adds a second native name for a column. */
   final void alias(String nativeName, int column) {
     byName.putIfAbsent("field:" + nativeName, column);
   }
 
-  /** The name, as {@code --format} has it. */
+  /** Returns the name, as in {@code --format}. */
   final String name() {
     return name;
   }
@@ -169,12 +169,12 @@ abstract class LogFormat {
     return natives.size();
   }
 
-  /** The number of a column by its shared name, or by {@code field:} and its own; -1 for none. */
+  /** Returns a column's number by shared name or {@code field:NATIVE_NAME}; -1 for none. */
   int column(String wanted) {
     return byName.getOrDefault(wanted.toLowerCase(Locale.ROOT), byName.getOrDefault(wanted, -1));
   }
 
-  /** The names of the headers that have a column, in lower case. */
+  /** Returns the names of the headers that have a column, in lower case. */
   final List<String> headers() {
     return byName.keySet().stream()
         .filter(name -> name.startsWith("header:"))
@@ -182,20 +182,20 @@ abstract class LogFormat {
         .toList();
   }
 
-  /** Says that a column will be asked for; formats that have any column read no others. */
+  /** Declares that a column will be read. JSON logs read only declared columns. */
   final void declare(String wanted) {
     int unused = column(wanted);
   }
 
-  /** Says that no more columns will be declared. */
+  /** Ends the declarations of columns. */
   void seal() {}
 
-  /** Whether lines add columns, so that requests cannot be viewed while others are read. */
+  /** Whether lines can add columns, so that lines cannot be read while requests are decided. */
   boolean addsColumns() {
     return false;
   }
 
-  /** Goes on with a file, whose headings hold for its lines only. */
+  /** Starts or continues a file, whose headings apply only to its lines. */
   final void enter(Headings ofFile) {
     this.headings = ofFile;
   }
@@ -204,25 +204,25 @@ abstract class LogFormat {
     return headings;
   }
 
-  /** The columns by their own names, for messages. */
+  /** Returns the native names of the columns, for messages. */
   final List<String> natives() {
     return List.copyOf(natives);
   }
 
-  /** Whether this line says which columns follow, or is a remark; it is no request then. */
+  /** Whether this line is not a request but a heading, which names columns, or a comment. */
   boolean isHeading(byte[] line, int from, int to) {
     return false;
   }
 
   /**
-   * Finds the columns of the line that the entry took; false if they are not those of the format.
+   * Finds the columns of the entry's line; returns false if the line does not fit the format.
    */
   abstract boolean read(LogEntry entry);
 
-  /** What the line that the entry took lacks, after {@link #read} did not find its columns. */
+  /** Returns what is wrong with the entry's line, for which {@link #read} returned false. */
   abstract String fault(LogEntry entry);
 
-  /** Why a line was not understood, for messages. */
+  /** Returns why a line cannot be parsed, for messages. */
   final String fault(byte[] line, int from, int length, LogEntry entry) {
     entry.take(line, from, length);
     if (!read(entry)) {
@@ -235,12 +235,12 @@ abstract class LogFormat {
             .formatted(SafeText.quote(found));
   }
 
-  /** The value of a column without the format's escapes. */
+  /** Returns the value of a column without the format's escapes. */
   String unescaped(String text) {
     return text;
   }
 
-  /** Reads a line into the entry, with its time; false if it is not understood. */
+  /** Parses a line with its time into the entry; returns false if the line cannot be parsed. */
   final boolean read(byte[] line, int from, int length, LogEntry entry) {
     entry.take(line, from, length);
     if (!read(entry)) {
@@ -269,15 +269,16 @@ abstract class LogFormat {
   }
 
   /*
-   * A text log is a row of values between spaces. A value may stand in quotes or in brackets, which are not part of it.
+   * A line of a text log is a row of values between spaces. A value can be in quotes or brackets,
+   * which are not part of the value.
    */
-  /** A log whose values stand between spaces, in quotes or in brackets. */
+  /** A log whose values are separated by spaces, and can be in quotes or brackets. */
   static final class TextLog extends LogFormat {
 
     private static final String COMMON =
         "remote_addr=client ident remote_user=user time_local=time request=request status=status body_bytes_sent";
 
-    /** By name: the columns, each with its own name, and a shared one behind "=". */
+    /** The columns of each layout: the native name, and a shared name after "=". */
     static final Map<String, String> LAYOUTS =
         Map.of(
             "combined",
@@ -368,7 +369,7 @@ abstract class LogFormat {
       return 0;
     }
 
-    /** Where the port behind an address begins; the end if there is none. */
+    /** Returns where the port after an address begins; {@code end} if there is no port. */
     private static int port(byte[] line, int start, int end) {
       for (int i = end - 1; i > start; i--) {
         if (line[i] == ':') {
@@ -459,7 +460,7 @@ abstract class LogFormat {
       return false;
     }
 
-    /** The column of a title, which is a new one unless another file had it. */
+    /** Returns the column of a title, which is new unless another file has the title. */
     private int columnOf(String title) {
       String key = title.replace("\"", "").strip().toLowerCase(Locale.ROOT);
       int known = column("field:" + key);
@@ -499,7 +500,7 @@ abstract class LogFormat {
           ? "there is no heading before it"
           : found == columns.length
               ? "it has more values than the heading, which has " + columns.length
-              : "it has %s, expected those of the heading: %s"
+              : "it has %s, expected the values of the heading: %s"
                   .formatted(
                       Words.counted(found, "value"),
                       Arrays.stream(columns)
@@ -516,7 +517,7 @@ abstract class LogFormat {
       return separator == ',' ? text.replace("\"\"", "\"") : decoded(text);
     }
 
-    /** The text with each {@code %XX} decoded; a percent sign without two digits stays. */
+    /** Decodes each {@code %XX}; a percent sign without two hexadecimal digits is kept. */
     private static String decoded(String text) {
       if (text.indexOf('%') < 0) {
         return text;

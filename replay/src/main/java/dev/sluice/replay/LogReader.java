@@ -19,18 +19,18 @@ import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Servers write a line when a request ends, and several processes write into one file, so lines are out of order by some
- * seconds. A window of lines is held back and sorted. Nearly every line belongs behind the one before it, so it is put
- * in place from the end.
+ * Servers write a line when a request ends, and several processes write into one file, so lines are
+ * out of order by some seconds. Lines are held back in a window, and sorted. The place of a new
+ * line is searched from the end, since nearly every line comes after the line before it.
  */
 /**
- * The requests of several logs, by their time. It holds the lines of one window, whatever the size
- * of the logs. Not thread-safe; blocks as the streams do.
+ * The requests of several logs, in the order of time. Only the lines of one window are in memory.
+ * Not thread-safe; blocks if the streams block.
  */
 final class LogReader implements AutoCloseable {
 
   private static final int LONGEST_LINE = 1 << 20;
-  // Larger than the buffers of the streams, which then need not copy.
+  // Larger than the buffers of the streams, so that the streams need not copy.
   private static final int BUFFER = 1 << 18;
   private static final int HEAD = 1 << 16; // enough bytes to recognise the format
   private static final int MOST_HELD = 200_000;
@@ -57,10 +57,10 @@ final class LogReader implements AutoCloseable {
   /**
    * Opens logs.
    *
-   * @param formatName the format of all of them; null to recognise it by the first lines
-   * @param zone the zone of times that name none
-   * @param sources at least one
-   * @param strict whether a line that is not a request ends the reading
+   * @param formatName the format of all logs; null to detect the format from the first lines
+   * @param zone the zone of times without a zone
+   * @param sources the logs, at least one
+   * @param strict whether a line that is not a request ends the reading with an exception
    * @throws IllegalArgumentException if there is no such format
    */
   LogReader(
@@ -88,7 +88,7 @@ final class LogReader implements AutoCloseable {
       }
     }
     throw new LogException(
-        "%s: the format is not recognised by the first lines; name it with --format"
+        "%s: the format is not recognised from the first lines; give it with --format"
             .formatted(files.get(0).source.name()));
   }
 
@@ -97,8 +97,8 @@ final class LogReader implements AutoCloseable {
   }
 
   /**
-   * Returns the next request, by time, which is valid until it is {@linkplain #release released};
-   * null at the end.
+   * Returns the next request in the order of time, or null at the end. The request is valid until
+   * it is {@linkplain #release released}.
    */
   @Nullable LogEntry next() throws IOException {
     while (!isReady() && readOne()) {
@@ -118,7 +118,7 @@ final class LogReader implements AutoCloseable {
     return oldest;
   }
 
-  /** Takes back a request, whose object is used for another line. */
+  /** Takes back a request, so that its object can be used for another line. */
   void release(LogEntry entry) {
     spare.add(entry);
   }
@@ -127,7 +127,7 @@ final class LogReader implements AutoCloseable {
     return count > 0 && (count >= MOST_HELD || newestNanos - held[first].atNanos() >= windowNanos);
   }
 
-  /** Reads a request from the file that is behind the others; false at the end of all. */
+  /** Reads a request from the file with the earliest time; false at the end of all files. */
   private boolean readOne() throws IOException {
     File oldest = null;
     for (File file : files) {
@@ -174,9 +174,9 @@ final class LogReader implements AutoCloseable {
   }
 
   /**
-   * Refuses logs of which no line was understood, when all are read.
+   * Rejects logs in which no line could be parsed, once all lines are read.
    *
-   * @throws LogException with the first line
+   * @throws LogException if no line could be parsed; the message shows the first line
    */
   void requireUnderstood() {
     if (firstUnread != null && unread == lines) {
@@ -185,13 +185,13 @@ final class LogReader implements AutoCloseable {
               .formatted(
                   notOfTheFormat(firstUnread, firstUnreadText, firstUnreadFault),
                   format.column("time") >= 0
-                      ? "Name the format with --format"
-                      : "The format names no column for the time; found the columns "
+                      ? "Give the format with --format"
+                      : "The format has no column for the time; it has the columns "
                           + String.join(", ", format.natives())));
     }
   }
 
-  /** What was found so far. */
+  /** Returns the numbers of lines so far. */
   Lines found() {
     return new Lines(lines, unread, firstUnread, late, mostLateNanos);
   }
@@ -203,7 +203,7 @@ final class LogReader implements AutoCloseable {
     }
   }
 
-  /** Opens a stream that may be packed by gzip or zstd, which its first bytes show. */
+  /** Returns the uncompressed stream. The first bytes show a compression by gzip or zstd. */
   static InputStream unpacked(InputStream in) throws IOException {
     BufferedInputStream buffered = new BufferedInputStream(in, 1 << 16);
     buffered.mark(4);
@@ -215,7 +215,6 @@ final class LogReader implements AutoCloseable {
     return isZstd(magic) ? new ZstdInputStream(buffered) : buffered;
   }
 
-  /** Whether the first four bytes are those of a compressed file. */
   static boolean isPacked(byte[] magic) {
     return isGzip(magic) || isZstd(magic);
   }
@@ -229,8 +228,8 @@ final class LogReader implements AutoCloseable {
   }
 
   /**
-   * A stream that always claims to have more. The JDK looks for a further gzip member only if the
-   * stream has bytes available, and a pipe often has none for a moment.
+   * A stream that always reports available bytes. The JDK looks for a further gzip member only if
+   * bytes are available, and a pipe often has none for a moment.
    */
   private static final class NeverEmpty extends FilterInputStream {
 
@@ -244,7 +243,6 @@ final class LogReader implements AutoCloseable {
     }
   }
 
-  /** One log, read line by line. */
   private final class File {
 
     private final LogSource source;
@@ -272,7 +270,7 @@ final class LogReader implements AutoCloseable {
               .formatted(source.name(), number, e.getMessage() == null ? e : e.getMessage()));
     }
 
-    /** Reads up to the next request; false at the end of the file. */
+    /** Reads lines until the next request; returns false at the end of the file. */
     boolean read(LogEntry entry) throws IOException {
       format.enter(headings);
       format.times.after(atNanos);
@@ -322,7 +320,7 @@ final class LogReader implements AutoCloseable {
       return new String(buffer, from, Math.min(size, SHOWN), StandardCharsets.UTF_8);
     }
 
-    /** Goes behind the next line; its length without the line's end, -1 at the end. */
+    /** Moves after the next line; returns the line's length without its end, or -1 at the end. */
     private int line() throws IOException {
       int scanned = start;
       while (true) {
@@ -339,7 +337,7 @@ final class LogReader implements AutoCloseable {
           filled -= start;
           start = 0;
         }
-        if (filled > 2 * LONGEST_LINE) { // so long a line is rejected, so its rest is not needed
+        if (filled > 2 * LONGEST_LINE) { // so long a line is rejected, without its rest
           scanned = filled = LONGEST_LINE + 1;
         }
         if (filled == buffer.length) {
@@ -357,7 +355,7 @@ final class LogReader implements AutoCloseable {
       }
     }
 
-    /** Reads the first bytes, without using them. */
+    /** Fills the buffer with the first bytes, without consuming them. */
     void fillHead() throws IOException {
       int read = 0;
       while (read >= 0 && filled < HEAD) {

@@ -16,13 +16,14 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Requests with the same values in the columns that rules read are charged the same. So the view notes each column that
- * anything has read, and Replay decides which limits a request spends from only once for each combination of values.
+ * Requests with the same values in all columns that rules read are charged to the same limits. So
+ * the view records which columns were read, and Replay looks up the rules only once for each
+ * combination of values.
  */
-/** The view that rules have of one line of a log. Reused for other lines. Not thread-safe. */
+/** The view of one log line that rules read. Reused for the next lines. Not thread-safe. */
 final class LogRequest implements WebRequest {
 
-  /** Stands between the values of a header, none of which can contain it. */
+  /** Separates the values of a header, which cannot contain this text. */
   static final String NEXT_VALUE = "\n";
 
   private static final String COOKIE = "Cookie";
@@ -36,8 +37,8 @@ final class LogRequest implements WebRequest {
   private @Nullable PlainRequest line;
 
   /**
-   * Makes a view. {@code missingPeer} is the peer of requests in a log without a column for it,
-   * null for none.
+   * Creates a view. {@code missingPeer} is the peer of requests in a log without a column for the
+   * peer; null means no peer.
    */
   LogRequest(LogFormat format, @Nullable String missingPeer) {
     this.format = format;
@@ -47,18 +48,16 @@ final class LogRequest implements WebRequest {
     this.entry = new LogEntry(format);
   }
 
-  /** Shows another line. */
   void show(LogEntry newEntry) {
     this.entry = newEntry;
     this.line = null;
   }
 
-  /** The columns that anything has read so far. */
   BitSet used() {
     return used;
   }
 
-  /** The value of a column by its name, null if the line has none. */
+  /** Returns the value of a column by its name; null if the line has no value. */
   @Nullable String field(String name) {
     return text(format.column(name));
   }
@@ -75,7 +74,7 @@ final class LogRequest implements WebRequest {
     return text;
   }
 
-  /** Whether the log has no value for a column in any of the lines that were asked for it. */
+  /** Whether no line had a value for a column that was read. */
   boolean lacks(String name) {
     int column = format.column(name);
     return column < 0 || (used.get(column) && !present.get(column));
@@ -106,7 +105,7 @@ final class LogRequest implements WebRequest {
     return known;
   }
 
-  /** The method and the target, for people; empty if the line has none. */
+  /** Returns the method and the target, for people; empty if the line has neither. */
   String requestLine() {
     try {
       String query = line().query();
@@ -193,7 +192,7 @@ final class LogRequest implements WebRequest {
     return type.cast(this);
   }
 
-  /** The values of some columns of a line, for a comparison with other lines. */
+  /** The values of some columns of a line, which can be compared with other lines. */
   static final class Key {
 
     private static final VarHandle SIZE =
@@ -201,7 +200,6 @@ final class LogRequest implements WebRequest {
 
     private Key() {}
 
-    /** A hash of the values. */
     static long hash(LogEntry entry, int[] columns) {
       byte[] line = entry.bytes();
       long hash = 0;
@@ -223,7 +221,7 @@ final class LogRequest implements WebRequest {
       return product ^ (product >>> 32);
     }
 
-    /** A copy of the values, each with its size before it. */
+    /** Returns a copy of the values, each preceded by its size. */
     static byte[] of(LogEntry entry, int[] columns) {
       int length = 0;
       for (int column : columns) {
@@ -243,7 +241,7 @@ final class LogRequest implements WebRequest {
       return key;
     }
 
-    /** Whether a line has the values of a key. */
+    /** Whether a line has the same values as a key. */
     static boolean is(byte[] key, LogEntry entry, int[] columns) {
       int at = 0;
       for (int column : columns) {
@@ -263,7 +261,6 @@ final class LogRequest implements WebRequest {
       return true;
     }
 
-    /** The size of a value; -1 if the line has none. */
     private static int size(LogEntry entry, int column) {
       return entry.has(column) ? entry.end(column) - entry.start(column) : -1;
     }

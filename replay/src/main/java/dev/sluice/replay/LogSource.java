@@ -4,12 +4,12 @@ package dev.sluice.replay;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** A log to read. It may be compressed with gzip or zstd, whatever its name. */
+/** A log, which can be compressed with gzip or zstd, with any file name. */
 public interface LogSource {
 
   /** Returns the name of the file, for messages, such as {@code access.log}. */
   String name();
 
-  /** Opens the log, which the reader closes. Called once. */
+  /** Opens the log. Called once; the reader closes the stream. */
   InputStream open() throws IOException;
 }

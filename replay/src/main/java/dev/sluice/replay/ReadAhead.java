@@ -8,18 +8,18 @@ import java.util.concurrent.BlockingQueue;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A few batches go round: the reading thread fills one while the run decides another. The queues publish the requests of
- * a batch, and at the end everything that the reader found.
+ * A few batches are reused: the reading thread fills one batch while the run decides another. The
+ * queues publish a batch's requests, and at the end the reader's state.
  */
 /**
- * The requests of a reader in batches, which another thread reads where there are two processors.
- * For one thread; blocks as the streams do.
+ * The requests of a reader in batches, which a second thread reads if there are two processors. Not
+ * thread-safe; blocks if the streams block.
  */
 final class ReadAhead implements AutoCloseable {
 
   private static final int BATCHES = 4;
 
-  /** Requests in the order of the reader, until the next batch is asked for. */
+  /** Requests in the reader's order, which are valid until the next batch is taken. */
   static final class Batch {
 
     final LogEntry[] entries = new LogEntry[512];
@@ -39,10 +39,10 @@ final class ReadAhead implements AutoCloseable {
   private Batch current = new Batch();
 
   /**
-   * Begins to read.
+   * Starts to read.
    *
-   * @param reader belongs to this object from now on
-   * @param onOwnThread whether another thread reads; its format must add no columns any more
+   * @param reader the reader, which only this object uses from now on
+   * @param onOwnThread whether a separate thread reads; the format must not add columns then
    */
   ReadAhead(LogReader reader, boolean onOwnThread) {
     this.reader = reader;
@@ -60,9 +60,10 @@ final class ReadAhead implements AutoCloseable {
   }
 
   /**
-   * Returns the next requests, at least one; null at the end.
+   * Returns the next batch with at least one request; null at the end.
    *
-   * @throws IOException if a file cannot be read; the requests before the fault were returned
+   * @throws IOException if a file cannot be read; earlier calls returned all requests before the
+   *     fault
    */
   @Nullable Batch next() throws IOException {
     if (current.failure != null) {

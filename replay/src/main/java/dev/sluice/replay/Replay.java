@@ -17,8 +17,8 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides the requests of access logs with Sluice's own limiter and rules, on the clock of the log.
- * Made by {@link #of}, and run once. Not thread-safe; blocks as the streams do.
+ * Decides the requests of access logs with Sluice's own limiter and rules, at the times in the log.
+ * Created by {@link #of}, and run once. Not thread-safe; blocks if the streams block.
  */
 public final class Replay {
 
@@ -55,9 +55,9 @@ public final class Replay {
   }
 
   /**
-   * Makes a replay with the default options.
+   * Creates a replay with the default options.
    *
-   * @param limits what decides; the rules are those that were loaded with them
+   * @param limits the limits that decide, with the rules that were loaded with them
    * @param sources the logs, at least one
    */
   public static Replay of(Limits limits, List<? extends LogSource> sources) {
@@ -65,10 +65,11 @@ public final class Replay {
   }
 
   /**
-   * Whether a stream is compressed, or a log whose format its first line shows; false for an empty
-   * stream. Reads no more than that line needs, so it does not wait for the second line of a pipe.
+   * Returns whether a stream contains an access log: it is compressed, or its first line has the
+   * format of a log. Returns false for an empty stream. Reads only as far as the first line, so it
+   * does not wait for the second line of a pipe.
    *
-   * @param in the beginning of the log is read from it; its position afterwards is not defined
+   * @param in the stream to read from; its position afterwards is not defined
    */
   public static boolean isLog(InputStream in) throws IOException {
     InputStream text = new BufferedInputStream(in, 1 << 10);
@@ -94,7 +95,7 @@ public final class Replay {
   }
 
   /**
-   * Requires the name of a format, such as {@code combined}.
+   * Checks the name of a format, such as {@code combined}.
    *
    * @throws IllegalArgumentException if there is no such format
    */
@@ -103,8 +104,8 @@ public final class Replay {
   }
 
   /**
-   * Compares with other limits, which decide the same requests apart; with their rules, if any were
-   * loaded with them. Null for no comparison, the default.
+   * Sets a candidate: other limits, with their own rules if they have any, that decide the same
+   * requests for comparison. Null, the default, means no comparison.
    */
   @CanIgnoreReturnValue
   public Replay against(@Nullable Limits candidate) {
@@ -113,8 +114,8 @@ public final class Replay {
   }
 
   /**
-   * Sets the format of the logs, such as {@code combined}; null, the default, to recognise it by
-   * the first lines.
+   * Sets the format of the logs, such as {@code combined}. Null, the default, means that the first
+   * lines decide.
    */
   @CanIgnoreReturnValue
   public Replay format(@Nullable String name) {
@@ -122,21 +123,21 @@ public final class Replay {
     return this;
   }
 
-  /** Sets the zone of times that name none; UTC if not called. */
+  /** Sets the zone of times without a zone; UTC if not called. */
   @CanIgnoreReturnValue
   public Replay zone(ZoneId newZone) {
     this.zone = newZone;
     return this;
   }
 
-  /** Sets how far lines may be out of order; 5 seconds if not called. */
+  /** Sets by how much time lines can be out of order; 5 seconds if not called. */
   @CanIgnoreReturnValue
   public Replay window(Duration newWindow) {
     this.window = newWindow;
     return this;
   }
 
-  /** Sets whether lines that are not understood are fatal; false if not called. */
+  /** Sets whether a line that cannot be parsed is fatal; false if not called. */
   @CanIgnoreReturnValue
   public Replay strict(boolean newStrict) {
     this.strict = newStrict;
@@ -144,10 +145,10 @@ public final class Replay {
   }
 
   /**
-   * Counts requests against limits without a rule book.
+   * Charges requests to limits without a rule book.
    *
    * @param newCounts each {@code LIMIT=TEMPLATE}, with the placeholders of rules and {@code
-   *     {field:NAME}}; none for the rules, the default
+   *     {field:NAME}}; empty, the default, to use the rules
    */
   @CanIgnoreReturnValue
   public Replay counts(List<String> newCounts) {
@@ -156,10 +157,11 @@ public final class Replay {
   }
 
   /**
-   * Sets how the client's address is found behind proxies.
+   * Sets how the client's address is found behind proxies; by default, it is the column of the
+   * address.
    *
-   * @param newClient as a server finds it; the column of the address if not called
-   * @param newProxy the peer of requests in a log without a column for it; null for none
+   * @param newClient how a server finds the address
+   * @param newProxy the peer of requests in a log without a column for the peer; null for no peer
    */
   @CanIgnoreReturnValue
   public Replay client(ClientAddress newClient, @Nullable String newProxy) {
@@ -169,8 +171,8 @@ public final class Replay {
   }
 
   /**
-   * Leaves out requests that were answered with one of these statuses, such as 429; none if not
-   * called.
+   * Leaves out requests with one of these response statuses, such as 429; no request is left out if
+   * not called.
    */
   @CanIgnoreReturnValue
   public Replay skipStatus(Set<Integer> statuses) {
@@ -179,10 +181,10 @@ public final class Replay {
   }
 
   /**
-   * Takes the cost of a request from the log.
+   * Reads the cost of a request from the log.
    *
-   * @param field the log's own name of a column with whole numbers; a request without one costs 1.
-   *     Null for 1, the default
+   * @param field the native name of a column with whole numbers; a request without a number costs
+   *     1. Null, the default, means that every request costs 1
    */
   @CanIgnoreReturnValue
   public Replay costField(@Nullable String field) {
@@ -190,14 +192,14 @@ public final class Replay {
     return this;
   }
 
-  /** Reports the number of lines from time to time, in the thread of the run. */
+  /** Sets a listener that the run's thread calls with the number of lines from time to time. */
   @CanIgnoreReturnValue
   public Replay progress(LongConsumer listener) {
     this.progress = listener;
     return this;
   }
 
-  /** Takes each denial, in the order of the log's time, in the thread of the run. */
+  /** Sets a consumer that the run's thread calls with each denial, in the log's order of time. */
   @CanIgnoreReturnValue
   public Replay denials(@Nullable Consumer<Denial> taker) {
     this.denials = taker;
@@ -205,7 +207,7 @@ public final class Replay {
   }
 
   /**
-   * Watches one bucket: takes each request that is charged to it, in the order of the log's time.
+   * Sets a consumer of each request that is charged to one bucket, in the order of the log's time.
    */
   @CanIgnoreReturnValue
   public Replay watch(String limit, String id, Consumer<Step> taker) {
@@ -216,8 +218,8 @@ public final class Replay {
   }
 
   /**
-   * Decides only the requests whose ids belong to a shard, of which the first is 1, by a hash that
-   * never changes. Every shard reads all lines. {@link Shards} joins the results.
+   * Decides only the requests whose ids belong to a shard, by a hash that never changes. Shards are
+   * numbered from 1. Every shard reads all lines. {@link Shards} joins the results.
    */
   @CanIgnoreReturnValue
   public Replay shard(int number, int of) {
@@ -230,7 +232,7 @@ public final class Replay {
     return this;
   }
 
-  /** Takes what requests ask of a limit, by the rules or counts, instead of deciding them. */
+  /** Sets a consumer of the costs that requests charge to a limit; no request is decided then. */
   @CanIgnoreReturnValue
   public Replay demands(String limit, Demands taker) {
     this.demandedLimit = limit;
@@ -239,9 +241,9 @@ public final class Replay {
   }
 
   /**
-   * Reads the logs and decides each request.
+   * Reads the logs, and decides each request.
    *
-   * @throws LogException if a log is not of the format, or an option has a mistake
+   * @throws LogException if a log does not have the format, or an option has a mistake
    */
   public ReplayResult run() throws IOException {
     ReplayRun run;
@@ -253,30 +255,30 @@ public final class Replay {
     return run.result();
   }
 
-  /** Takes what requests ask of a limit, in the order of the log's time. */
+  /** Receives the costs that requests would charge to a limit, in the order of the log's time. */
   @FunctionalInterface
   public interface Demands {
 
     /**
-     * Takes a request.
+     * Receives the cost of one request.
      *
-     * @param atNanos when, in nanoseconds since the epoch
-     * @param id what is limited, in its canonical form; never one that has an override
-     * @param cost the tokens, which may be more than any burst
+     * @param atNanos the time of the request, in nanoseconds since the epoch
+     * @param id the id in its canonical form; never an id with an override
+     * @param cost the cost in tokens, which can be above any burst
      */
     void take(long atNanos, String id, long cost);
   }
 
   /**
-   * A request that was denied.
+   * A denied request.
    *
-   * @param atNanos when, in nanoseconds since the epoch
-   * @param rule the line of the rule; 0 where no rule book is used
-   * @param limit the limit that denied; empty where the rule denies all requests
-   * @param id the id of the bucket; empty likewise
+   * @param atNanos the time of the request, in nanoseconds since the epoch
+   * @param rule the line of the rule; 0 without a rule book
+   * @param limit the limit that denied; empty if the rule denies all requests
+   * @param id the id of the bucket; empty if the rule denies all requests
    * @param request the method and the target; empty if the log has none
-   * @param status what the log says was answered; -1 if it does not say
-   * @param retryInNanos how long the client would have had to wait; 0 if waiting does not help
+   * @param status the response status in the log; -1 if the log has none
+   * @param retryInNanos the time after which the request would be allowed; 0 if no wait helps
    */
   public record Denial(
       long atNanos,
@@ -289,15 +291,15 @@ public final class Replay {
       long retryInNanos) {}
 
   /**
-   * A request that the watched bucket decided.
+   * A request charged to the watched bucket.
    *
-   * @param atNanos when, in nanoseconds since the epoch
+   * @param atNanos the time of the request, in nanoseconds since the epoch
    * @param request the method and the target; empty if the log has none
-   * @param status what the log says was answered; -1 if it does not say
-   * @param before the tokens in the bucket before the request; if the limit has several quotas, the
-   *     fewest in any of their buckets
-   * @param deniedBy the limit that denied it, which may be another one, and which of its quotas if
-   *     it has several; empty if it was allowed
+   * @param status the response status in the log; -1 if the log has none
+   * @param before the tokens in the bucket before the request; with several quotas, the fewest
+   *     tokens in any of their buckets
+   * @param deniedBy the limit that denied the request, perhaps another limit, and its quota if it
+   *     has several; empty if the request was allowed
    */
   public record Step(
       long atNanos,

@@ -14,7 +14,7 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
 
-/** A result for programs. Stateless. */
+/** The JSON form of a result. Stateless. */
 public final class ReplayJson {
 
   private final JsonGenerator json;
@@ -25,7 +25,7 @@ public final class ReplayJson {
     this.names = names;
   }
 
-  /** Writes a result as one JSON object, on one line. */
+  /** Returns a result as one JSON object, on one line. */
   public static String of(ReplayResult result, ClientNames names) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = new JsonFactory().createGenerator(text)) {

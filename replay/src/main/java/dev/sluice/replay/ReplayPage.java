@@ -17,10 +17,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The page has no script and loads nothing. Everything from the log is escaped where it is appended, and the policy of
- * the page forbids scripts in case an escape is missing.
+ * The page has no script and loads nothing. All text from the log is escaped before it is appended,
+ * and the page's security policy forbids scripts in case an escape is missing.
  */
-/** A result as a page that works without a network. Not thread-safe. */
+/** A result as an HTML page that needs no network. Not thread-safe. */
 public final class ReplayPage {
 
   private static final int COLUMNS = 120;
@@ -44,7 +44,7 @@ public final class ReplayPage {
     this.names = names;
   }
 
-  /** Writes a page in HTML. The name of the candidate's file is empty without one. */
+  /** Returns an HTML page. The name of the candidate's file is empty without a candidate. */
   public static String html(
       ReplayResult result, String against, ClientNames names, @Nullable LevelOverTime level) {
     return new ReplayPage(result, against, names, level).page();
@@ -79,10 +79,10 @@ public final class ReplayPage {
     if (level != null) {
       levelOverTime(level);
     }
-    heading("What this cannot know");
+    heading("What a replay cannot predict");
     paragraph(
         "A denied client behaves differently: it waits, retries or leaves. The log contains what it"
-            + " did when nobody denied it, so the real numbers of denied requests will differ.");
+            + " did when it was not denied, so the real numbers of denied requests will differ.");
     return out.append("</main>\n</body>\n</html>\n").toString();
   }
 
@@ -126,7 +126,7 @@ public final class ReplayPage {
     out.append("</table></div>\n");
   }
 
-  /** The bins, joined to as many as the chart has columns. */
+  /** Returns the bins, joined so that there is one bin per column of the chart. */
   private List<Bin> columns(long columnNanos) {
     List<Bin> bins = result.series().bins();
     long first = bins.get(0).atNanos();
@@ -165,8 +165,7 @@ public final class ReplayPage {
             .orElse(1);
     long count = (length + columnNanos - 1) / columnNanos;
     double width = (double) (WIDTH - LEFT) / count;
-    heading(
-        (onlyDenied ? "Denied requests, each " : "Requests, each ") + Words.duration(columnNanos));
+    heading((onlyDenied ? "Denied requests per " : "Requests per ") + Words.duration(columnNanos));
     out.append("<p>");
     if (!onlyDenied) {
       key("pass", "admitted");
@@ -177,7 +176,7 @@ public final class ReplayPage {
     }
     out.append("</p>\n<div class=\"scroll\">");
     out.append(
-        "<svg viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"Over time, at most %s in a column\">\n"
+        "<svg viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"Requests over time; the highest column is %s\">\n"
             .formatted(WIDTH, PLOT_HEIGHT + 40, Words.whole(most)));
     label(most);
     StringBuilder line = new StringBuilder();
@@ -198,7 +197,7 @@ public final class ReplayPage {
     axis(first, first + length);
   }
 
-  /** The line below a chart, with the first and the last time; ends the chart. */
+  /** Adds the time axis of a chart, with the first and the last time, and ends the chart. */
   private void axis(long first, long last) {
     out.append(
         "<line class=\"axis\" x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%2$s\"/>\n"
@@ -216,7 +215,7 @@ public final class ReplayPage {
                 Words.minute(last, zone)));
   }
 
-  /** How full a bucket was: it refills steadily between two requests, until it is full. */
+  /** Adds a chart of a bucket's tokens, which refill steadily between two requests. */
   private void levelOverTime(LevelOverTime bucket) {
     heading("Tokens in " + bucket.name);
     paragraph(bucket.summary());
@@ -262,7 +261,7 @@ public final class ReplayPage {
     line.append(String.format(Locale.ROOT, "%.1f,%.1f ", x, y));
   }
 
-  /** The largest and the smallest number of a chart. */
+  /** Adds the largest and the smallest number to a chart's axis. */
   private void label(long most) {
     out.append(
         "<text x=\"%s\" y=\"%s\" text-anchor=\"end\">%s</text><text x=\"%1$s\" y=\"%s\" text-anchor=\"end\">0</text>\n"
@@ -348,7 +347,7 @@ public final class ReplayPage {
     out.append("</table></div>\n");
   }
 
-  /** A count in at most five characters, marked where it is rounded. */
+  /** Returns a count in at most five characters, with a mark if it is rounded. */
   static String shortened(long count) {
     if (count < 1_000) {
       return String.valueOf(count);

@@ -7,12 +7,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What limits would have done to the requests of logs.
+ * The decisions that limits would have made on the requests of logs.
  *
- * @param rows one for each limit of each rule that matched a request, in the order of the file
+ * @param rows one row for each limit of each rule that matched a request, in the order of the file
  * @param mostDenied the clients with the most denied requests, the most denied first
- * @param worst the minute with the most denied requests; null if nothing was denied
- * @param shard which part of the requests this is; null for all of them
+ * @param worst the minute with the most denied requests; null if no request was denied
+ * @param shard the part of the requests that was decided; null for all requests
  */
 public record ReplayResult(
     Log log,
@@ -31,45 +31,45 @@ public record ReplayResult(
   }
 
   /**
-   * What was read.
+   * The requests that were read.
    *
-   * @param skipped requests that were left out by their status
+   * @param skipped the number of requests that were left out by their status
    * @param firstNanos the time of the first request, in nanoseconds since the epoch
-   * @param zone in which the log shows its times
+   * @param zone the zone of the times in the log
    */
   public record Log(
       Lines found, long skipped, long firstNanos, long lastNanos, String format, ZoneId zone) {}
 
   /**
-   * The lines of logs.
+   * The numbers of lines in the logs.
    *
-   * @param lines the lines of all files, without headings and empty ones
-   * @param unread lines that are not a request in the format
-   * @param firstUnread the place of the first of them, null if there is none
-   * @param late requests that were older than the window when they were read; they are decided at
+   * @param lines the lines of all files, without headings and empty lines
+   * @param unread the lines that are not a request in the format
+   * @param firstUnread the place of the first such line; null if there is none
+   * @param late the requests that were out of order by more than the window; they are decided at
    *     the time of the request before them
-   * @param mostLateNanos how far the latest request was out of order
+   * @param mostLateNanos the most time by which a request was out of order
    */
   public record Lines(
       long lines, long unread, @Nullable String firstUnread, long late, long mostLateNanos) {}
 
   /**
-   * Counts of all requests under one set of limits.
+   * The counts of all requests under one set of limits.
    *
-   * @param clients the clients; estimated if the counts are not exact
-   * @param exact false if there were more clients than names are kept of
+   * @param clients the number of clients; an estimate if the counts are not exact
+   * @param exact false if there were more clients than names that are kept
    */
   public record Totals(
       long requests, long denied, long clients, long deniedClients, boolean exact) {}
 
   /**
-   * One limit of one rule.
+   * The counts for one limit of one rule.
    *
-   * @param rule the file and the line of the rule; empty where limits are counted without rules
-   * @param limit the name; empty for a rule that denies all of its requests
-   * @param shadow whether a denial refuses nobody
-   * @param longestWaitNanos the longest time that a denied client would have had to wait; 0 if
-   *     waiting does not help
+   * @param rule the file and the line of the rule; empty without a rule book
+   * @param limit the limit's name; empty for a rule that denies all of its requests
+   * @param shadow whether the limit is in shadow, so that its denials reject no request
+   * @param longestWaitNanos the longest time that a denied client would have had to wait; 0 if no
+   *     wait helps
    */
   public record Row(
       String rule,
@@ -82,20 +82,20 @@ public record ReplayResult(
       long deniedClients,
       long longestWaitNanos) {
 
-    /** The line of the rule; 0 without rules. */
+    /** Returns the line of the rule; 0 without a rule book. */
     int line() {
       return rule.isEmpty() ? 0 : Integer.parseInt(rule.substring(rule.lastIndexOf(':') + 1));
     }
   }
 
   /**
-   * Requests that no limit decided, or that the log says too little about.
+   * The numbers of requests that no limit decided, or for which the log lacks a value.
    *
-   * @param free the rule charges nothing, or the request has no value for the id
-   * @param unusable the request cannot be charged: a server would answer 400
-   * @param tooCostly the cost is above the burst, so that the request never passes; also denied
-   * @param lackingCost the field of the cost has no whole number: the request is taken to cost 1
-   * @param lacking what rules or counts use and the log does not have
+   * @param free the requests for which the rule charges nothing, or the id has no value
+   * @param unusable the requests that cannot be charged, to which a server would reply 400
+   * @param tooCostly the requests whose cost is above the burst, so that they are always denied
+   * @param lackingCost the requests without a whole number in the field of the cost, which cost 1
+   * @param lacking the values that rules or counts use and the log does not have
    */
   public record Uncharged(
       long noRule,
@@ -111,7 +111,7 @@ public record ReplayResult(
   }
 
   /**
-   * A value that a rule or a count uses and the log does not have.
+   * A value that a rule or a count uses, and that the log does not have.
    *
    * @param rule the file and the line of the rule, or the count
    * @param word the value, such as {@code header:x-api-key}
@@ -121,9 +121,9 @@ public record ReplayResult(
   /**
    * A client with denied requests.
    *
-   * @param name its address
-   * @param requests its requests; since its first denial only, if the counts are not exact
-   * @param served those of the denied ones that the log says were answered below 400
+   * @param name the client's address
+   * @param requests the client's requests; only since its first denial if the counts are not exact
+   * @param served the denied requests whose response status in the log is below 400
    */
   public record Client(String name, long requests, long denied, long served) {
 
@@ -134,13 +134,13 @@ public record ReplayResult(
   /**
    * The minute with the most denied requests.
    *
-   * @param atNanos when it begins, in nanoseconds since the epoch
-   * @param client the one with the most of them
-   * @param ofClient how many are that client's
+   * @param atNanos the start of the minute, in nanoseconds since the epoch
+   * @param client the client with the most denied requests in the minute
+   * @param ofClient the number of denied requests of this client
    */
   public record WorstMinute(long atNanos, long denied, String client, long ofClient) {
 
-    /** The client with the most denied requests first. */
+    /** The order of most denied requests of one client first. */
     static final Comparator<WorstMinute> BY_CLIENT =
         Comparator.comparingLong(WorstMinute::ofClient)
             .reversed()
@@ -148,10 +148,10 @@ public record ReplayResult(
   }
 
   /**
-   * What the candidate does instead.
+   * The differences between the candidate and the limits in force.
    *
-   * @param newlyDeniedClients clients that only the candidate denies anything
-   * @param newlyAllowedClients clients that only the candidate denies nothing
+   * @param newlyDeniedClients the clients that only the candidate denies a request
+   * @param newlyAllowedClients the clients that only the limits in force deny a request
    */
   public record Change(
       Totals totals,
@@ -166,7 +166,7 @@ public record ReplayResult(
     }
   }
 
-  /** The requests over time: the bins with a request, in order. */
+  /** The requests over time: the bins with at least one request, in order. */
   public record Series(long binNanos, List<Bin> bins) {
 
     public Series {
@@ -175,19 +175,20 @@ public record ReplayResult(
   }
 
   /**
-   * Requests of a time.
+   * The requests of a span of time.
    *
-   * @param atNanos when the bin begins, in nanoseconds since the epoch
-   * @param otherDenied those that the candidate denies; the same without one
+   * @param atNanos the start of the bin, in nanoseconds since the epoch
+   * @param otherDenied the requests that the candidate denies; equal to {@code denied} without one
    */
   public record Bin(long atNanos, long requests, long denied, long otherDenied) {}
 
   /**
-   * Which part of the requests a result has: those whose ids belong to a shard. Clients are ids
-   * then; only a request that is charged nothing belongs to its address.
+   * The part of the requests in a result: the requests whose ids belong to a shard. Ids then count
+   * as clients; only a request without a charge belongs to the shard of its client's address.
    *
-   * @param number from 1
-   * @param minutes those with a denied request, which the worst minute of all shards needs
+   * @param number the number of the shard, from 1
+   * @param minutes the minutes with a denied request, from which the worst minute of all shards
+   *     follows
    */
   public record Shard(int number, int of, List<WorstMinute> minutes) {
 

@@ -35,18 +35,18 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A line costs: reading it; finding what it is charged, which a table remembers for lines with the same values; the
- * limiter; and the tallies. Sets of clients grow only when the table misses, since they do not count how often. With
- * many clients, a line costs what the processor waits for memory. So a group of lines goes through each step together,
- * and reads what the next step needs: the processor then fetches many places at a time.
+ * Each line has four steps: read the line; find its charges, which a table remembers for lines with
+ * the same values; decide; and count. Sets of clients are updated only if the line is not in the
+ * table, since a set ignores repetitions. With many clients, most of the time is spent waiting for
+ * memory. So a group of lines goes through each step together, and each step touches the memory of
+ * the next step, which the processor then fetches for many lines at a time.
  */
-/** The one run of a {@link Replay}. Not thread-safe; blocks as the streams do. */
+/** The only run of a {@link Replay}. Not thread-safe; blocks if the streams block. */
 final class ReplayRun {
 
   private static final int GROUP = 32;
   private static final int REMEMBERED = 1 << 18;
-  // The number of lines with equal places that do not displace each other; their hashes share one
-  // cache line.
+  // The number of entries in one bucket of the table. Their hashes share one cache line.
   private static final int WAYS = 8;
   private static final int MOST_KEY_BYTES = 1 << 25;
   private static final int LONGEST_REMEMBERED = 1 << 10;
@@ -56,7 +56,7 @@ final class ReplayRun {
   private static final String FIELD = "field:";
   private static final Pattern DIGITS = Pattern.compile("[0-9]+");
 
-  /** What lines with the same values come to. */
+  /** The charges of all lines with the same values. */
   private static final class Known {
 
     private final byte[] key;
@@ -91,7 +91,7 @@ final class ReplayRun {
   private final Known[] found = new Known[GROUP];
   private long unusedSum; // keeps the JIT from removing the reads
   private final long[] knownHashes = new long[REMEMBERED];
-  private final @Nullable Known[] known = new @Nullable Known[REMEMBERED]; // by the same places
+  private final @Nullable Known[] known = new @Nullable Known[REMEMBERED]; // by the same indexes
   private long keyBytes; // the size of the keys of all known lines
   private int[] columns = new int[0]; // the columns whose values are the keys
 
@@ -142,7 +142,7 @@ final class ReplayRun {
     declareColumns();
   }
 
-  /** Asks for the columns before the first line is read: a JSON log reads no others. */
+  /** Declares the columns before the first line, since a JSON log reads only declared columns. */
   private void declareColumns() {
     for (Side side : sides()) {
       for (RequestForm rule : side.rules()) {
@@ -165,7 +165,6 @@ final class ReplayRun {
     return other == null ? List.of(base) : List.of(base, other);
   }
 
-  /** The placeholders of a count. */
   private static List<String> words(String count) {
     List<String> words = new ArrayList<>();
     for (int at = count.indexOf('{'); at >= 0; at = count.indexOf('{', at + 1)) {
@@ -174,7 +173,7 @@ final class ReplayRun {
     return words;
   }
 
-  /** The column that a word of a rule needs. */
+  /** Returns the column that a placeholder of a rule needs. */
   private static String column(String word) {
     int bar = word.indexOf('|');
     String plain = bar < 0 ? word : word.substring(0, bar);
@@ -187,7 +186,6 @@ final class ReplayRun {
     return plain;
   }
 
-  /** Reads the logs and decides each request. */
   ReplayResult result() throws IOException {
     boolean onOwnThread = options.processors > 1 && !reader.format().addsColumns();
     try (ReadAhead requests = new ReadAhead(reader, onOwnThread)) {
@@ -219,23 +217,22 @@ final class ReplayRun {
     }
   }
 
-  /** A log whose requests all lack what they are charged by shows nothing about limits. */
+  /** Rejects a log whose requests all lack the values that their charge needs. */
   private void requireCharges() {
     if (read > 0 && chargeless == read) {
       List<String> absent =
           lacking().stream().map(ReplayResult.Lacking::word).distinct().sorted().toList();
       throw new LogException(
-          "none of the requests can be charged%s"
+          "no request can be charged%s"
               .formatted(
                   absent.isEmpty()
-                      ? ": a server would answer 400 to each"
+                      ? ": a server would reply 400 to each request"
                       : "; the log does not have " + String.join(", ", absent)));
     }
   }
 
-  /** Decides a group of requests in order. */
   private void decide(LogEntry[] batch, int from, int to) {
-    int status = reader.format().column("status"); // a heading in the log may have added the column
+    int status = reader.format().column("status"); // a heading may have added the column
     int kept = 0;
     for (int i = from; i < to; i++) {
       long answered = batch[i].number(status);
@@ -344,7 +341,7 @@ final class ReplayRun {
     }
   }
 
-  /** The known line with a hash; null if there is none. */
+  /** Returns the known line with a hash; null if there is none. */
   private @Nullable Known withHash(long hash) {
     int place = place(hash);
     for (int i = place; i < place + WAYS; i++) {
@@ -355,12 +352,12 @@ final class ReplayRun {
     return null;
   }
 
-  /** What the line is charged; the same object for lines with the same values. */
+  /** Returns what a line is charged; it is the same object for lines with the same values. */
   private Known known(LogEntry entry, @Nullable Known likely) {
     if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
       return likely;
     }
-    // A line before this one in the group may have had the same values, or added a column.
+    // An earlier line of the group may have the same values, or may have added a column.
     Known now = withHash(LogRequest.Key.hash(entry, columns));
     return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
   }
@@ -378,7 +375,7 @@ final class ReplayRun {
     long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
     if (request.used().cardinality() != columns.length) {
       columns = request.used().stream().toArray();
-      forgetAll(); // the known keys have fewer columns
+      forgetAll(); // the keys of the known lines have fewer columns
     }
     Known made = new Known(LogRequest.Key.of(entry, columns), name, ofBase, ofOther);
     made.isElsewhere =
@@ -423,12 +420,12 @@ final class ReplayRun {
     keyBytes = 0;
   }
 
-  /** The first of the places that lines with a hash may have. */
+  /** Returns the first index of the bucket for a hash. */
   private static int place(long hash) {
     return (int) hash & (REMEMBERED - WAYS);
   }
 
-  /** The only id that a request is charged to; its sender if there is none. */
+  /** Returns the only id that a request is charged to; its sender if it is charged to no id. */
   private String owner(Charges ofBase, @Nullable Charges ofOther, String sender) {
     List<Transaction> all = new ArrayList<>(ofBase.together());
     if (ofOther != null) {
@@ -451,7 +448,7 @@ final class ReplayRun {
     return all.isEmpty() ? sender : shortened(all.get(0).id());
   }
 
-  /** A name of bounded length, since the names of all clients are kept. */
+  /** Returns a name of bounded length, since the names of all clients are kept. */
   private static String shortened(String name) {
     return name.length() <= LONGEST_REMEMBERED
         ? name
@@ -460,7 +457,7 @@ final class ReplayRun {
             + Long.toHexString(Sketch.hash(name.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** What the log says that the request costs; -1 if it says no whole number. */
+  /** Returns the request's cost in the log; -1 if the log has no whole number. */
   private long cost() {
     String field = options.costField;
     if (field == null) {
@@ -475,7 +472,7 @@ final class ReplayRun {
     return cost < 0 ? Long.MAX_VALUE : cost; // a cost above any burst
   }
 
-  /** The client's number; one that is denied gets a number even where the first table is full. */
+  /** Returns the client's number. A denied client gets a number even if the first table is full. */
   private int numbered(Known line, boolean isDenied) {
     if (line.client < 0) {
       line.client = clients.lateNumber(line.name, isDenied);
@@ -483,7 +480,7 @@ final class ReplayRun {
     return line.client;
   }
 
-  /** The tokens in the watched bucket; for several quotas, the fewest in any of their buckets. */
+  /** Returns the tokens in the watched bucket; with several quotas, the fewest of any bucket. */
   private long level() {
     Decision now = base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0));
     return now.quotas().stream().mapToLong(Decision::remaining).min().orElse(now.remaining());
@@ -506,7 +503,7 @@ final class ReplayRun {
             denial == null ? 0 : denial.retryInNanos()));
   }
 
-  /** Which quota denied, if the limit has several. */
+  /** Returns the quota that denied, if the limit has several quotas. */
   private static String quota(Decision denial) {
     Transaction transaction = denial.transaction();
     Quota quota = transaction == null ? null : transaction.quota();
@@ -624,7 +621,7 @@ final class ReplayRun {
         : request.lacks(column) && !(column.equals("client") && options.proxy != null);
   }
 
-  /** The clock of the log, which stands at the request that is being decided. */
+  /** The clock of the log, set to the time of the current request. */
   private static final class Clock implements TimeSource {
 
     private long nowNanos;

@@ -9,14 +9,14 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** A result for a terminal. Stateless. */
+/** The text form of a result, for a terminal. Stateless. */
 public final class ReplayText {
 
   private static final String GAP = "   ";
 
   private ReplayText() {}
 
-  /** Writes a result. The name of the candidate's file is empty without one. */
+  /** Returns the lines. The name of the candidate's file is empty without a candidate. */
   public static List<String> lines(ReplayResult result, String against, ClientNames names) {
     List<String> lines = new ArrayList<>();
     lines.add(heading(result));
@@ -41,7 +41,7 @@ public final class ReplayText {
     StringBuilder text = new StringBuilder(Words.counted(found.lines(), "line"));
     if (found.unread() > 0) {
       text.append(
-          " (%s not understood, the first at %s)"
+          " (%s cannot be parsed, the first at %s)"
               .formatted(Words.whole(found.unread()), found.firstUnread()));
     }
     if (result.totals().requests() > 0) {
@@ -61,13 +61,13 @@ public final class ReplayText {
     }
     if (found.late() > 0) {
       text.append(
-          "; %s later than the window, decided at the time of the line before"
+          "; %s later than the window, decided at the time of the line before them"
               .formatted(Words.whole(found.late())));
     }
     return text.toString();
   }
 
-  /** The table, with its heading as the first row. */
+  /** Returns the table, whose first row is the heading. */
   static List<List<String>> cells(ReplayResult result, String against) {
     List<List<String>> cells = new ArrayList<>();
     Change change = result.change();
@@ -135,7 +135,7 @@ public final class ReplayText {
     return part == 0 ? "0" : "%s (%s)".formatted(Words.whole(part), Words.percent(part, whole));
   }
 
-  /** The row of the same limit of the same rule; null if there is none. */
+  /** Returns the row of the same limit of the same rule; null if there is none. */
   static @Nullable Row twin(Row row, List<Row> others) {
     return others.stream()
         .filter(
@@ -213,7 +213,7 @@ public final class ReplayText {
                 Words.whole(change.newlyAllowedClients())));
   }
 
-  /** The lines of a table; the second column has numbers, or every one. */
+  /** Aligns the cells of a table: numbers to the right, in the second column or in all columns. */
   static List<String> aligned(List<List<String>> cells, boolean onlyNumbers) {
     int columns = cells.stream().mapToInt(List::size).max().orElse(0);
     int[] widths = new int[columns];

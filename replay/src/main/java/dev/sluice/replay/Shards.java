@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Joins the results of all shards of the same logs. No client is in two shards, so every number is
- * a sum, and the result is that of a single shard with all requests. Not thread-safe.
+ * a sum, and the result is the same as of one run with all requests. Not thread-safe.
  */
 public final class Shards {
 
@@ -41,14 +41,15 @@ public final class Shards {
   private final Map<Integer, String> files = new TreeMap<>(); // by the number of the shard
   private final List<ReplayResult> results = new ArrayList<>();
 
-  /** Starts without a result. */
+  /** Creates an object without results. */
   public Shards() {}
 
   /**
    * Adds the result of a shard.
    *
-   * @param json as {@link ReplayJson} wrote it
-   * @throws LogException if it is no result of a shard, or one that does not belong to the others
+   * @param json the output of {@link ReplayJson}
+   * @throws LogException if the text is not the result of a shard, or does not fit the other
+   *     results
    */
   public void add(String file, String json) {
     ReplayResult result;
@@ -57,7 +58,7 @@ public final class Shards {
       result = result(new Node("", value(parser, 0)));
     } catch (IOException | IllegalArgumentException | DateTimeException e) {
       throw new LogException(
-          "%s: this is not what sluice replay --shard --json printed: %s"
+          "%s: this is not the output of sluice replay --shard --json: %s"
               .formatted(file, String.valueOf(e.getMessage()).lines().findFirst().orElse("")));
     }
     Shard shard = Objects.requireNonNull(result.shard());
@@ -314,7 +315,7 @@ public final class Shards {
         json.number("deniedOfClient"));
   }
 
-  /** The current value: a map, a list, a text, a whole number or a boolean. */
+  /** Returns the current value: a map, a list, a text, a whole number or a boolean. */
   private static @Nullable Object value(JsonParser parser, int depth) throws IOException {
     if (depth > DEEPEST) {
       throw new IllegalArgumentException("the values are nested too deeply");
@@ -348,7 +349,7 @@ public final class Shards {
     return token == JsonToken.VALUE_STRING ? parser.getText() : null;
   }
 
-  /** A value of a result, and its place for messages. */
+  /** A value of a result, with its place for messages. */
   private record Node(String place, @Nullable Object value) {
 
     private <T> T as(Class<T> type) {

@@ -38,33 +38,33 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One set of limits in a replay: what it charges each request, its limiter, and a tally for each
- * limit of each rule. Not thread-safe.
+ * One set of limits in a replay, with its rules, its limiter, and a tally for each limit of each
+ * rule. Not thread-safe.
  */
 final class Side {
 
   private static final String FIELD = "field:";
 
-  /** What a request comes to before any limit is asked. */
+  /** What the rules determine for a request before any limit decides. */
   enum Outcome {
     CHARGED,
-    /** A rule matches, and charges nothing: it is unlimited, or its id has no value. */
+    /** A matching rule charges nothing: the rule is unlimited, or its id has no value. */
     FREE,
     NO_RULE,
-    /** A rule denies all of its requests, or the cost is above the burst. */
+    /** A matching rule denies all of its requests, or the cost is above the burst. */
     DENIED,
-    /** A rule cannot use the request, which a server would answer with a 400. */
+    /** A matching rule cannot use the request, to which a server would reply 400. */
     UNUSABLE
   }
 
   /**
-   * What a request is charged.
+   * The charges of a request.
    *
-   * @param together the transactions that decide, then those in shadow; of a denied request the one
-   *     whose cost is above the burst, if that is why
-   * @param tallies one for each transaction, then those in shadow whose cost is above the burst; of
-   *     a denied request, the first one denies
-   * @param trials how many of the transactions are in shadow
+   * @param together the transactions that decide, then the transactions in shadow; for a request
+   *     denied for its cost, only the transaction whose cost is above the burst
+   * @param tallies the tallies of the transactions, then of limits in shadow with a cost above the
+   *     burst; for a denied request, the first tally is the one that denies
+   * @param trials the number of transactions in shadow
    * @param single the only transaction that decides; null if there are several or none
    */
   record Charges(
@@ -74,7 +74,7 @@ final class Side {
       int trials,
       @Nullable Single single) {
 
-    /** Reads what a decision reads, so that the processor fetches it; the result means nothing. */
+    /** Reads the fields of a decision, so that the processor fetches them; the result is unused. */
     int touch() {
       return single == null ? trials : single.utf8Id.length;
     }
@@ -99,13 +99,13 @@ final class Side {
       this.cost = cost;
     }
 
-    /** Spends; null if it is allowed. */
+    /** Spends; returns null if the request is allowed, otherwise the denial. */
     @Nullable Decision spend() {
       return limit.trySpendUtf8(utf8Id, cost) ? null : limit.check(id, cost);
     }
   }
 
-  /** The counts of a limit of a rule. */
+  /** The counts for one limit of one rule. */
   static final class Tally {
 
     final int line;
@@ -144,10 +144,10 @@ final class Side {
   private final Map<TallyKey, Tally> tallies = new LinkedHashMap<>();
 
   /**
-   * Makes a side.
+   * Creates a side.
    *
-   * @param rules where the rules come from, if no limits are counted
-   * @param counted each {@code LIMIT=TEMPLATE}
+   * @param rules the rule book, which is used if {@code counted} is empty
+   * @param counted the limits that are charged without rules, each {@code LIMIT=TEMPLATE}
    */
   Side(Limits limits, RuleBook rules, List<String> counted, TimeSource time) {
     this.limits = limits;
@@ -189,7 +189,7 @@ final class Side {
                     : null));
   }
 
-  /** Refuses a limit that would end the run at the first request for it. */
+  /** Rejects a limit that would end the run at the first request for it. */
   private void require(Requirement needed) {
     if (!needed.isMetBy(limits)) {
       throw new IllegalArgumentException(needed.message());
@@ -208,17 +208,15 @@ final class Side {
     return List.copyOf(tallies.values());
   }
 
-  /** The rules that this side uses; none where limits are counted. */
+  /** Returns the rules of this side; none if limits are charged without rules. */
   List<RequestForm> rules() {
     return counts.isEmpty() ? book.requestRules() : List.of();
   }
 
-  /** The file of the rules, without its folder. */
   String rulesFile() {
     return String.valueOf(Path.of(book.file()).getFileName());
   }
 
-  /** What the side charges a request. */
   Charges charges(LogRequest request, ClientAddress address, long hits) {
     try {
       return counts.isEmpty()
@@ -245,7 +243,7 @@ final class Side {
     return charged(0, List.copyOf(together.values()), List.of(), List.of());
   }
 
-  /** What a request asks of one limit, whatever its burst is: the costs, by id. */
+  /** Returns the costs that a request would charge to one limit, by id, regardless of the burst. */
   Map<String, Long> demands(String limit, LogRequest request, ClientAddress address, long hits) {
     Map<String, Long> demands = new LinkedHashMap<>();
     LimitName name = limits.catalogue().get(limit);
@@ -281,7 +279,7 @@ final class Side {
     return new Charges(Outcome.DENIED, List.of(tooCostly), List.of(tally), 0, null);
   }
 
-  /** What a rule charges; the cost of the log is that of the limits for which the rule has none. */
+  /** Returns the matching rule's charges. The log's cost counts if the rule has no cost. */
   private @Nullable RuleMatch match(LogRequest request, ClientAddress address, long hits) {
     return book.match(request, address)
         .map(
@@ -313,7 +311,7 @@ final class Side {
         one = charge.transaction(limits);
       } catch (InvalidRequestException e) {
         if (charge.shadow()) {
-          continue; // a trial refuses nobody
+          continue; // a limit in shadow denies no request
         }
         throw e;
       }
@@ -360,7 +358,7 @@ final class Side {
         new TallyKey(line, limit, shadow), key -> new Tally(line, limit, shadow));
   }
 
-  /** Notes that a client sends requests of these charges. */
+  /** Counts a client among the senders of requests with these charges. */
   void see(Charges charges, int client, long hash) {
     for (Tally tally : charges.tallies()) {
       tally.sketch.add(hash);
@@ -371,8 +369,8 @@ final class Side {
   }
 
   /**
-   * Decides a request; null if no limit needs to say more. The client's number is asked for if a
-   * trial denies.
+   * Decides a request. Returns null if the request is allowed or the charges already determine the
+   * decision. {@code client} is called only if a limit in shadow denies.
    */
   @Nullable Decision decide(Charges charges, IntSupplier client) {
     if (charges.outcome() == Outcome.DENIED) {
@@ -397,7 +395,6 @@ final class Side {
     return enforced == 0 ? null : limiter.spend(all.subList(0, enforced));
   }
 
-  /** The tally of the limit that decided. */
   static Tally decisive(Charges charges, Decision decision) {
     for (int i = 0; i < charges.together().size(); i++) {
       Transaction decided = decision.transaction();

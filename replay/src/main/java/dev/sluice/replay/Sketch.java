@@ -2,11 +2,12 @@
 package dev.sluice.replay;
 
 /*
- * HyperLogLog: of each hash, 14 bits choose a register, which keeps the most zeros that the rest of any hash began with.
- * The standard error is 1.04 / sqrt(2^14) = 0.8 %. Few values are counted by the registers that are still empty.
- * Flajolet et al., "HyperLogLog: the analysis of a near-optimal cardinality estimation algorithm", 2007.
+ * HyperLogLog: 14 bits of each hash choose a register, which keeps the largest number of leading
+ * zeros in the rest of its hashes. The standard error is 1.04 / sqrt(2^14) = 0.8 %. Small counts
+ * are estimated from the number of empty registers. Flajolet et al., "HyperLogLog: the analysis of
+ * a near-optimal cardinality estimation algorithm", 2007.
  */
-/** Counts different values in 16 KiB, with a standard error of 0.8 %. Not thread-safe. */
+/** Estimates how many different values there are, in 16 KiB. Not thread-safe. */
 final class Sketch {
 
   private static final int BITS = 14;
@@ -15,7 +16,6 @@ final class Sketch {
 
   private final byte[] registers = new byte[REGISTERS];
 
-  /** A hash of 64 bits. */
   static long hash(byte[] text) {
     long hash = 0xcbf29ce484222325L;
     for (byte one : text) {
@@ -27,8 +27,8 @@ final class Sketch {
   }
 
   /**
-   * The shard of a hash, from 0. Which shard an id has must never change, and must not depend on
-   * the bits by which tables and sketches place it.
+   * Returns the shard of a hash, from 0. The shard of an id must never change, and must not depend
+   * on the bits of the hash that tables and sketches use.
    */
   static int shard(long hash, int of) {
     long mixed = (hash ^ (hash >>> 32)) * 0x9e3779b97f4a7c15L;

@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests over time, and the minutes with denied ones. It has at most 100,000 bins, which grow
- * with the time that a log spans. Not thread-safe.
+ * The requests over time, and the minutes with denied requests. It has at most 100,000 bins, which
+ * become longer if the log spans more time. Not thread-safe.
  */
 final class TimeLine {
 
@@ -33,13 +33,13 @@ final class TimeLine {
   private long minuteDenied;
   private final List<WorstMinute> minutes = new ArrayList<>();
 
-  /** Starts with no request. Keeps every minute with a denied request, or the worst one only. */
+  /** Starts with no request. Keeps every minute with a denied request, or only the worst minute. */
   TimeLine(ClientCounts clients, boolean keepsMinutes) {
     this.clients = clients;
     this.keepsMinutes = keepsMinutes;
   }
 
-  /** Adds a request; they come in the order of time. */
+  /** Adds a request. Requests must be added in the order of time. */
   void add(long at, boolean isDenied, boolean otherDenies, int client) {
     if (at < binFrom || at >= binTo) {
       while (bins.size() >= MOST_BINS) {
@@ -102,13 +102,12 @@ final class TimeLine {
     minuteDenied = 0;
   }
 
-  /** The minutes that are kept, in order. */
   List<WorstMinute> minutes() {
     endMinute();
     return List.copyOf(minutes);
   }
 
-  /** The first of the minutes with the most denied requests; null without any. */
+  /** Returns the first minute with the most denied requests; null if there are no minutes. */
   static @Nullable WorstMinute worst(List<WorstMinute> minutes) {
     WorstMinute worst = null;
     for (WorstMinute one : minutes) {
@@ -117,7 +116,6 @@ final class TimeLine {
     return worst;
   }
 
-  /** Adds the requests of another time line. */
   void join(Series other) {
     while (binNanos < other.binNanos()) {
       coarsen();
@@ -134,12 +132,11 @@ final class TimeLine {
     }
   }
 
-  /** Whether bins may have this length. */
+  /** Whether this is an allowed length of a bin. */
   static boolean isLength(long nanos) {
     return nanos >= MINUTE && nanos % MINUTE == 0 && Long.bitCount(nanos / MINUTE) == 1;
   }
 
-  /** The requests over time. */
   Series series() {
     List<Bin> series = new ArrayList<>();
     bins.forEach(

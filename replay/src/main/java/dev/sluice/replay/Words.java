@@ -6,7 +6,7 @@ import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 
-/** Numbers and times for people. Stateless. */
+/** Formats numbers and times for people. Stateless. */
 final class Words {
 
   private static final long SECOND = 1_000_000_000;
@@ -25,7 +25,7 @@ final class Words {
     return String.format(Locale.ROOT, "%,d", number);
   }
 
-  /** The number and its noun, such as {@code 1 client} or {@code 1,200 clients}. */
+  /** Returns the number and its noun, such as {@code 1 client} or {@code 1,200 clients}. */
   static String counted(long number, String noun) {
     return whole(number) + " " + (number == 1 ? noun : noun + "s");
   }
@@ -67,7 +67,7 @@ final class Words {
     return time(nanos, zone).substring(0, "HH:mm".length());
   }
 
-  /** From the first to the last time, the date only once where it is the same. */
+  /** Formats a span of time; the date of the end is left out if it is the date of the start. */
   static String span(long firstNanos, long lastNanos, ZoneId zone) {
     String first = date(firstNanos, zone);
     String last = date(lastNanos, zone);

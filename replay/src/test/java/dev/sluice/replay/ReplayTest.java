@@ -866,7 +866,7 @@ final class ReplayTest {
         "json | [1] | expected one JSON object",
         "json | {\"a\":1} | it has no ",
         "regex:(?<time>[0-9]+) | x | the pattern is not found in it",
-        "csv | time,a;1790000000 | it has 1 value, expected those of the heading: time, a",
+        "csv | time,a;1790000000 | it has 1 value, expected the values of the heading: time, a",
         "csv | time,a;1790000000,2,3 | it has more values than the heading, which has 2",
         "cloudfront | 2026-11-26 | there is no heading before it",
       })

@@ -30,13 +30,13 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * A servlet filter that passes requests within their limits, and answers the others with a 429. If
- * the store fails, the limiter's {@link dev.sluice.FailureRule} decides: if it denies, or there is
- * none, the answer is a 503.
+ * A servlet filter that passes requests within their limits, and replies to other requests with a
+ * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the rule
+ * denies, or there is no rule, the response is a 503.
  *
  * <p>A request spends from all limits of all rules that match it, or from none. It is charged once,
- * when it arrives: forwards, includes, error pages and asynchronous dispatches cost nothing more.
- * {@linkplain Rule.Builder#shadow Shadow rules} are charged afterwards, for requests that passed.
+ * when it arrives: forwards, includes, error pages and asynchronous dispatches are not charged.
+ * {@linkplain Rule.Builder#shadow Shadow rules} are charged afterwards, for admitted requests.
  *
  * <p>If a rule {@linkplain Rule.Builder#estimate estimates} the cost, and the client sends {@code
  * TE: trailers}, the trailers have the rate limit headers with the numbers after the settlement.
@@ -49,7 +49,7 @@ import java.util.stream.Stream;
 public final class RateLimitFilter implements Filter {
 
   /**
-   * The request attribute with the {@link Decision} that let a request pass; the strictest decision
+   * The request attribute with the {@link Decision} that admitted a request; the strictest decision
    * if there are several filters. Absent if no rule matched.
    */
   public static final String DECISION = "dev.sluice.servlet.decision";
@@ -90,7 +90,7 @@ public final class RateLimitFilter implements Filter {
     }
   }
 
-  /** Releases the rules' requirements on the limits. */
+  /** Releases the rules' requirements for the limits. */
   @Override
   public void destroy() {
     limiter.close();
@@ -109,13 +109,14 @@ public final class RateLimitFilter implements Filter {
 
   /**
    * Sets the true cost of a request, for the rules that {@linkplain Rule.Builder#estimate
-   * estimated} it; does nothing without such a rule. Call it from any thread when the cost is
-   * known, also after the client has left. The last call before the end of the response counts, or
-   * else the first one after it.
+   * estimated} the cost; does nothing without such a rule. Call this method from any thread when
+   * the cost is known, even after the client has left. The last call before the end of the response
+   * counts, or else the first call after the end.
    *
-   * @param request the request, of which the filter saw the original
+   * @param request the request that the filter has passed on, or a wrapper of it
    * @param tokens the tokens that the request cost
-   * @throws IllegalArgumentException below 1, which may come from a report that could not be read
+   * @throws IllegalArgumentException if the cost is below 1, perhaps since a report could not be
+   *     read
    */
   public static void cost(ServletRequest request, long tokens) {
     if (request.getAttribute(ADMISSIONS) instanceof List<?> admissions) {
@@ -148,7 +149,7 @@ public final class RateLimitFilter implements Filter {
   }
 
   /**
-   * Refuses a request in the same way as the filter, for code that limits requests elsewhere.
+   * Rejects a request in the same way as the filter, for code that limits requests elsewhere.
    *
    * @param response the response, which is not committed
    * @param refusal the response to send
@@ -202,7 +203,7 @@ public final class RateLimitFilter implements Filter {
     try {
       request.getAsyncContext().addListener(settlement);
     } catch (IllegalStateException e) {
-      settlement.interrupted(); // the request has ended, but how is unknown
+      settlement.interrupted(); // the request has ended, but its outcome is unknown
     }
   }
 
@@ -212,7 +213,7 @@ public final class RateLimitFilter implements Filter {
         .anyMatch(coding -> coding.strip().equalsIgnoreCase("trailers"));
   }
 
-  /** Adds the rate limit headers after the settlement as trailers, to those of other filters. */
+  /** Adds the rate limit headers after the settlement to the trailers of other filters. */
   private void addTrailers(
       HttpServletResponse response, Admission admission, Settlement settlement) {
     Supplier<Map<String, String>> before = response.getTrailerFields();
@@ -253,9 +254,9 @@ public final class RateLimitFilter implements Filter {
      * Makes the filter.
      *
      * @return the filter; the container or the caller destroys it
-     * @throws IllegalArgumentException if a rule does not fit the limits; has every mistake: an
-     *     unknown limit, a limit that is not configured, an id of another format, a cost above the
-     *     burst
+     * @throws IllegalArgumentException if a rule does not fit the limits; the message lists every
+     *     mistake: an unknown limit, a limit that is not configured, an id of another format, a
+     *     cost above the burst
      * @throws IllegalStateException if the filter has no rule
      */
     public RateLimitFilter build() {

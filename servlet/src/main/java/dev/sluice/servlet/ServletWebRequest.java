@@ -39,11 +39,11 @@ final class ServletWebRequest implements WebRequest {
   }
 
   /**
-   * Returns the paths by which the container or a framework may find a handler. The container's
+   * Returns the paths by which the container or a framework can find a handler. The container's
    * path comes first. Tomcat maps {@code /admin/} to the welcome file {@code /admin/index.html}
-   * before any filter runs; then the folder is a second path. Frameworks use the URI as the client
-   * sent it, and some decode it as a whole by the charset of the request, so its readings are
-   * added.
+   * before any filter runs; the folder is then a second path. Frameworks use the URI as the client
+   * sent it. Some frameworks decode the whole URI by the charset of the request, so these readings
+   * are added too.
    */
   @Override
   public List<String> paths() {
@@ -75,7 +75,7 @@ final class ServletWebRequest implements WebRequest {
     return uri.startsWith(context) ? uri.substring(context.length()) : uri;
   }
 
-  /** Whether the container appended a welcome file: the URI does not end like the path. */
+  /** Whether the container appended a welcome file: the URI then has another end than the path. */
   private boolean wasMadeLonger() {
     if (path.isEmpty() || path.endsWith("/")) {
       return false;

@@ -13,19 +13,19 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * This essay says when a token may be given back.
+ * This comment says when a token can be given back.
  *
- * A conditional rule depends on how the request ended, which only the application knows. The answer
- * is the response's status once the application is done: it has returned, has completed the
- * asynchronous request, or has thrown an exception of its own, which is a 500.
+ * A conditional rule depends on how the request ended, which only the application knows. The rule
+ * uses the response's status once the application is done: the application has returned, has
+ * completed the asynchronous request, or has thrown an exception of its own, which is a 500.
  *
  * A request can also end while the application still works on it, for example on a password check
  * in another thread. The client resets the stream or closes the connection, or the asynchronous
- * request times out. Then the end of the work is unknown. If the token were given back, a client
- * that resets each of its streams could have any number of passwords checked. So the token stays
- * spent, unless the status was sent before.
+ * request times out. How the work ends is then unknown. If the token were given back, a client that
+ * resets each of its streams could have any number of passwords checked. So the token stays spent,
+ * unless the status was sent before.
  *
- * Containers report such a request differently (seen with Jetty 12.1 and Tomcat 10.1):
+ * Containers report these requests differently (seen with Jetty 12.1 and Tomcat 10.1):
  *
  *  - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1 they
  *    notice that the client is gone only when they read or write.
@@ -62,7 +62,7 @@ final class Settlement implements AsyncListener {
     this.response = response;
   }
 
-  /** To be called when the application returned, or completed the asynchronous request. */
+  /** Must be called when the application returned, or completed the asynchronous request. */
   void ended() {
     int status = response.getStatus();
     if (isConnectionFailure(request.getAttribute(RequestDispatcher.ERROR_EXCEPTION))) {
@@ -74,7 +74,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** To be called when the application threw an exception, its own or one of the connection. */
+  /** Must be called when the application threw an exception, its own or one of the connection. */
   void failed(Throwable failure) {
     if (isConnectionFailure(failure)) {
       interrupted();
@@ -87,7 +87,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** To be called when the end of the work is unknown, unless its status was sent before. */
+  /** Must be called when the end of the work is unknown; a status sent before still counts. */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {
@@ -106,7 +106,7 @@ final class Settlement implements AsyncListener {
     return status >= HttpServletResponse.SC_INTERNAL_SERVER_ERROR;
   }
 
-  /** Whether a failure is, or may be, a failure of the connection. */
+  /** Whether a failure is, or can be, a failure of the connection. */
   private static boolean isConnectionFailure(@Nullable Object failure) {
     return failure instanceof Throwable thrown
         && Stream.iterate(thrown, cause -> cause != null, Throwable::getCause)
@@ -125,7 +125,7 @@ final class Settlement implements AsyncListener {
     event.getAsyncContext().addListener(this);
   }
 
-  /** Called after the application's listeners, which may have answered the time-out. */
+  /** Called after the application's listeners, which may have handled the time-out. */
   @Override
   public void onTimeout(AsyncEvent event) {
     timedOut = true;

@@ -13,8 +13,8 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * This process on the list of processes in the store, which the failure rule {@code local:auto}
- * counts. Without such a rule, nothing is listed or counted. Thread-safe.
+ * The entry of this process in the store's list of processes, which the failure rule {@code
+ * local:auto} counts. Without such a rule, nothing is listed or counted. Thread-safe.
  */
 final class AnnouncedProcess implements AutoCloseable {
 
@@ -34,7 +34,7 @@ final class AnnouncedProcess implements AutoCloseable {
   }
 
   /**
-   * Begins to announce this process. Throws if a rule counts the processes and the store cannot.
+   * Adds this process to the list. Throws if a rule counts the processes and the store has no list.
    */
   static AnnouncedProcess start(SluiceProperties.OnFailure rules, BucketStore store) {
     AnnouncedProcess process = new AnnouncedProcess(rules.localAtLeast());
@@ -76,10 +76,10 @@ final class AnnouncedProcess implements AutoCloseable {
     return fleet.size();
   }
 
-  /** Takes this process off the list. */
+  /** Removes this process from the list. */
   @Override
   public void close() {
-    clock.shutdown(); // an interrupted look would leave the name on the list
+    clock.shutdown(); // an interrupted announcement would leave the name on the list
     fleet.close();
   }
 }

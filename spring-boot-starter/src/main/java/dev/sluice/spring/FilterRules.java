@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.springframework.util.ClassUtils;
 
-/** Reads {@code sluice.filter}. */
+/** Parses the rules of {@code sluice.filter}. */
 final class FilterRules {
 
   private static final String PRINCIPAL = "principal";
@@ -26,7 +26,7 @@ final class FilterRules {
 
   private FilterRules() {}
 
-  /** Adds the rules of the book, or those of the properties and those that are beans. */
+  /** Adds the rules of the book, or the rules of the properties and the beans. */
   static void addTo(
       RuleBuilder<?> builder, SluiceProperties properties, Limits limits, Stream<Rule> beans) {
     List<Rule> rules = of(properties.filter(), beans);
@@ -42,7 +42,7 @@ final class FilterRules {
                   : "sluice.rules: found a rule book and sluice.filter.rules"),
           "Keep the rules in the book (sluice.rules), or in sluice.filter.rules and beans, not in"
               + " both: in a book, only the first matching rule is charged; without a book, all"
-              + " matching rules are.");
+              + " matching rules are charged.");
     }
     RuleBook book = RuleBook.of(limits);
     if (book.isEmpty()) {
@@ -53,7 +53,7 @@ final class FilterRules {
     builder.rules(book);
   }
 
-  /** The rules of the properties, and those that are beans. */
+  /** Returns the rules of the properties, and the rules that are beans. */
   private static List<Rule> of(SluiceProperties.Filter filter, Stream<Rule> beans) {
     List<Rule> rules = new ArrayList<>();
     List<String> problems = problems(filter, rules::add);
@@ -65,7 +65,7 @@ final class FilterRules {
     return rules;
   }
 
-  /** Reads each rule of the properties, and returns what is wrong with those that are wrong. */
+  /** Passes each valid rule of the properties to a consumer, and returns the mistakes. */
   static List<String> problems(SluiceProperties.Filter filter, Consumer<Rule> taker) {
     List<String> problems = new ArrayList<>();
     for (int i = 0; i < filter.rules().size(); i++) {
@@ -78,7 +78,7 @@ final class FilterRules {
           ids.add(source(word, filter.order()));
         } catch (IllegalArgumentException e) {
           problems.add(place + ".id: " + e.getMessage());
-          ids.add(VaryBy.constant(word)); // so that the mistakes in the other fields are found too
+          ids.add(VaryBy.constant(word)); // so that mistakes in other fields are reported too
           usable = false;
         }
       }
@@ -152,7 +152,7 @@ final class FilterRules {
     return statuses.stream().mapToInt(Integer::intValue).toArray();
   }
 
-  /** The words of the rule book, and what only a filter in an application knows. */
+  /** Parses a word of the rule book, or a word that only a filter in an application supports. */
   private static VaryBy source(String word, int order) {
     if (word.startsWith(CONSTANT)) {
       return VaryBy.constant(word.substring(CONSTANT.length()));
@@ -166,7 +166,7 @@ final class FilterRules {
             "org.springframework.security.config.http.SessionCreationPolicy",
             FilterRules.class.getClassLoader())) {
       throw new IllegalArgumentException(
-          ("principal: the filter runs before Spring Security (order %s), where nobody is logged"
+          ("principal: the filter runs before Spring Security (order %s), where no user is logged"
                   + " in; set sluice.filter.order to -90")
               .formatted(order));
     }
@@ -199,7 +199,7 @@ final class FilterRules {
         "Correct sluice.filter.client-address, or remove it if there is no proxy.");
   }
 
-  /** Makes a filter; what does not fit the limits is a mistake in the configuration. */
+  /** Builds a filter. A rule that does not fit the limits is a mistake in the configuration. */
   static <T> T build(Supplier<T> builder) {
     try {
       return builder.get();
@@ -207,7 +207,7 @@ final class FilterRules {
       throw new SluiceConfigurationException(
           List.of(String.valueOf(e.getMessage())),
           "Correct sluice.filter.rules or the Rule beans, or configure the limits that they name."
-              + " A limit of your own needs the form of its ids, such as sluice.limits.NAME.id=string.");
+              + " Your own limits need the form of their ids, such as sluice.limits.NAME.id=string.");
     }
   }
 }

@@ -14,7 +14,7 @@ import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Applies good changes of the limit files, and logs bad ones. Thread-safe. */
+/** Applies changed limit files without mistakes, and logs the mistakes in others. Thread-safe. */
 final class LimitReload implements AutoCloseable {
 
   private static final Logger LOG = System.getLogger(LimitReload.class.getName());
@@ -27,7 +27,7 @@ final class LimitReload implements AutoCloseable {
     this.watcher = watcher;
   }
 
-  /** Counts reloads. */
+  /** Counts successful and failed reloads. */
   interface Meters {
 
     void loaded(Instant at);
@@ -45,7 +45,7 @@ final class LimitReload implements AutoCloseable {
     if (interval.isNegative() || interval.compareTo(LONGEST) > 0) {
       throw new SluiceConfigurationException(
           List.of("sluice.files.reload: found %s, expected 0 to 292 years".formatted(interval)),
-          "Write how often to look at the files, such as 10s, or 0 to read them once.");
+          "Write the interval for checking the files, such as 10s, or 0 to read them once.");
     }
     return new LimitReload(
         files == null || limits == null || interval.isZero()
@@ -73,7 +73,7 @@ final class LimitReload implements AutoCloseable {
 
     @Override
     public void failed(Instant at, List<Problem> problems) {
-      problems.forEach(problem -> LOG.log(Level.ERROR, "limits stay as they are: {0}", problem));
+      problems.forEach(problem -> LOG.log(Level.ERROR, "the limits do not change: {0}", problem));
       if (meters != null) {
         meters.failed(problems.size());
       }

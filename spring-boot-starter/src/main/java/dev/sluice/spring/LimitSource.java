@@ -25,7 +25,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.core.io.Resource;
 import org.springframework.core.io.ResourceLoader;
 
-/** Where the limits come from: files, or the properties themselves. */
+/** The source of the limits: files, or the properties themselves. */
 final class LimitSource {
 
   private static final Logger LOG = System.getLogger(LimitSource.class.getName());
@@ -49,7 +49,7 @@ final class LimitSource {
     if (properties.rules() != null && properties.files().isEmpty()) {
       throw new SluiceConfigurationException(
           List.of("sluice.rules: found a rule book without files of limits"),
-          "Name the files of the limits that the rules name (sluice.files.*): they are read, and"
+          "Name the files with the limits of the rules (sluice.files.*): they are read, and"
               + " replaced, together.");
     }
   }
@@ -74,7 +74,7 @@ final class LimitSource {
             .keys(limits, SluiceProperties.PREFIX + ".limits", Binder.get(environment));
   }
 
-  /** The names that limits may have: those of {@code sluice.names}, and those with an id here. */
+  /** Returns the names in {@code sluice.names}, and the limits that have an id format. */
   List<String> names() {
     List<Map<String, Object>> declared = properties.names();
     Set<String> names = new LinkedHashSet<>();
@@ -99,7 +99,7 @@ final class LimitSource {
     return List.copyOf(names);
   }
 
-  /** The files; null where the limits stand in the properties. */
+  /** Returns the files; null if the limits are in the properties. */
   @Nullable LimitFiles files() {
     SluiceProperties.Files files = properties.files();
     if (files.isEmpty()) {
@@ -136,7 +136,7 @@ final class LimitSource {
     }
   }
 
-  /** A resource in a jar is not a file; it cannot change there, so a copy will do. */
+  /** Copies a resource from a jar to a file. A resource in a jar cannot change. */
   private static Path copy(Resource resource) throws IOException {
     Path folder = Files.createTempDirectory("sluice-");
     Path file = folder.resolve(Objects.requireNonNullElse(resource.getFilename(), "limits.yml"));

@@ -37,7 +37,7 @@ import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.util.ReflectionUtils;
 
-/** Parses the annotations of one method, and finds every error in them. */
+/** Parses the annotations of one method, and finds every mistake in them. */
 final class MethodParser {
 
   static final DefaultParameterNameDiscoverer NAMES = new DefaultParameterNameDiscoverer();
@@ -47,7 +47,7 @@ final class MethodParser {
 
   private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
-  /** Results that are there before the work has ended; by their names, as most may be absent. */
+  /** Types whose values exist before the work has ended; by name, since most can be absent. */
   private static final List<String> LATER =
       List.of(
           "java.util.concurrent.Callable",
@@ -67,7 +67,7 @@ final class MethodParser {
   private final Class<?> type;
   private final List<String> problems;
 
-  /** Takes limits without a default for a mistake only where {@code needsDefaults}. */
+  /** Reports limits without a default as mistakes only if {@code needsDefaults}. */
   MethodParser(
       Limits limits,
       boolean needsDefaults,
@@ -85,7 +85,7 @@ final class MethodParser {
     this.problems = problems;
   }
 
-  /** The method; null after a problem. */
+  /** Returns the parsed method; null if there was a mistake. */
   @Nullable RateLimitedMethod parse() {
     int before = problems.size();
     Set<RateLimited> annotations = RateLimitedMethods.annotations(method, type);
@@ -114,8 +114,7 @@ final class MethodParser {
       if (spends.stream().anyMatch(spend -> spend.settle() != null)) {
         checkOutcome("settle");
         if (method.getReturnType() == void.class) {
-          problem(
-              "settle: found a method without a result, expected one whose result has the cost");
+          problem("settle: found a method without a result, expected a result with the cost");
         }
       }
     }
@@ -148,19 +147,19 @@ final class MethodParser {
     }
     if (Arrays.stream(method.getParameterTypes())
         .anyMatch(parameter -> parameter.getName().equals("kotlin.coroutines.Continuation"))) {
-      problem("found a suspend function, expected a blocking one, a CompletionStage or a Mono");
+      problem("found a suspend function, expected a blocking method, a CompletionStage or a Mono");
     }
     return Kind.BLOCKING;
   }
 
-  /** The end of work that goes on elsewhere is not seen. */
+  /** Rejects results whose work can end after the method has returned, unnoticed by Sluice. */
   private void checkOutcome(String field) {
     Class<?> result = method.getReturnType();
     boolean isLater =
         LATER.stream().anyMatch(name -> isA(result, name)) || isAsync(method) || isAsync(type);
     if (isLater) {
       problem(
-          ("%s: found the result %s of a method whose work goes on after it has returned,"
+          ("%s: found the result %s of a method whose work continues after its return,"
                   + " expected CompletableFuture, Mono, Flux, or work in the caller's thread")
               .formatted(field, result.getSimpleName()));
     }
@@ -204,7 +203,7 @@ final class MethodParser {
         problem("cost: found %s, expected a whole number".formatted(annotation.cost()));
       } else if (tokens > most) {
         problem(
-            "cost %s exceeds the burst (%s) of %s: no call could ever pass"
+            "cost %s exceeds the burst (%s) of %s: no call could ever be allowed"
                 .formatted(tokens, most, name));
       } else {
         fixed = tokens;
@@ -216,7 +215,7 @@ final class MethodParser {
             annotation.limit(), id, cost, fixed, quota, settle, List.of(annotation.countOnlyOn()));
   }
 
-  /** A cost; null unless it is a whole number of any type, or a text of one. */
+  /** Returns a cost; null unless the value is a whole number of any type, or a text with one. */
   static @Nullable Long tokens(@Nullable Object cost) {
     try {
       return cost instanceof Number number
@@ -307,7 +306,7 @@ final class MethodParser {
                         : "a parameter of the method: " + known));
       }
     }
-    // Within a selection or a projection, only #this differs: it is an element.
+    // In a selection or a projection, only #this has another meaning: the current element.
     for (int i = 0; i < node.getChildCount(); i++) {
       checkNames(field, text, node.getChild(i));
     }

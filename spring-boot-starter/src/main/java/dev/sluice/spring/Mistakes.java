@@ -33,12 +33,12 @@ import org.springframework.core.io.DefaultResourceLoader;
 import org.springframework.util.ClassUtils;
 
 /**
- * Finds what is wrong below {@code sluice} after a start has failed. A bean that fails stops those
- * behind it, whose mistakes would each take another start.
+ * Finds all mistakes in the properties of {@code sluice} after a failed start. A bean that fails
+ * prevents the creation of later beans, whose mistakes would each need another start.
  */
 final class Mistakes {
 
-  /** Leaves out what cannot be read: its binding has said so. */
+  /** Ignores values that cannot be bound, since the binding has already reported them. */
   private static final BindHandler LENIENT =
       new AbstractBindHandler() {
         @Override
@@ -62,7 +62,7 @@ final class Mistakes {
     this.beans = beans;
   }
 
-  /** All mistakes in limits, failure rules, rules of the filter and annotations, one a line. */
+  /** Returns all mistakes in limits, failure rules, filter rules and annotations, one per line. */
   static List<String> in(Environment environment, BeanFactory beans) {
     SluiceProperties properties =
         Binder.get(environment)
@@ -126,7 +126,7 @@ final class Mistakes {
     }
   }
 
-  /** Finds names of limits that could not be loaded, and are wrong in any case. */
+  /** Finds unknown names of limits, even if the limits could not be loaded. */
   private void findUnknown(List<String> names, Method method, Class<?> type) {
     for (RateLimited annotation : RateLimitedMethods.annotations(method, type)) {
       String limit = annotation.limit();
@@ -152,14 +152,14 @@ final class Mistakes {
       found.add(String.valueOf(missing));
       return;
     }
-    // A lambda whose result is of sluice-redis cannot even be made where that module is missing.
+    // Without the module sluice-redis, a lambda with a result of its types could not be created.
     result(
         () ->
             SluiceAutoConfiguration.Redis.builder(
                 address, () -> SpringDataRedis.builder(environment)));
   }
 
-  /** Where the limits come from; null where a bean of the application has them. */
+  /** Returns the source of the limits; null if the application has a bean of limits. */
   private @Nullable LimitSource source() {
     boolean here =
         properties.limits() != null || properties.names() != null || properties.overrides() != null;
@@ -171,7 +171,7 @@ final class Mistakes {
   /**
    * Finds mistakes in the filter's rules.
    *
-   * @param names of limits, where these could not be loaded; none where they are not known
+   * @param names the names of limits, used if the limits could not be loaded; empty if unknown
    * @param check throws for a rule that does not fit the limits
    */
   private void findInRules(List<String> names, Consumer<Rule> check) {
@@ -191,7 +191,7 @@ final class Mistakes {
     result(() -> FilterRules.clientAddress(filter.clientAddress()));
   }
 
-  /** What a step makes; null if it found mistakes. */
+  /** Returns the result of a step; null if the step found mistakes. */
   @CanIgnoreReturnValue
   private <T> @Nullable T result(Supplier<@Nullable T> step) {
     try {

@@ -10,24 +10,25 @@ import java.lang.annotation.Target;
 
 /**
  * Spends from a limit before a method of a bean runs. A denied call throws a {@link
- * RateLimitedException}, or goes to the {@link #fallback}.
+ * RateLimitedException}, or calls the {@link #fallback} instead.
  *
  * <pre>{@code
  * @RateLimited(limit = "ReportsPerAccount", id = "#account.id", cost = "#pages")
  * Report report(Account account, int pages)
  * }</pre>
  *
- * <p>Several on one method are one batch: a call spends from all, or from none. The method may
- * block or return a {@link java.util.concurrent.CompletionStage}, a {@code Mono} or a {@code Flux};
- * a publisher spends at each subscription, without blocking.
+ * <p>Several annotations on one method are one batch: a call spends from all limits, or from none.
+ * The method can block, or return a {@link java.util.concurrent.CompletionStage}, a {@code Mono} or
+ * a {@code Flux}; a publisher spends at each subscription, without blocking.
  *
- * <p>Expressions are Spring's (SpEL): {@code #name} is a parameter, {@code #p0} the first one,
- * {@code @bean} a bean; names are those of the bean's class. They are parsed once. At start the
- * application is refused if one does not parse or names a parameter that does not exist, and if a
- * limit is unknown or has neither a default nor an expression for its quota.
+ * <p>Expressions are written in Spring's language (SpEL): {@code #name} is a parameter, {@code #p0}
+ * the first parameter, and {@code @bean} a bean. Parameter names are those in the bean's class.
+ * Expressions are parsed once. The application does not start if an expression cannot be parsed or
+ * names a parameter that does not exist, or if a limit is unknown or has neither a default nor an
+ * expression for its quota.
  *
- * <p>As with all annotations of Spring, calls within one object do not pass the proxy, and are not
- * limited. Private, static and final methods are refused at start.
+ * <p>As with all annotations of Spring, calls within one object bypass the proxy, and are not
+ * limited. An annotation on a private, static or final method prevents the start.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
@@ -36,25 +37,25 @@ import java.lang.annotation.Target;
 public @interface RateLimited {
 
   /**
-   * The limit's name.
+   * The name of the limit that a call is charged to.
    *
-   * @return a limit that is configured
+   * @return the name of a configured limit
    */
   String limit();
 
   /**
-   * The id that is limited, as an expression; for a joined id one expression for each part, in
-   * order. A constant stands in quotes: {@code "'all'"}. An id that is null or has another form
-   * than the limit asks for is an {@link UnusableIdException}.
+   * The id of the bucket, as an expression; for a joined id, one expression per part, in order. A
+   * constant is in quotes: {@code "'all'"}. If the id is null or does not have the limit's format,
+   * the call throws an {@link UnusableIdException}.
    *
-   * @return expressions
+   * @return one expression per part of the id
    */
   String[] id();
 
   /**
-   * The tokens that a call costs, as an expression that gives a whole number, 0 or more, of any
-   * type, or an {@link dev.sluice.Reservation.Estimate.EstimatedCost} for {@link #settle}. A
-   * literal such as 0.5 is refused at start; a call that gives such a value fails with an {@link
+   * The cost of a call in tokens, as an expression. Its value is a whole number of any type, 0 or
+   * more, or an {@link dev.sluice.Reservation.Estimate.EstimatedCost} for {@link #settle}. A
+   * literal such as 0.5 prevents the start; a call with such a value throws an {@link
    * UnusableIdException}. Whole numbers divide as in Java: {@code #bytes / 1024} is 0 below 1024.
    *
    * @return an expression
@@ -62,12 +63,13 @@ public @interface RateLimited {
   String cost() default "1";
 
   /**
-   * The quota of the id, as an expression, for plans of the application's: {@code
-   * "@plans.of(#key)"}. It gives a {@link dev.sluice.gcra.Quota} or a list of several with
-   * different periods, or a {@link java.util.concurrent.CompletionStage} of either; null means the
-   * limit's own. For a method that returns a publisher or a stage, it must not block.
+   * The quota of the id, as an expression, for an application with its own plans: {@code
+   * "@plans.of(#key)"}. The value is a {@link dev.sluice.gcra.Quota}, a list of several quotas with
+   * different periods, or a {@link java.util.concurrent.CompletionStage} of a quota or list. Null
+   * means the limit's own quota. For a method that returns a publisher or a stage, the expression
+   * must not block.
    *
-   * <p>If the expression or its stage fails, the call fails with a {@link
+   * <p>If the expression or its stage fails, the call throws a {@link
    * dev.sluice.web.QuotaFailedException}, spends nothing, and is counted in {@code
    * ratelimits_quota_failures_total}.
    *
@@ -76,36 +78,36 @@ public @interface RateLimited {
   String quota() default "";
 
   /**
-   * The true cost of a call, which is known afterwards, as an expression in which {@code #result}
-   * is the method's result: {@code settle = "#result.usage"}. It replaces {@link #cost}, which is
-   * then an estimate such as {@code "@tokens.of(#model, #prompt.length())"}. For a {@code Mono} or
-   * a stage, {@code #result} is its value, for a {@code Flux} the last element.
+   * The true cost of a call, as an expression for use after the call, in which {@code #result} is
+   * the method's result: {@code settle = "#result.usage"}. The true cost replaces {@link #cost},
+   * which is then an estimate such as {@code "@tokens.of(#model, #prompt.length())"}. For a {@code
+   * Mono} or a stage, {@code #result} is its value; for a {@code Flux}, its last element.
    *
-   * <p>The estimate stays spent if the method fails, a publisher is cancelled, or the expression
-   * does not give a whole number of 1 or more, which is logged.
+   * <p>The estimate stays spent if the method fails, or a publisher is cancelled, or the value of
+   * the expression is not a whole number of 1 or more. Such a value is logged.
    *
-   * @return an expression, empty if the cost is known before
+   * @return an expression, empty if the cost is known before the call
    */
   String settle() default "";
 
   /**
-   * The exceptions that count, such as those of failed logins: the cost is spent at once, and given
-   * back unless the method ends with one of these. A publisher that is cancelled leaves it spent.
-   * Without any, every call counts.
+   * The exceptions whose calls count, such as those of failed logins. The cost is spent before the
+   * call, and given back unless the method ends with one of these exceptions. If a publisher is
+   * cancelled, the cost stays spent. If the list is empty, every call counts.
    *
-   * @return types of exceptions
+   * @return the types of the exceptions
    */
   Class<? extends Throwable>[] countOnlyOn() default {};
 
   /**
-   * The name of a method of the same class that answers a denied call: with the same parameters, or
-   * with a {@link RateLimitedException} behind them, and the same type of result.
+   * The name of a method of the same class that replaces a denied call. The method has the same
+   * parameters, optionally followed by a {@link RateLimitedException}, and the same result type.
    *
    * @return a method's name, empty for none
    */
   String fallback() default "";
 
-  /** Several annotations on one method. */
+  /** Contains several annotations on one method. */
   @Documented
   @Retention(RetentionPolicy.RUNTIME)
   @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})

@@ -59,7 +59,7 @@ final class RateLimitedCall {
 
   private static final LogPace FAILED_QUOTAS = new LogPace(System::nanoTime);
 
-  /** What no arguments of a caller can cause, only an expression or a bean. */
+  /** Errors that only an expression or a bean can cause, but no argument of a caller. */
   private static final Set<SpelMessage> MISTAKES =
       EnumSet.of(
           SpelMessage.CONSTRUCTOR_NOT_FOUND,
@@ -85,7 +85,7 @@ final class RateLimitedCall {
    */
   record Outcome(boolean returned, @Nullable Object result, @Nullable Throwable failure) {
 
-    /** The method was not called, so it has not failed either. */
+    /** The outcome of a call whose method did not run, and therefore did not fail. */
     static final Outcome NEVER_RAN = new Outcome(false, null, null);
 
     static Outcome of(@Nullable Object result, @Nullable Throwable failure) {
@@ -93,14 +93,14 @@ final class RateLimitedCall {
     }
   }
 
-  /** The decision on a call, whose outcome may give tokens of its batch back. */
+  /** The decision on a call, and the batch from which its outcome can give tokens back. */
   record Admission(Batch<Outcome> batch, Decision decision) {
 
     boolean denied() {
       return decision.denied();
     }
 
-    /** Gives back what an outcome does not count, and charges its true costs. */
+    /** Gives back the tokens that do not count for an outcome, and charges its true costs. */
     @CanIgnoreReturnValue
     CompletionStage<Void> settleAsync(Outcome outcome) {
       return batch.settleAsync(outcome, RateLimitedCall::notSettled);
@@ -115,14 +115,14 @@ final class RateLimitedCall {
     LOG.log(Level.WARNING, "tokens were not given back, or not charged: {0}", failure.getMessage());
   }
 
-  /** What a call spends under an annotation, once the quota is known. */
+  /** The charge of an annotation, once the quota is known. */
   private record Spent(
       Spend spend,
       String id,
       UnaryOperator<Transaction> cost,
       CompletableFuture<@Nullable List<Quota>> quota) {}
 
-  /** Evaluates the expressions; completes when the quotas are known that they give. */
+  /** Evaluates the expressions; completes once all quotas are known. */
   private CompletableFuture<Batch<Outcome>> batch(Limiter limiter) {
     Limits limits = limiter.limits().get();
     MethodBasedEvaluationContext context =
@@ -181,7 +181,8 @@ final class RateLimitedCall {
   }
 
   /**
-   * The quotas that the application supplies; null in it, and for no expression, the limit's own.
+   * Returns the quotas that the application supplies. A null value, and a missing expression, mean
+   * the limit's own quota.
    */
   private static CompletableFuture<@Nullable List<Quota>> quota(
       Spend spend, MethodBasedEvaluationContext context) {
@@ -207,7 +208,7 @@ final class RateLimitedCall {
     for (Object one : found instanceof Collection<?> several ? several : List.of(found)) {
       if (!(one instanceof Quota quota)) {
         throw new IllegalStateException(
-            "found %s, expected a Quota or a list of them, or a CompletionStage of either"
+            "found %s, expected a Quota, a list of Quotas, or a CompletionStage of either"
                 .formatted(one == null ? null : one.getClass().getName()));
       }
       quotas.add(quota);
@@ -246,7 +247,6 @@ final class RateLimitedCall {
     }
   }
 
-  /** Makes the exception, counts it and logs it. */
   private QuotaFailedException failed(
       LimitName name, String reason, @Nullable Throwable cause, LimiterObserver observer) {
     QuotaFailedException failure =
@@ -325,7 +325,7 @@ final class RateLimitedCall {
         "@RateLimited(limit = \"%s\") on %s: %s".formatted(spend.limit(), method, reason));
   }
 
-  /** Waits for the store in the caller's thread, and runs the method there. */
+  /** Waits for the store on the caller's thread, and runs the method on the same thread. */
   @Nullable Object block(Limiter limiter) throws Throwable {
     Batch<Outcome> batch = known(batch(limiter));
     Decision decision = batch.spend(limiter);
@@ -343,7 +343,6 @@ final class RateLimitedCall {
     return result;
   }
 
-  /** Waits for the quotas of a batch. */
   private static Batch<Outcome> known(CompletableFuture<Batch<Outcome>> batch) {
     try {
       return batch.join();
@@ -352,7 +351,7 @@ final class RateLimitedCall {
     }
   }
 
-  /** Decides without blocking; throws what is wrong with the arguments. */
+  /** Decides without blocking; throws an exception for wrong arguments. */
   CompletableFuture<Admission> admit(Limiter limiter) {
     CompletableFuture<Admission> admitted = new CompletableFuture<>();
     Stages.onEnd(
@@ -391,7 +390,7 @@ final class RateLimitedCall {
     linked(decided, admitted);
   }
 
-  /** A caller that gives up the outcome gives up the charge, if it was not sent yet. */
+  /** If the caller cancels the outcome, the charge is cancelled too, unless it was already sent. */
   @CanIgnoreReturnValue
   private static <T> CompletableFuture<T> linked(
       CompletableFuture<?> asked, CompletableFuture<T> outcome) {
@@ -405,7 +404,7 @@ final class RateLimitedCall {
     return outcome;
   }
 
-  /** Answers at once; the method runs when the store has decided. */
+  /** Returns at once; the method runs after the store has decided. */
   CompletableFuture<Object> stage(Limiter limiter, Executor executor) {
     CompletableFuture<Admission> admitted;
     try {
@@ -426,7 +425,7 @@ final class RateLimitedCall {
     Stages.onEnd(
         outcome,
         (result, failure) -> {
-          if (!isTaken.getAndSet(true)) { // cancelled, or timed out, before it could run
+          if (!isTaken.getAndSet(true)) { // cancelled or timed out before it could run
             Stages.onSuccess(admitted, Admission::neverRan);
           }
         });
@@ -473,12 +472,12 @@ final class RateLimitedCall {
         : CompletableFuture.failedFuture(failure);
   }
 
-  /** The invocation, to proceed once its interceptor has returned, and more than once. */
+  /** Returns a copy of the invocation, which can proceed later, and several times. */
   MethodInvocation later() {
     return ((ProxyMethodInvocation) call).invocableClone();
   }
 
-  /** Returns the fallback's answer, or throws its exception. */
+  /** Returns the fallback's result, or throws its exception. */
   @Nullable Object denied(Decision decision) throws Throwable {
     RateLimitedException denial = new RateLimitedException(decision);
     Fallback fallback = method.fallback();
@@ -490,7 +489,7 @@ final class RateLimitedCall {
       arguments = Arrays.copyOf(arguments, arguments.length + 1);
       arguments[arguments.length - 1] = denial;
     }
-    // A client that is only an interface has no target object, so the proxy stands for it.
+    // A client that is only an interface has no target object, so its proxy is used instead.
     Object target =
         call.getThis() == null ? ((ProxyMethodInvocation) call).getProxy() : call.getThis();
     try {

@@ -13,9 +13,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when a limit denies a call of a {@link RateLimited} method. Spring MVC and WebFlux answer
- * it as the filter does: with a 429 and its headers, or a 503 where a failure rule denied in place
- * of the store.
+ * Thrown when a limit denies a call of a {@link RateLimited} method. Spring MVC and WebFlux reply
+ * as the filter does: with a 429 and its headers, or with a 503 if a failure rule denied because
+ * the store failed.
  */
 public final class RateLimitedException extends RuntimeException {
 
@@ -31,13 +31,13 @@ public final class RateLimitedException extends RuntimeException {
   /**
    * Returns the denial.
    *
-   * @return the strictest decision, with how long to wait
+   * @return the strictest decision, with the wait until a retry
    */
   public Decision decision() {
     return decision;
   }
 
-  /** The response for an exception of a {@link RateLimited} method. */
+  /** Returns the response for an exception of a {@link RateLimited} method. */
   static Refusal refusal(
       RuntimeException failure, HeaderProfile profile, WebRequest request, RefusalHook hook) {
     Decision decision =
@@ -60,7 +60,7 @@ public final class RateLimitedException extends RuntimeException {
       return new Refusal(
           400,
           Map.of("Cache-Control", "no-store", "Content-Type", ProblemDetails.MEDIA_TYPE),
-          ProblemDetails.badRequest("the request has an unusable value, which its limit needs"));
+          ProblemDetails.badRequest("the request has an unusable value for its limit"));
     }
     return Refusal.storeFailed();
   }

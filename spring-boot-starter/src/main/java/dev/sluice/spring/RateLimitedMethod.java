@@ -7,17 +7,17 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.expression.Expression;
 
 /**
- * A limited method, as it was parsed at start. Immutable.
+ * A limited method, parsed at start. Immutable.
  *
- * @param method what the bean's class declares
- * @param kind how it gives its result
- * @param spends what each call spends
- * @param fallback answers denied calls; null for none
+ * @param method the method as declared in the bean's class
+ * @param kind the kind of the method's result
+ * @param spends the charges of each call
+ * @param fallback the method for denied calls; null for none
  */
 record RateLimitedMethod(
     Method method, Kind kind, List<Spend> spends, @Nullable Fallback fallback) {
 
-  /** How a method gives its result. */
+  /** The kinds of results of a method. */
   enum Kind {
     BLOCKING,
     STAGE,
@@ -28,12 +28,12 @@ record RateLimitedMethod(
    * The content of an annotation.
    *
    * @param limit the limit's name
-   * @param id gives each part of the id
-   * @param cost gives the tokens; null for one that is always the same
-   * @param fixedCost the tokens, if always the same
-   * @param quota gives the quota; null where the limits have it
-   * @param settle gives the true cost; null if it is known before
-   * @param countOnlyOn the exceptions that count; empty for every call
+   * @param id the expressions for the parts of the id
+   * @param cost the expression for the cost; null for a constant cost
+   * @param fixedCost the cost in tokens, if it is constant
+   * @param quota the expression for the quota; null for the limit's own quota
+   * @param settle the expression for the true cost; null if the cost is known before the call
+   * @param countOnlyOn the exceptions that count; empty if every call counts
    */
   record Spend(
       String limit,
@@ -48,7 +48,7 @@ record RateLimitedMethod(
       return !countOnlyOn.isEmpty();
     }
 
-    /** Whether a call that ended like this leaves the tokens spent. */
+    /** Whether the tokens stay spent after a call with this failure, or without one. */
     boolean counts(@Nullable Throwable failure) {
       return countOnlyOn.isEmpty()
           || countOnlyOn.stream().anyMatch(type -> type.isInstance(failure));
@@ -56,14 +56,13 @@ record RateLimitedMethod(
   }
 
   /**
-   * The method that answers a denied call.
+   * The method that replaces a denied call.
    *
-   * @param method of the same class
-   * @param takesDenial whether the exception is its last parameter
+   * @param method a method of the same class
+   * @param takesDenial whether the last parameter is the exception
    */
   record Fallback(Method method, boolean takesDenial) {}
 
-  /** For messages. */
   @Override
   public String toString() {
     return method.getDeclaringClass().getSimpleName() + "." + method.getName();

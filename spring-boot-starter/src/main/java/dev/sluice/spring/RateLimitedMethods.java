@@ -30,8 +30,8 @@ import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.util.ClassUtils;
 
 /**
- * The {@link RateLimited} methods of all beans, each parsed once. Checks those of all beans at
- * start, lazy ones too, and keeps a reload from taking away a limit that one of them names.
+ * The {@link RateLimited} methods of all beans, each parsed once. Checks the methods of all beans,
+ * including lazy beans, at start. Prevents a reload from removing a limit that a method names.
  * Thread-safe.
  */
 final class RateLimitedMethods implements SmartInitializingSingleton, AutoCloseable {
@@ -51,7 +51,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     this.resolver = new BeanFactoryResolver(beans);
   }
 
-  /** The annotations of a method, those of interfaces and composed ones too. */
+  /** Returns the annotations of a method, including inherited and composed annotations. */
   static Set<RateLimited> annotations(Method method, Class<?> type) {
     return AnnotatedElementUtils.findMergedRepeatableAnnotations(
         AopUtils.getMostSpecificMethod(method, type), RateLimited.class, RateLimited.All.class);
@@ -79,19 +79,19 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
       throw new SluiceConfigurationException(
           problems,
           "Correct the annotations, or configure the limits that they name (sluice.limits or"
-              + " sluice.files). A limit of your own needs the form of its ids, such as sluice.limits.NAME.id=string.");
+              + " sluice.files). Your own limits need the form of their ids, such as sluice.limits.NAME.id=string.");
     }
     limiter.limits().require(required);
   }
 
-  /** Whether the limits have a default now, on which the application may rely. */
+  /** Whether the limit has a default now, so that the application can rely on a default. */
   private boolean hasDefault(String limit) {
     Limits now = limiter.limits().get();
     LimitName name = now.catalogue().find(limit);
     return name != null && now.hasDefault(name);
   }
 
-  /** Calls an action for each limited method of all beans, without making a bean. */
+  /** Calls an action for each limited method of all beans, without creating a bean. */
   static void each(ConfigurableListableBeanFactory beans, BiConsumer<Method, Class<?>> action) {
     Set<Class<?>> seen = new HashSet<>();
     for (String name : beans.getBeanNamesForType(Object.class, true, false)) {
@@ -120,7 +120,6 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     limiter.limits().release(required);
   }
 
-  /** Parses a method, and adds what is wrong with it to the problems. */
   private @Nullable RateLimitedMethod check(Method method, Class<?> type, List<String> problems) {
     boolean needsDefaults = limiter.missingDefault() == MissingDefault.REFUSE;
     return new MethodParser(limiter.limits().get(), needsDefaults, beans, method, type, problems)
@@ -141,7 +140,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     };
   }
 
-  /** A bean that was not there at start is checked when it is called. */
+  /** Parses a method of a bean that did not exist at start, when the method is called. */
   private RateLimitedMethod parsed(Key key) {
     List<String> problems = new ArrayList<>();
     RateLimitedMethod method = check(key.method(), key.type(), problems);
@@ -151,7 +150,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     return method;
   }
 
-  /** Where a method continues that waited for the store: the application's own executor. */
+  /** Returns the executor for methods that have waited for the store: the application's own. */
   private Executor executor() {
     Executor known = executor;
     if (known == null) {

@@ -13,7 +13,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/** Calls whose result is a publisher: each subscription spends. Apart, as Reactor may be absent. */
+/** Limits calls that return a publisher; each subscription spends. Reactor may be absent. */
 final class ReactiveCall {
 
   private ReactiveCall() {}
@@ -27,7 +27,7 @@ final class ReactiveCall {
         : admitted.flatMapMany(admission -> flux(call, admission));
   }
 
-  /** The store's threads must not run the application's code. */
+  /** Returns the admission, without running the application's code on the store's threads. */
   private static Mono<Admission> answer(CompletableFuture<Admission> admission) {
     Mono<Admission> answer = Mono.fromFuture(admission);
     return admission.isDone() ? answer : answer.publishOn(Schedulers.parallel());
@@ -58,7 +58,7 @@ final class ReactiveCall {
   }
 
   /**
-   * A call that ends its admission.
+   * An admitted call.
    *
    * @param last the last element of the result
    */

@@ -15,9 +15,9 @@ import org.springframework.web.server.WebExceptionHandler;
 import reactor.core.publisher.Mono;
 
 /**
- * Answers a denial as the filter does. For controllers it is an advice, before those without an
- * order, which may handle every exception. For routes and filters it is an exception handler before
- * Spring Boot's, which is at -1.
+ * Replies to a denial as the filter does. For controllers, it is an advice before all advices
+ * without an order, which may handle every exception. For routes and filters, it is an exception
+ * handler before Spring Boot's handler, whose order is -1.
  */
 @ControllerAdvice
 @Order(-2)

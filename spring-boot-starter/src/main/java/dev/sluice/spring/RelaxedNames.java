@@ -13,7 +13,7 @@ import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 
 /**
- * Names of limits in the spellings that variables of the environment have, such as {@code
+ * Maps the spellings of environment variables to names of limits, such as {@code
  * SLUICE_LIMITS_LOGINSPERIPADDRESS_BURST}. Immutable and thread-safe.
  */
 final class RelaxedNames {
@@ -36,21 +36,21 @@ final class RelaxedNames {
     return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
   }
 
-  /** Whether a key may be a variable's, which has no other spelling. */
+  /** Whether a key can come from a variable, so that it is not spelled as the name. */
   static boolean isOfAVariable(String key) {
     return key.equals(uniform(key));
   }
 
-  /** Returns the name that a key means; the key itself if none. */
+  /** Returns the name for a key; the key itself if there is no such name. */
   String of(String key) {
     return names.contains(key) ? key : byUniform.getOrDefault(uniform(key), key);
   }
 
   /**
-   * Returns a map of properties with the names as keys. Where two spellings mean one name, the
-   * values have the order of Spring Boot's property sources: a variable wins over a file.
+   * Returns a map of properties with the names as keys. If two spellings have the same name, the
+   * order of Spring Boot's property sources decides: a variable takes precedence over a file.
    *
-   * @param prefix the name of the property that has the map below it
+   * @param prefix the property that contains the map
    */
   <T> Map<String, T> keys(Map<String, T> bound, String prefix, Binder binder) {
     Map<String, T> all = new LinkedHashMap<>();

@@ -15,8 +15,8 @@ import org.springframework.web.bind.annotation.ControllerAdvice;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 
 /**
- * Answers a denial as the filter does. Before advices without an order, which may handle every
- * exception; one that answers denials of its own takes a negative order.
+ * Replies to a denial as the filter does. Comes before all advices without an order, which may
+ * handle every exception; an advice that replaces this one needs a negative order.
  */
 @ControllerAdvice
 @Order(0)

@@ -15,8 +15,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * The endpoint {@code sluice}, and whether the store answers as the health of the application asks,
- * which blocks as the store does.
+ * The actuator endpoint {@code sluice}, and the health of the store. The health check blocks if the
+ * store blocks.
  */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnClass(Endpoint.class)
@@ -24,7 +24,7 @@ import org.springframework.context.annotation.Configuration;
 @ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "enabled", matchIfMissing = true)
 class SluiceActuatorAutoConfiguration {
 
-  /** Only where endpoints are configured too. */
+  /** Used only if actuator endpoints are configured. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
   static class Endpoints {
@@ -46,7 +46,7 @@ class SluiceActuatorAutoConfiguration {
     }
   }
 
-  /** Spring Boot 3. */
+  /** The health indicator for Spring Boot 3. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
   @ConditionalOnBean(BucketStore.class)
@@ -68,7 +68,7 @@ class SluiceActuatorAutoConfiguration {
     }
   }
 
-  /** Spring Boot 4. */
+  /** The health indicator for Spring Boot 4. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(name = "org.springframework.boot.health.contributor.HealthIndicator")
   @ConditionalOnBean(BucketStore.class)

@@ -45,7 +45,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.core.io.ResourceLoader;
 import org.springframework.util.ClassUtils;
 
-/** Limits, a store, and the limiter. */
+/** Configures the limits, the store and the limiter. */
 @AutoConfiguration
 @ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "enabled", matchIfMissing = true)
 @EnableConfigurationProperties(SluiceProperties.class)
@@ -56,7 +56,7 @@ class SluiceAutoConfiguration {
   private static final String MARIADB = "mariadb";
   private static final Pattern PREFIX_OPTION = Pattern.compile("[?&]prefix=");
 
-  /** Static, as it is needed before the properties are. */
+  /** Static, since Spring Boot needs this bean before it binds the properties. */
   @Bean
   static UnknownProperties sluiceUnknownProperties() {
     return new UnknownProperties();
@@ -69,7 +69,7 @@ class SluiceAutoConfiguration {
     return new LimitSource(properties, resources, environment);
   }
 
-  /** A bean of limits that the application has made is used, and not reloaded. */
+  /** Returns the limits. A bean of limits of the application is used as it is, and not reloaded. */
   @Bean
   @ConditionalOnMissingBean({CurrentLimits.class, Limiter.class})
   CurrentLimits sluiceLimits(ObjectProvider<LimitSource> source, ObjectProvider<Limits> limits) {
@@ -97,7 +97,7 @@ class SluiceAutoConfiguration {
         .open(address);
   }
 
-  /** The mistake of an address whose module is not on the class path. */
+  /** Returns the exception for an address whose module is not on the class path. */
   static SluiceConfigurationException missing(String address, String module) {
     boolean isAddress = address.indexOf(':') >= 0 || address.startsWith("spring.");
     return new SluiceConfigurationException(
@@ -150,7 +150,7 @@ class SluiceAutoConfiguration {
     return limiter.async();
   }
 
-  /** Follows the limit files, also where no other bean is made at start. */
+  /** Watches the limit files, even if the application creates no other bean at start. */
   @Bean
   @Lazy(false)
   @ConditionalOnMissingBean
@@ -165,7 +165,6 @@ class SluiceAutoConfiguration {
         files, limits.getIfAvailable(), properties.files().reload(), meters.getIfAvailable());
   }
 
-  /** Whether an address is that of a database. */
   static boolean isDatabase(String address) {
     return address.equals(SluiceProperties.SPRING_DATASOURCE)
         || address.startsWith("postgresql:")
@@ -174,7 +173,7 @@ class SluiceAutoConfiguration {
         || address.startsWith("jdbc:");
   }
 
-  /** Returns the kind of a store, as the last part of its module's name has it. */
+  /** Returns the kind of a store, which is the last part of its module's name. */
   static String kind(String address, ObjectProvider<DataSource> sources) {
     if (!isDatabase(address)) {
       return "redis";
@@ -187,7 +186,7 @@ class SluiceAutoConfiguration {
         : POSTGRES;
   }
 
-  /** Asks the database only where both modules are on the class path. */
+  /** Finds the kind of a database; connects only if both modules are on the class path. */
   private static String kindOfDataSource(ObjectProvider<DataSource> sources) {
     if (!isPresent("dev.sluice.mariadb.MariaDbStore")) {
       return POSTGRES;
@@ -223,11 +222,11 @@ class SluiceAutoConfiguration {
   }
 
   /**
-   * Opens stores by their address.
+   * Opens the stores of one module.
    *
-   * @param module the module that has these stores
-   * @param opening opens the store; for a wrong address, it throws an exception that names the
-   *     fault
+   * @param module the module of these stores
+   * @param opening opens the store of an address; throws an exception that names the mistake in a
+   *     wrong address
    */
   record StoreOpener(String module, Function<String, BucketStore> opening) {
     BucketStore open(String address) {
@@ -236,9 +235,9 @@ class SluiceAutoConfiguration {
   }
 
   /**
-   * Keeps the buckets of applications apart that share a server and name their limits alike.
+   * Returns a prefix that separates the buckets of applications with a shared store.
    *
-   * @return null where the address decides
+   * @return the prefix; null if the address decides
    */
   private static @Nullable String prefix(
       String address, @Nullable String configured, String kind, Environment environment) {
@@ -249,7 +248,7 @@ class SluiceAutoConfiguration {
     if (name.isBlank()) {
       LOG.log(
           Level.WARNING,
-          "keys in %1$s have no prefix: applications that share this %1$s share the buckets of limits with the same number; set spring.application.name, or sluice.%2$s.prefix (empty for none)"
+          "keys in %1$s have no prefix: applications that share this %1$s also share the buckets of limits with the same number; set spring.application.name, or sluice.%2$s.prefix (empty for none)"
               .formatted(
                   kind, kind.equals("PostgreSQL") ? POSTGRES : kind.toLowerCase(Locale.ROOT)));
       return null;
@@ -257,19 +256,19 @@ class SluiceAutoConfiguration {
     return name + ":";
   }
 
-  /** So that the first request does not pay for connecting. */
+  /** Connects to the store, so that the first request need not wait for the connection. */
   private static void greet(BucketStore store) {
     try {
       store.ping();
     } catch (StoreException e) {
       LOG.log(
           Level.WARNING,
-          "the store does not answer; until it does, sluice.on-failure decides: {0}",
+          "the store does not reply; until it replies, sluice.on-failure decides: {0}",
           e.getMessage());
     }
   }
 
-  /** Only where sluice-postgres is on the class path. */
+  /** Used only if sluice-postgres is on the class path. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass({PostgresStore.class, DataSource.class})
   static class Postgres {
@@ -315,7 +314,7 @@ class SluiceAutoConfiguration {
       }
     }
 
-    /** Reads the address, and connects to nothing. */
+    /** Parses the address; does not connect. */
     static PostgresStoreBuilder builder(String address, ObjectProvider<DataSource> sources) {
       try {
         return address.equals(SluiceProperties.SPRING_DATASOURCE)
@@ -344,7 +343,7 @@ class SluiceAutoConfiguration {
     }
   }
 
-  /** Only where sluice-mariadb is on the class path. */
+  /** Used only if sluice-mariadb is on the class path. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass({MariaDbStore.class, DataSource.class})
   static class MariaDb {
@@ -394,7 +393,7 @@ class SluiceAutoConfiguration {
     }
   }
 
-  /** Only where sluice-redis is on the class path. */
+  /** Used only if sluice-redis is on the class path. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(RedisStore.class)
   @ImportRuntimeHints(SpringDataRedis.Hints.class)
@@ -438,7 +437,7 @@ class SluiceAutoConfiguration {
       }
     }
 
-    /** Reads the address, and connects to nothing. */
+    /** Parses the address; does not connect. */
     static RedisStoreBuilder builder(String address, Supplier<RedisStoreBuilder> ofSpring) {
       try {
         return address.equals(SluiceProperties.SPRING_DATA_REDIS)

@@ -3,7 +3,7 @@ package dev.sluice.spring;
 
 import java.util.List;
 
-/** Thrown at start for what is wrong in an application's configuration; has every mistake. */
+/** Thrown at start if the application's configuration has mistakes, with every mistake. */
 final class SluiceConfigurationException extends RuntimeException {
 
   private static final long serialVersionUID = 1;
@@ -15,7 +15,6 @@ final class SluiceConfigurationException extends RuntimeException {
     this.action = action;
   }
 
-  /** The advice for the operator. */
   String action() {
     return action;
   }

@@ -27,7 +27,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
-/** Shows the limits and one bucket. Blocks as the store does. */
+/** Shows the limits and one bucket. Blocks if the store blocks. */
 @Endpoint(id = "sluice")
 class SluiceEndpoint {
 
@@ -47,7 +47,7 @@ class SluiceEndpoint {
     return limiter;
   }
 
-  /** All limits that are configured, and those whose quotas the application supplies. */
+  /** Returns all configured limits, and the limits whose quotas the application supplies. */
   @ReadOperation
   Map<String, Object> limits() {
     Limits limits = limiter.limits().get();
@@ -71,9 +71,9 @@ class SluiceEndpoint {
   }
 
   /**
-   * One bucket, without spending from it.
+   * Returns the state of one bucket, without spending from it.
    *
-   * @param path the limit's name, and the id, which may have slashes
+   * @param path the limit's name, and the id, which can contain slashes
    */
   @ReadOperation
   WebEndpointResponse<Map<String, Object>> bucket(
@@ -113,7 +113,7 @@ class SluiceEndpoint {
     }
   }
 
-  /** A transaction on a bucket; where only the application knows the quota, with any. */
+  /** Returns a transaction on a bucket; if only the application has the quota, with any quota. */
   private Transaction bucketOf(String[] path) {
     Transaction any = Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path));
     Limits limits = limiter.limits().get();
@@ -124,19 +124,19 @@ class SluiceEndpoint {
     return own.coverage().isMissing() && quotas.latest(path[0]) != null ? any : own;
   }
 
-  /** A limit of the limits, or one that only the application knows; null for none. */
+  /** Returns a configured limit, or one with quotas of the application; null for neither. */
   private @Nullable LimitName name(String limit) {
     LimitName known = limiter.limits().get().catalogue().find(limit);
     Transaction supplied = quotas.latest(limit);
     return known == null && supplied != null ? supplied.name() : known;
   }
 
-  /** A transaction that resets a bucket, whatever its quota. */
+  /** Returns a transaction to reset a bucket, for which the quota does not matter. */
   Transaction resetOf(String[] path) {
     return Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path)).resetOnly();
   }
 
-  /** What is wrong with a path that names no bucket; null if there is one. */
+  /** Returns the mistake in a path that names no bucket; null if the path names one. */
   @Nullable String unknown(String[] path) {
     LimitName name = name(path[0]);
     if (name == null) {
@@ -172,7 +172,7 @@ class SluiceEndpoint {
     return error(String.valueOf(failure.getMessage()), WebEndpointResponse.STATUS_BAD_REQUEST);
   }
 
-  /** Not an exception, which an advice of the application may answer. */
+  /** Returns an error. An exception could be handled by an advice of the application. */
   private static WebEndpointResponse<Map<String, Object>> error(String message, int status) {
     return new WebEndpointResponse<>(Map.of("error", message), status);
   }
@@ -207,7 +207,7 @@ class SluiceEndpoint {
     }
   }
 
-  /** The same, which resets buckets too: where {@code sluice.endpoint.reset} allows it. */
+  /** An endpoint that can also reset buckets, if {@code sluice.endpoint.reset} allows it. */
   @Endpoint(id = "sluice")
   static final class Resetting extends SluiceEndpoint {
 

@@ -14,9 +14,9 @@ import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 
 /**
- * Reports all mistakes in properties, limits, rules and annotations at once, not only those of the
- * bean that failed first, and what to do. Runs before Spring Boot's analyzers, which know less
- * about failures to bind properties.
+ * Reports all mistakes in properties, limits, rules and annotations at once, with advice, and not
+ * only the mistakes of the first bean that failed. Runs before Spring Boot's analyzers, whose
+ * reports on properties contain less.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
 final class SluiceFailureAnalyzer implements FailureAnalyzer {
@@ -56,7 +56,8 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
   }
 
   /**
-   * Returns the mistake that says the same after the name of its property; the line if none does.
+   * Returns the mistake that repeats a line after the property's name; the line itself if none
+   * does.
    */
   private static String withProperty(String line, List<String> mistakes) {
     return mistakes.stream()
@@ -70,8 +71,8 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
       return e.action();
     }
     if (cause instanceof LimitPropertiesException) {
-      return "Correct the properties. Each line begins with the name of the one that is wrong. A limit"
-          + " of your own needs the form of its ids, such as sluice.limits.NAME.id=string.";
+      return "Correct the properties. Each line begins with the name of the property. Your own limits"
+          + " need the form of their ids, such as sluice.limits.NAME.id=string.";
     }
     if (cause instanceof LimitFilesException) {
       return "Correct the limit files. Each line begins with file, line and column; `sluice lint`"

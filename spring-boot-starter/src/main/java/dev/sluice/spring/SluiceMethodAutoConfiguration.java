@@ -20,7 +20,7 @@ import org.springframework.context.annotation.Role;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.env.Environment;
 
-/** {@link RateLimited}. */
+/** Configures {@link RateLimited}. */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnClass(DefaultPointcutAdvisor.class)
 @ConditionalOnBean(Limiter.class)
@@ -32,7 +32,7 @@ import org.springframework.core.env.Environment;
     matchIfMissing = true)
 class SluiceMethodAutoConfiguration {
 
-  /** Static and lazy, as it is made before all other beans. */
+  /** Static and lazy, since this bean is created before all other beans. */
   @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
   static PostProcessor sluiceRateLimitedPostProcessor(
@@ -49,17 +49,18 @@ class SluiceMethodAutoConfiguration {
   }
 
   /**
-   * Puts limits in front of the {@link RateLimited} methods of beans, and before what else stands
-   * there, such as transactions.
+   * Adds the limits to the {@link RateLimited} methods of beans, before other interceptors such as
+   * transactions.
    */
   static final class PostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor {
 
     private static final long serialVersionUID = 1;
 
     /**
-     * Makes a processor.
+     * Creates a processor.
      *
-     * @param methods called when the first limited method is, so that no bean is made too early
+     * @param methods called at the creation of the first bean with a limited method, and not
+     *     earlier
      * @param proxyTargetClass whether proxies extend the bean's class
      */
     PostProcessor(Supplier<RateLimitedMethods> methods, boolean proxyTargetClass) {

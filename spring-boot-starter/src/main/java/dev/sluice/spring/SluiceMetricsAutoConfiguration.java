@@ -17,7 +17,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** Meters, where the application has a registry. */
+/** Configures the metrics, if the application has a meter registry. */
 @AutoConfiguration(
     after = SluiceAutoConfiguration.class,
     afterName = {
@@ -57,7 +57,7 @@ class SluiceMetricsAutoConfiguration {
     };
   }
 
-  /** Only where a store on a server is on the class path. */
+  /** Used only if a store on a server is on the class path. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(name = "dev.sluice.remote.RemoteStore")
   static class Remote {

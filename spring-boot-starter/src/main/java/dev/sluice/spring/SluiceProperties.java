@@ -22,8 +22,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.bind.Name;
 
 /**
- * The properties below {@code sluice}. {@code limits}, {@code names} and {@code overrides} are read
- * as in limit files.
+ * The properties of {@code sluice}. {@code limits}, {@code names} and {@code overrides} have the
+ * same form as in limit files.
  */
 @ConfigurationProperties(prefix = SluiceProperties.PREFIX, ignoreUnknownFields = false)
 record SluiceProperties(
@@ -45,16 +45,15 @@ record SluiceProperties(
 
   static final String PREFIX = "sluice";
 
-  /** The store in this process. */
   static final String MEMORY = "memory";
 
-  /** The store that Spring Boot's own properties name. */
+  /** The name of the store that Spring Boot's properties for Redis configure. */
   static final String SPRING_DATA_REDIS = "spring.data.redis";
 
-  /** The database of Spring Boot's own properties. */
+  /** The name of the store in the database of Spring Boot's own properties. */
   static final String SPRING_DATASOURCE = "spring.datasource";
 
-  /** Where the limit files are, and how often they are looked at; zero for once. */
+  /** The limit files, and the interval for checking them; zero means that they are read once. */
   record Files(
       @Nullable String limits,
       @Nullable String overrides,
@@ -66,25 +65,25 @@ record SluiceProperties(
     }
   }
 
-  /** The keys in Redis; a null prefix is that of the application's name. */
+  /** The keys in Redis; a null prefix means the application's name. */
   record Redis(@Nullable String prefix) {}
 
-  /** The buckets in PostgreSQL; a null prefix is that of the application's name. */
+  /** The buckets in PostgreSQL; a null prefix means the application's name. */
   record Postgres(
       @Nullable String prefix,
       @Nullable String durability,
       @Nullable Integer connections,
       @DefaultValue("false") boolean create) {}
 
-  /** The buckets in MariaDB; a null prefix is that of the application's name. */
+  /** The buckets in MariaDB; a null prefix means the application's name. */
   record MariaDb(
       @Nullable String prefix,
       @Nullable Integer connections,
       @DefaultValue("false") boolean create) {}
 
   /**
-   * The failure rule while the store does not answer: {@code fail, allow, deny, local, local/N,
-   * local:auto[,N]}. The least number is that by which {@code local:auto} divides.
+   * The failure rules, while the store does not reply: {@code fail, allow, deny, local, local/N,
+   * local:auto[,N]}. The rule {@code local:auto} divides at least by {@code atLeast}.
    */
   record OnFailure(
       @DefaultValue("fail") @Name("default") String others,
@@ -94,13 +93,12 @@ record SluiceProperties(
     private static final Pattern LOCAL = Pattern.compile("local(?:/([1-9][0-9]{0,5}))?");
     private static final Pattern AUTO = Pattern.compile("local:auto(?:,([1-9][0-9]{0,5}))?");
 
-    /** Whether a rule needs the number of processes. */
     boolean count() {
       return Stream.concat(Stream.of(others), limits.values().stream())
           .anyMatch(rule -> AUTO.matcher(rule).matches());
     }
 
-    /** Sets these rules, and throws all mistakes in them. */
+    /** Adds these rules to the builder; throws an exception with all mistakes in them. */
     void apply(Limits configured, Limiter.Builder limiter, Binder binder) {
       List<String> problems = new ArrayList<>();
       try {
@@ -127,7 +125,7 @@ record SluiceProperties(
       }
     }
 
-    /** Returns the rule of limits without one, and throws the mistake in it. */
+    /** Returns the rule for limits without their own rule; throws if the rule has a mistake. */
     FailureRule parseDefault() {
       try {
         return parse(others);
@@ -161,7 +159,7 @@ record SluiceProperties(
     }
   }
 
-  /** The filter for requests. */
+  /** The properties of the filter for requests. */
   record Filter(
       @DefaultValue("true") boolean enabled,
       @DefaultValue("-110") int order,
@@ -171,13 +169,13 @@ record SluiceProperties(
       @DefaultValue("true") boolean methodOverride,
       @DefaultValue List<FilterRule> rules) {}
 
-  /** How the client's address is found. */
+  /** The properties that find the client's address. */
   record Client(
       @Nullable ProxyHeader header,
       @DefaultValue List<String> trustedProxies,
       @DefaultValue("64") int ipv6Prefix) {}
 
-  /** Which requests spend from a limit. */
+  /** A rule that determines which requests spend from a limit. */
   record FilterRule(
       @DefaultValue List<String> path,
       @DefaultValue List<String> methods,
@@ -192,9 +190,9 @@ record SluiceProperties(
       @DefaultValue("false") boolean countAllButSuccess,
       @DefaultValue("false") boolean shadow) {}
 
-  /** The annotation. */
+  /** The properties of {@link RateLimited}. */
   record Annotation(@DefaultValue("true") boolean enabled) {}
 
-  /** The actuator's endpoint. */
+  /** The properties of the actuator endpoint. */
   record Endpoint(@DefaultValue("false") boolean reset) {}
 }

@@ -19,7 +19,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 
-/** The filter of a servlet application, and what its controllers answer to a denial. */
+/** Configures the filter of a servlet application, and its responses to a denial. */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
 @ConditionalOnClass({Filter.class, FilterRegistrationBean.class})
@@ -55,7 +55,7 @@ class SluiceServletAutoConfiguration {
     return registration;
   }
 
-  /** Only where controllers are. */
+  /** Used only if Spring MVC is on the class path. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(name = "org.springframework.web.servlet.DispatcherServlet")
   static class Mvc {

@@ -16,7 +16,7 @@ import org.springframework.context.annotation.Conditional;
 import org.springframework.web.server.WebFilter;
 import reactor.core.publisher.Mono;
 
-/** The filter of a WebFlux application, and what it answers to a denial. */
+/** Configures the filter of a WebFlux application, and its responses to a denial. */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
 @ConditionalOnClass({WebFilter.class, Mono.class})

@@ -32,8 +32,8 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ResourceUtils;
 
 /**
- * Spring Boot's own Redis settings as a store. The properties are read here, as the classes that
- * hold them moved in Spring Boot 4.
+ * Spring Boot's own Redis settings as a store. The properties are bound here, since Spring Boot 4
+ * moved its classes for them.
  */
 final class SpringDataRedis {
 
@@ -72,7 +72,7 @@ final class SpringDataRedis {
 
   record Cluster(@DefaultValue List<String> nodes) {}
 
-  /** Servers of which nobody says which one is the master; Spring Boot has them since 4.0. */
+  /** Servers without a known master, which Spring Boot supports since 4.0. */
   record MasterReplica(@DefaultValue List<String> nodes) {}
 
   /** The files of a PEM bundle. */
@@ -80,7 +80,7 @@ final class SpringDataRedis {
 
   record Keys(@Nullable String certificate, @Nullable String privateKey) {}
 
-  /** Registers the records for a native image: Spring finds their components by reflection. */
+  /** Registers the records for a native image. Spring finds their components by reflection. */
   static final class Hints implements RuntimeHintsRegistrar {
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {
@@ -91,7 +91,7 @@ final class SpringDataRedis {
 
   /**
    * Returns a builder with the settings of the application's only connection factory for Lettuce,
-   * or else with those of the properties.
+   * or else with the settings of the properties.
    */
   static RedisStoreBuilder builder(Environment environment, BeanFactory beans) {
     boolean mayHaveFactory = ClassUtils.isPresent(FACTORY, SpringDataRedis.class.getClassLoader());
@@ -126,9 +126,9 @@ final class SpringDataRedis {
     return builder;
   }
 
-  /** Never repeats the text, which may hold a password. */
+  /** Parses a URL. Messages never contain the URL, since it may contain a password. */
   private static URI url(String text) {
-    String problem = "the host is missing, or no URL may have it";
+    String problem = "the host is missing, or has a character that is not allowed";
     try {
       URI url = new URI(text);
       if (url.getHost() != null) {
@@ -164,7 +164,7 @@ final class SpringDataRedis {
           List.of(
               PREFIX + ".masterreplica: found a list of servers, which does not name the master"),
           "Buckets are in the master: set sluice.store to its address, such as"
-              + " redis://host:6379/0, or to one of Sentinel, which follows a new master.");
+              + " redis://host:6379/0, or to an address of Sentinel, which follows a new master.");
     }
     if (url != null) {
       String path = url.getPath();
@@ -184,7 +184,7 @@ final class SpringDataRedis {
             options);
   }
 
-  /** A URL's user and password come first, as in Spring Boot. */
+  /** Sets the credentials. A URL's user and password take precedence, as in Spring Boot. */
   private static void credentials(
       Properties properties, @Nullable URI url, RedisStoreBuilder builder) {
     String user = properties.username();
@@ -213,7 +213,7 @@ final class SpringDataRedis {
       throw new SluiceConfigurationException(
           List.of(
               PREFIX + ".ssl.bundle: there is no PEM bundle with the name \"%s\"".formatted(name)),
-          "Describe it below spring.ssl.bundle.pem.%s with files, or set sluice.store to an"
+          "Define the bundle below spring.ssl.bundle.pem.%s with files, or set sluice.store to an"
                   .formatted(name)
               + " address such as rediss://host:6379?ca=FILE. A bundle of Java key stores is not"
               + " read.");
@@ -234,11 +234,11 @@ final class SpringDataRedis {
           List.of(
               "spring.ssl.bundle.pem: found %s, expected a file"
                   .formatted(location.lines().limit(1).collect(Collectors.joining()))),
-          "Put the certificate into a file, and name it.");
+          "Put the certificate into a file, and configure the file's name.");
     }
   }
 
-  /** Apart, since applications may lack Spring Data Redis. */
+  /** A separate class, since applications may lack Spring Data Redis. */
   private static final class OfFactory {
 
     private static final Duration UNSET = Duration.ofSeconds(60); // Lettuce's default
@@ -255,7 +255,7 @@ final class SpringDataRedis {
           .verify(Verify.valueOf(factory.getClientConfiguration().getVerifyMode().name()));
     }
 
-    /** The files of certificates, and servers that the factory does not show, are configured. */
+    /** Reads a factory; {@code configured} has the certificates and servers that it hides. */
     private static Properties properties(LettuceConnectionFactory factory, Properties configured) {
       if (factory.getSocketConfiguration() != null) {
         throw new IllegalArgumentException(

@@ -11,15 +11,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Remembers the quotas that the application itself supplied to requests of this process, which the
- * limits do not know, for the actuator. Thread-safe.
+ * Remembers the quotas that the application supplied to requests of this process, for the actuator,
+ * since the limits do not contain them. Thread-safe.
  */
 final class SuppliedQuotas implements LimiterObserver {
 
-  /** How many ids are remembered: those of the latest decisions. */
+  /** The number of ids that are remembered: the ids of the latest decisions. */
   static final int MOST_IDS = 1_000;
 
-  /** How many limits are remembered; their names are constants of the application. */
+  /** The number of limits that are remembered; their names are constants of the application. */
   static final int MOST_LIMITS = 1_000;
 
   private final Map<String, Transaction> byBucket = latest(MOST_IDS);
@@ -53,19 +53,18 @@ final class SuppliedQuotas implements LimiterObserver {
     }
   }
 
-  /** The latest transaction of each limit. */
   List<Transaction> latest() {
     synchronized (byLimit) {
       return List.copyOf(byLimit.values());
     }
   }
 
-  /** The latest transaction of a limit; null for a limit whose quotas nobody has supplied. */
+  /** Returns a limit's latest transaction; null if the application supplied no quota for it. */
   @Nullable Transaction latest(String limit) {
     return byLimit.get(limit);
   }
 
-  /** The latest transaction of a bucket; null if its quota was not supplied, or is forgotten. */
+  /** Returns a bucket's latest transaction; null if its quota was not supplied, or is forgotten. */
   @Nullable Transaction latest(Transaction ofBucket) {
     return byBucket.get(ofBucket.bucketKey());
   }

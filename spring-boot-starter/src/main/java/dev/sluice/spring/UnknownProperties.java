@@ -24,12 +24,12 @@ import org.springframework.boot.context.properties.source.ConfigurationPropertyS
 import org.springframework.util.ClassUtils;
 
 /**
- * Reports all properties below {@code sluice} that are unknown or have a wrong value, with their
- * position and what is expected.
+ * Reports all properties of {@code sluice} that are unknown or have a wrong value, with their
+ * positions and the expected values.
  *
- * <p>A profile replaces a list of the main file as a whole. Spring Boot binds it so, but then takes
- * what is left of the replaced list for unknown if it has lists within, such as the methods of a
- * filter rule. Those properties are accepted here.
+ * <p>A profile replaces a whole list of the main file, and Spring Boot binds the new list. But if
+ * the elements contain lists, such as the methods of a filter rule, Spring Boot then reports the
+ * rest of the replaced list as unknown. Such properties are accepted here.
  *
  * <p>Stateless and thread-safe.
  */
@@ -43,7 +43,6 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
     return new Handler(handler);
   }
 
-  /** For one act of binding. */
   private static final class Handler extends AbstractBindHandler {
 
     private final Set<ConfigurationPropertyName> known = new HashSet<>();
@@ -51,7 +50,7 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
     private final Set<ConfigurationPropertyName> wrong = new HashSet<>();
     private final List<String> problems = new ArrayList<>();
     private String action =
-        "Correct these properties, or remove them; docs/spring.md lists all that there are.";
+        "Correct these properties, or remove them; docs/spring.md lists all properties.";
 
     Handler(BindHandler parent) {
       super(parent);
@@ -101,7 +100,7 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
       return wrong.equals(property.getName()) || wrong.isAncestorOf(property.getName());
     }
 
-    /** Goes on with the property's default, so that the mistakes behind it are found too. */
+    /** Continues with the property's default, to find the mistakes in later properties too. */
     @Override
     public @Nullable Object onFailure(
         ConfigurationPropertyName name, Bindable<?> target, BindContext context, Exception error)
@@ -110,16 +109,17 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
         return super.onFailure(name, target, context, error);
       }
       if (error instanceof UnboundConfigurationPropertiesException e) {
-        // Spring Boot rejects a list that starts late or has a gap before it calls onFinish().
+        // Spring Boot rejects a list with a missing first element or a gap before it calls
+        // onFinish().
         if (wrong.stream().noneMatch(name::isAncestorOf)) {
           e.getUnboundProperties()
               .forEach(
                   property ->
                       problems.add(
-                          "%s%s: found an element of a list that has none before it"
+                          "%s%s: found an element of a list, but the element before it is missing"
                               .formatted(property.getName(), place(property))));
           action =
-              "Give the whole list, from %s[0] on: a profile or a variable replaces all of its elements."
+              "Write the whole list, from %s[0] on: a profile or a variable replaces all of its elements."
                   .formatted(name);
         }
       } else {
@@ -188,7 +188,7 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
     return OURS.equals(name) || OURS.isAncestorOf(name);
   }
 
-  /** Whether a property is part of a list, and the list is bound from a source that lacks it. */
+  /** Whether a property is in a list that is bound from a source without this property. */
   private static boolean isReplaced(
       ConfigurationPropertyName name, Iterable<ConfigurationPropertySource> sources) {
     for (int i = 0; i < name.getNumberOfElements(); i++) {

@@ -2,9 +2,9 @@
 package dev.sluice.spring;
 
 /**
- * Thrown when the arguments of a {@link RateLimited} call give an id that is null or malformed, or
- * a cost that can never pass or is not a whole number. Spring MVC and WebFlux answer it as the
- * filter does, with a 400.
+ * Thrown if the arguments of a {@link RateLimited} call give an id that is null or malformed, or a
+ * cost that is not a whole number or can never be allowed. Spring MVC and WebFlux reply with a 400,
+ * as the filter does.
  */
 public final class UnusableIdException extends IllegalArgumentException {
 

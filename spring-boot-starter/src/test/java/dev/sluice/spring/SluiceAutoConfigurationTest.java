@@ -275,7 +275,7 @@ class SluiceAutoConfigurationTest {
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("sluice.limits.LoginsPerIPAddress.burst: found 0")
                     .contains("sluice.limits.LoginsPerUser: found the name")
-                    .contains("A limit of your own needs the form of its ids")
+                    .contains("Your own limits need the form of their ids")
                     .doesNotContain("sluice.names")
                     .contains("-> Correct the properties"));
   }
@@ -484,8 +484,8 @@ class SluiceAutoConfigurationTest {
         "sluice.on-failure.default=maybe        | sluice.on-failure.default: found \"maybe\" | Write fail",
         "sluice.on-failure.default=local:auto   | local:auto counts the processes in a shared store that decides by its own clock | Write the number",
         "sluice.on-failure.limits.Nope=allow    | sluice.on-failure.limits.Nope: | Write fail",
-        "sluice.files.reload=-1s                | sluice.files.reload: found PT-1S | Write how often",
-        "sluice.files.reload=999999d            | sluice.files.reload: found PT23999976H | Write how often",
+        "sluice.files.reload=-1s                | sluice.files.reload: found PT-1S | Write the interval",
+        "sluice.files.reload=999999d            | sluice.files.reload: found PT23999976H | Write the interval",
         "sluice.files.limits=classpath:none.yml | none.yml:1:1: | Correct the limit files",
       })
   void mistakeInAProperty_isAnalysed(String property, String problem, String action) {
@@ -688,8 +688,8 @@ class SluiceAutoConfigurationTest {
             context ->
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("sluice.filter.rules[1].cost")
-                    .contains("found an element of a list that has none before it")
-                    .contains("-> Give the whole list, from sluice.filter.rules[0] on"));
+                    .contains("found an element of a list, but the element before it is missing")
+                    .contains("-> Write the whole list, from sluice.filter.rules[0] on"));
   }
 
   @Test

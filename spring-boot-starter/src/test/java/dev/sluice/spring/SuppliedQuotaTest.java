@@ -199,7 +199,7 @@ class SuppliedQuotaTest {
             assertThatThrownBy(() -> service.blocking("wrong"))
                 .isInstanceOf(QuotaFailedException.class)
                 .hasMessageContaining(
-                    "found java.lang.String, expected a Quota or a list of them, or a CompletionStage of either"));
+                    "found java.lang.String, expected a Quota, a list of Quotas, or a CompletionStage of either"));
   }
 
   @Test

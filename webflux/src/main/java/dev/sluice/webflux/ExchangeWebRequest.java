@@ -36,7 +36,7 @@ final class ExchangeWebRequest implements WebRequest {
     return paths().get(0);
   }
 
-  /** Returns the paths by which Spring may find a handler; it decodes each segment separately. */
+  /** Returns the paths by which Spring can find a handler, with each segment decoded separately. */
   @Override
   public List<String> paths() {
     return WebPath.readings(request.getPath().pathWithinApplication().value());
@@ -48,8 +48,8 @@ final class ExchangeWebRequest implements WebRequest {
     if (headers.getFirst(name) == null) {
       return List.of();
     }
-    // Uses only methods with the same signature in Spring 6.2 and 7. If the client wrote a name in
-    // upper and lower case, the set has both names, each with all values.
+    // Uses only methods with the same signature in Spring 6.2 and 7. If the client sent a name in
+    // several spellings, the set has each spelling, with all values.
     for (Map.Entry<String, List<String>> header : headers.headerSet()) {
       if (header.getKey().equalsIgnoreCase(name)) {
         return List.copyOf(header.getValue());

@@ -35,18 +35,19 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * A WebFlux filter that passes requests within their limits, and answers the others with a 429. If
- * the store fails, the limiter's {@link dev.sluice.FailureRule} decides: if it denies, or there is
- * none, the answer is a 503.
+ * A WebFlux filter that passes requests within their limits, and replies to other requests with a
+ * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the rule
+ * denies, or there is no rule, the response is a 503.
  *
  * <p>A request spends from all limits of all rules that match it, or from none. It is charged once,
- * however often the filter sees its exchange. {@linkplain Rule.Builder#shadow Shadow rules} are
- * charged afterwards, for requests that passed.
+ * even if the filter sees its exchange several times. {@linkplain Rule.Builder#shadow Shadow rules}
+ * are
+ * charged afterwards, for admitted requests.
  *
  * <p>A conditional rule ({@link Rule.Builder#countOnly}) is settled when the response is committed,
  * by the status that the client gets. If the client disconnects before that, the tokens stay spent.
- * A rule with an {@linkplain Rule.Builder#estimate estimate} is settled when all of the response is
- * sent, or the client has left.
+ * A rule with an {@linkplain Rule.Builder#estimate estimate} is settled when the whole response is
+ * sent, or when the client has left.
  *
  * <p>Thread-safe, and never blocks: after waiting for the store, the exchange continues on {@link
  * Builder#scheduler}.
@@ -54,12 +55,12 @@ import reactor.core.scheduler.Schedulers;
 public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseable {
 
   /**
-   * The exchange attribute with the {@link Decision} that let a request pass; the strictest
+   * The exchange attribute with the {@link Decision} that admitted a request; the strictest
    * decision if there are several filters. Absent if no rule matched.
    */
   public static final String DECISION = "dev.sluice.webflux.decision";
 
-  /** The order of a filter that does not name one: before Spring Security, which is at -100. */
+  /** The order of a filter for which none is set: before Spring Security, whose order is -100. */
   public static final int DEFAULT_ORDER = -110;
 
   private static final String ADMISSIONS = "dev.sluice.webflux.admissions";
@@ -110,7 +111,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     return order;
   }
 
-  /** Releases the rules' requirements on the limits. Never blocks. */
+  /** Releases the rules' requirements for the limits. Never blocks. */
   @Override
   public void close() {
     limiter.close();
@@ -151,7 +152,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Refuses a request in the same way as the filter, for code that limits requests elsewhere.
+   * Rejects a request in the same way as the filter, for code that limits requests elsewhere.
    *
    * @param exchange the exchange, whose response is not committed
    * @param refusal the response to send
@@ -190,13 +191,14 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
   /**
    * Sets the true cost of an exchange, for the rules that {@linkplain Rule.Builder#estimate
-   * estimated} it; does nothing without such a rule. Call it from any thread when the cost is
-   * known, also after the client has left. The last call before the end of the response counts, or
-   * else the first one after it. Never blocks.
+   * estimated} the cost; does nothing without such a rule. Call this method from any thread when
+   * the cost is known, even after the client has left. The last call before the end of the response
+   * counts, or else the first call after the end. Never blocks.
    *
    * @param exchange the exchange
    * @param tokens the tokens that the request cost
-   * @throws IllegalArgumentException below 1, which may come from a report that could not be read
+   * @throws IllegalArgumentException if the cost is below 1, perhaps since a report could not be
+   *     read
    */
   public static void cost(ServerWebExchange exchange, long tokens) {
     List<Admission> admissions = exchange.getAttribute(ADMISSIONS);
@@ -206,8 +208,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Settles an exchange when all of its response is sent. After an exception, the response is
-   * committed outside of all filters, and has a status only then.
+   * Settles an exchange when its whole response is sent. After an exception, the response is
+   * committed outside of all filters, and has no status before.
    */
   private Mono<Void> settledAtTheEnd(
       ServerWebExchange exchange, WebFilterChain chain, Admission admission) {
@@ -242,8 +244,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Whether a failure is, or may be, a failure of the connection. The 500 that follows is then not
-   * the application's answer.
+   * Whether a failure is, or can be, a failure of the connection. The following 500 is then not the
+   * application's response.
    */
   private static boolean isOfTheConnection(Throwable failure) {
     return DisconnectedClientHelper.isClientDisconnectedException(failure)
@@ -273,7 +275,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
     /**
      * Sets the scheduler on which an exchange continues after waiting for the store; {@link
-     * Schedulers#parallel} if not called. A store in memory answers at once, and the exchange stays
+     * Schedulers#parallel} if not called. A store in memory replies at once, so the exchange stays
      * on its thread.
      *
      * @param continuesOn the scheduler for the rest of an exchange
@@ -287,7 +289,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
     /**
      * Sets the filter's order among other filters; {@link #DEFAULT_ORDER} if not called. If a rule
-     * limits by the principal, the filter must come after the one that authenticates.
+     * limits by the principal, the filter must come after the filter that authenticates.
      *
      * @param place the order; filters with lower values run first
      * @return this
@@ -302,9 +304,9 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
      * Makes the filter.
      *
      * @return the filter; the caller closes it
-     * @throws IllegalArgumentException if a rule does not fit the limits; has every mistake: an
-     *     unknown limit, a limit that is not configured, an id of another format, a cost above the
-     *     burst
+     * @throws IllegalArgumentException if a rule does not fit the limits; the message lists every
+     *     mistake: an unknown limit, a limit that is not configured, an id of another format, a
+     *     cost above the burst
      * @throws IllegalStateException if the filter has no rule
      */
     public RateLimitWebFilter build() {

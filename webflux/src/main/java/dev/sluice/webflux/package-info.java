@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The filter for Spring WebFlux. */
+/** A rate limiting filter for Spring WebFlux. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.webflux;

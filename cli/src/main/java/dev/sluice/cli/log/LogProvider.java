@@ -71,13 +71,13 @@ public final class LogProvider implements SLF4JServiceProvider {
 
     private static final long serialVersionUID = 1;
 
-    /** The lowest logged level by prefix of the logger's name; the longest prefix decides. */
+    /** The lowest logged level by prefix of the logger's name; the longest matching prefix wins. */
     private static final Map<String, Level> LEAST =
         Map.of(
             "dev.sluice",
             Level.INFO,
-            // The store logs when a server is marked down and when it is back; Lettuce would log
-            // each attempt to connect.
+            // The store logs when a server is marked down and when it is up again; Lettuce would
+            // log each attempt to connect.
             "io.lettuce",
             Level.ERROR,
             // Clients can cause these warnings at will; the server logs a summary instead.
@@ -185,9 +185,9 @@ public final class LogProvider implements SLF4JServiceProvider {
     },
 
     /**
-     * One object a line, with the fields {@code time} (UTC), {@code level}, {@code logger}, {@code
-     * message}, those of the event, and {@code error} with a stack trace if any. Line feeds in
-     * texts are escaped, so no text can forge a line.
+     * One object per line, with the fields {@code time} (UTC), {@code level}, {@code logger},
+     * {@code message}, the event's own fields, and {@code error} with a stack trace if there is
+     * one. Line feeds in texts are escaped, so that no text can forge a line.
      */
     JSON {
       @Override
@@ -220,7 +220,7 @@ public final class LogProvider implements SLF4JServiceProvider {
 
     private static volatile LogFormat current = TEXT;
 
-    /** Sets the format of all lines from now on; {@link #TEXT} if never called. */
+    /** Sets the format of all later lines; the format is {@link #TEXT} if this is never called. */
     public static void use(LogFormat format) {
       current = format;
     }
