@@ -44,9 +44,9 @@ class NullArgumentsTest {
     Limit limit = Limit.of(QUOTA);
     List<Transaction> holed = Arrays.asList(limiter.transaction("A", "k"), none());
     return Stream.of(
-        refuses("name", () -> limiter.limit(NullArgumentsTest.<String>none())),
-        refuses("name", () -> limiter.spend(none(), "k")),
-        refuses("name", () -> limiter.check(none(), "k")),
+        refuses("limit", () -> limiter.limit(NullArgumentsTest.<String>none())),
+        refuses("limit", () -> limiter.spend(none(), "k")),
+        refuses("limit", () -> limiter.check(none(), "k")),
         refuses("limit", () -> limiter.refund(none(), "k")),
         refuses("limit", () -> limiter.reserve(none(), "k")),
         refuses("limit", () -> limiter.async().spend(none(), "k")),

@@ -524,10 +524,7 @@ final class OverridesCommand implements Runnable {
     @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
     private String limit = "";
 
-    @Parameters(
-        index = "1",
-        paramLabel = "ID",
-        description = "The id, as in an override file.")
+    @Parameters(index = "1", paramLabel = "ID", description = "The id, as in an override file.")
     private String id = "";
 
     @Mixin private LimitFileOptions files = new LimitFileOptions();

@@ -89,10 +89,7 @@ final class StorageOptions {
       })
   private List<String> onFailure = List.of();
 
-  @Option(
-      names = AT_LEAST,
-      paramLabel = "N",
-      description = "The smallest N for local:auto (1).")
+  @Option(names = AT_LEAST, paramLabel = "N", description = "The smallest N for local:auto (1).")
   private @Nullable String localAtLeast;
 
   /** Returns the address of the store, without secrets. */

@@ -90,8 +90,7 @@ final class ExplainRuleCommandTest {
     Cli run = explain("--domain", "edge", "--entry", "ApiCallsPerKey=bob", "--hits", "3");
     assertThat(run.code()).isZero();
     assertThat(run.out())
-        .contains(
-            "no rule matches; the descriptor contains a limit\n  ApiCallsPerKey bob (bucket ")
+        .contains("no rule matches; the descriptor contains a limit\n  ApiCallsPerKey bob (bucket ")
         .contains("cost 3: burst 10");
   }
 

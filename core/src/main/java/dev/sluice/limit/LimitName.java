@@ -110,7 +110,7 @@ public final class LimitName {
     boolean reserved = number >= FIRST_OF_DOORS && number <= LAST_OF_DOORS;
     if (reserved && !Objects.requireNonNull(name, "name").equals(DOORS.get(number))) {
       throw new IllegalArgumentException(
-          "number: found %s, expected another number: those from %s to %s are for limits of Sluice's own doors"
+          "number: found %s, expected another number: Sluice's own limits have the numbers from %s to %s"
               .formatted(number, FIRST_OF_DOORS, LAST_OF_DOORS));
     }
     return new Builder(number, name);

@@ -14,7 +14,7 @@ import java.net.URI;
  * pacer pauses calls when the server requests a wait, by {@code google.rpc.RetryInfo} or by rate
  * limit fields in metadata.
  *
- * A call that would have to wait for longer than the pacer or its own deadline allows fails at
+ * <p>A call that would have to wait for longer than the pacer or its own deadline allows fails at
  * once, and is not sent. Its status is {@code RESOURCE_EXHAUSTED}, with a {@link
  * dev.sluice.outbound.RefusedRequestException} as the cause. A call that is cancelled while it
  * waits frees its slot.

@@ -220,9 +220,7 @@ public enum Algorithm {
    * the others, so every bucket leaks too slowly.
    */
 
-  /**
-   * A bucket that requests fill and a process drains; the process can stall or fall behind.
-   */
+  /** A bucket that requests fill and a process drains; the process can stall or fall behind. */
   private static final class LeakyBucket implements SimulatedLimiter {
 
     private final long intervalNanos;

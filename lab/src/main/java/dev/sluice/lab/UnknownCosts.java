@@ -29,11 +29,11 @@ import java.util.function.Function;
  * costs are log-normal: 300 tokens in the median, 494 in the mean, and at most 4,096. A call
  * generates 50 tokens a second, and lasts at least 0.5 s. A denied call is not retried.
  *
- * Calls are settled by their receipts, as by a fleet of servers. A process that settles its own
+ * <p>Calls are settled by their receipts, as by a fleet of servers. A process that settles its own
  * reservations gives back less if the reservations are much too large: the process counts that the
  * tokens of younger reservations refill earlier after each settlement, and a receipt cannot.
  *
- * The first quarter of a run, in which the full bucket empties, is left out of the results.
+ * <p>The first quarter of a run, in which the full bucket empties, is left out of the results.
  * Immutable.
  *
  * @param demand the total cost of the calls, as a multiple of the limit

@@ -189,7 +189,7 @@ final class TopologyFaultsTest {
           .hasMessageContaining("READONLY")
           .hasMessageContaining("nothing was charged");
       CompletableFuture<Void> spending = spenders(limiter, "a", tally);
-      group.sentinel().command("SENTINEL", "FAILOVER", "mymaster"); // it notices
+      group.failOver(); // it notices
       spending.orTimeout(60, TimeUnit.SECONDS).join();
       assertThat(tally.granted).hasValue(60);
       tally.explains(limiter, "a");
@@ -209,7 +209,7 @@ final class TopologyFaultsTest {
           builder(URI.create("redis-sentinel://" + hosts + "/0#mymaster")).open()) {
         Limiter limiter = ready(store, "a");
         first.freeze();
-        group.sentinel().command("SENTINEL", "FAILOVER", "mymaster");
+        group.failOver();
         awaitTrue(() -> decides(limiter, "a") && runsTheScript(group.second()));
       }
     }
@@ -246,7 +246,7 @@ final class TopologyFaultsTest {
         Relay asked = second.isUsed() ? second : first; // the first is left if it begins slowly
         asked.freeze();
         asked.cut();
-        group.sentinel().command("SENTINEL", "FAILOVER", "mymaster");
+        group.failOver();
         await()
             .atMost(Duration.ofSeconds(15)) // half of what connecting to one may take
             .until(() -> decides(limiter, "a") && runsTheScript(group.second()));

@@ -118,9 +118,7 @@ public final class Fit implements Demands {
     normal.add(client, atNanos, cost);
   }
 
-  /**
-   * Returns how many clients count for the share: clients with a request outside of an attack.
-   */
+  /** Returns how many clients count for the share: clients with a request outside of an attack. */
   public long clients() {
     return normal.count;
   }

@@ -214,9 +214,7 @@ abstract class LogFormat {
     return false;
   }
 
-  /**
-   * Finds the columns of the entry's line; returns false if the line does not fit the format.
-   */
+  /** Finds the columns of the entry's line; returns false if the line does not fit the format. */
   abstract boolean read(LogEntry entry);
 
   /** Returns what is wrong with the entry's line, for which {@link #read} returned false. */

@@ -144,7 +144,7 @@ final class BookOfAFilterTest {
             .rule(Rule.on("/x").limit("PerIp", VaryBy.clientAddress()).build());
     assertThatThrownBy(both::build)
         .isInstanceOf(IllegalStateException.class)
-        .hasMessageContaining("a book beside single rules");
+        .hasMessageContaining("found a rule book and single rules, expected only one of them");
 
     Limits descriptors = RuleBookFixture.limits(folder, "rules: [{entries: [a], deny: true}]\n");
     RequestLimiter.Builder none = RequestLimiter.builder(limiter).rules(RuleBook.of(descriptors));

@@ -185,6 +185,6 @@ class RequestReadingsTest {
     PlainRequest.Builder request = WebRequest.builder("GET", "/").header("Host", host);
     assertThatThrownBy(() -> charged(book, request))
         .isInstanceOf(UnusableRequestException.class)
-        .hasMessageContaining("host");
+        .hasMessageContaining("an invalid Host header");
   }
 }

@@ -41,8 +41,7 @@ import reactor.core.scheduler.Schedulers;
  *
  * <p>A request spends from all limits of all rules that match it, or from none. It is charged once,
  * even if the filter sees its exchange several times. {@linkplain Rule.Builder#shadow Shadow rules}
- * are
- * charged afterwards, for admitted requests.
+ * are charged afterwards, for admitted requests.
  *
  * <p>A conditional rule ({@link Rule.Builder#countOnly}) is settled when the response is committed,
  * by the status that the client gets. If the client disconnects before that, the tokens stay spent.

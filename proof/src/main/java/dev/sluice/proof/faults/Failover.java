@@ -34,7 +34,7 @@ record Failover(long afterPromotionMillis, long afterNameMillis) {
 
   static Failover of(LocalSentinel group) throws InterruptedException, BrokenPromise {
     awaitOrBreak(() -> scriptCalls(group.first()) > LOADED_CALLS, "the load did not begin");
-    group.sentinel().command("SENTINEL", "FAILOVER", "mymaster");
+    group.failOver();
     awaitOrBreak(() -> isMaster(group.second()), "the replica was not promoted");
     long promoted = System.nanoTime();
     long named = 0;

@@ -35,7 +35,8 @@ final class MemorySimulationTest {
   void minutesAndSeed_beginWithTheSeed() {
     assertThat(run("0.001 --seed 1000000")).isZero();
     assertThat(lines()).hasSize(4).first().isEqualTo("first seed 1000000");
-    assertThat(lines()).contains("fewer than 50,000,000 steps prove little; run longer");
+    assertThat(lines())
+        .contains("fewer than 50,000,000 steps prove little; run the simulation longer");
     assertThat(lines()).last().asString().matches("[1-9][0-9]* steps");
   }
 

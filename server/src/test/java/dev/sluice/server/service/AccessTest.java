@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -41,13 +42,17 @@ class AccessTest {
 
   private final HttpClient client = HttpClient.newHttpClient();
 
-  @TempDir private Path folder;
+  private static final List<Thread> ENDING = new ArrayList<>();
+
+  @TempDir private static Path root;
+
   private Path tokens;
   private Path audit;
   private Service service;
 
   @BeforeEach
   void start() throws IOException {
+    Path folder = Files.createTempDirectory(root, "test");
     tokens = folder.resolve("tokens.yml");
     audit = folder.resolve("audit.jsonl");
     Files.writeString(
@@ -62,10 +67,21 @@ class AccessTest {
         Service.start(Configs.of(new ServerConfig.Control(tokens, audit.toString(), null, null)));
   }
 
-  /** Does not wait: a server says for a second that it is about to stop. */
+  /** Does not wait: a server reports for a second that it is about to stop. */
   @AfterEach
   void stop() {
-    new Thread(service::close).start();
+    Thread ending = new Thread(service::close);
+    ENDING.add(ending);
+    ending.start();
+  }
+
+  /** Waits for the servers, which write their audit logs until they have stopped. */
+  @AfterAll
+  static void end() throws InterruptedException {
+    for (Thread ending : ENDING) {
+      ending.join();
+    }
+    ENDING.clear();
   }
 
   private static String line(String name, String token, String roles, String more) {

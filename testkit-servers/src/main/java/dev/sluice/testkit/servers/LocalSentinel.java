@@ -110,6 +110,22 @@ public final class LocalSentinel implements AutoCloseable {
     return sentinel;
   }
 
+  /** Lets the Sentinel replace the master, as soon as it has seen that the replica is healthy. */
+  public void failOver() {
+    sentinel.await("has a replica to promote", this::failoverBegins);
+  }
+
+  private boolean failoverBegins() {
+    try {
+      return "OK".equals(sentinel.command("SENTINEL", "FAILOVER", "mymaster"));
+    } catch (IllegalStateException e) {
+      if (String.valueOf(e.getMessage()).startsWith("NOGOODSLAVE")) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
   /** Waits until the second server is the master. */
   public void awaitFailover() {
     second.await("is the master", this::secondIsMaster);
