@@ -267,7 +267,7 @@ final class OverridesTableCommandsTest {
     Cli run = Cli.run("overrides", "import", "--overrides", file.toString(), "--db", db);
     assertThat(run.code()).isEqualTo(Exit.DONE);
     assertThat(run.err())
-        .contains("overrides.yml:1:", "warning: found \"www.example.com\", which no request")
+        .contains("overrides.yml:1:", "warning: no request can match \"www.example.com\"")
         .endsWith("1 added, 1 replaced, of which 1 disabled\n");
   }
 
