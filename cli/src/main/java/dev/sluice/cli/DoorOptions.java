@@ -563,9 +563,9 @@ final class DoorOptions {
         paramLabel = "QUOTA",
         description =
             "How many requests without a valid token or certificate an address can send:"
-                + " COUNT/PERIOD, COUNT/PERIOD,burst=BURST, or unlimited. With --tokens "
+                + " COUNT/PERIOD, COUNT/PERIOD,burst=BURST, or unlimited. The default is "
                 + WITH_TOKENS
-                + " if not given, otherwise unlimited. Health checks are not counted.")
+                + " with a tokens file, otherwise unlimited. Health checks are not counted.")
     private @Nullable String requestsPerAddress;
 
     boolean hasTokens() {
