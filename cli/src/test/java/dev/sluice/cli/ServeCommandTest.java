@@ -120,6 +120,34 @@ final class ServeCommandTest {
     }
   }
 
+  @Test
+  void limitsOnRequest_appliesAChangedFileOnlyByAReload(@TempDir Path folder) throws Exception {
+    Path limits = Files.writeString(folder.resolve("limits.yml"), limitsOf(3));
+    Path tokens = folder.resolve("tokens.yml");
+    try (CliProcess cli =
+            CliProcess.start(
+                "serve",
+                "--http",
+                "127.0.0.1:0",
+                "--limits",
+                limits.toString(),
+                "--limits-on-request");
+        BufferedReader err = cli.err()) {
+      String server = untilReady(err);
+      Files.writeString(limits, limitsOf(5));
+      assertThat(spend(server)).contains("\"burst\":3");
+      assertThat(Cli.run("reload", "--server", server).code()).isEqualTo(Exit.DONE);
+      assertThat(spend(server)).contains("\"burst\":5");
+    }
+  }
+
+  @Test
+  void limitsOnRequest_withoutLimitFiles_isRefused() {
+    Cli alone = Cli.run("serve", "--http", ":0", "--limits-on-request");
+    assertThat(alone.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(alone.err()).contains("--limits-on-request: found no limit files to read");
+  }
+
   /** A client could otherwise send itself a limit of its own with each descriptor. */
   @Test
   void server_withClientCertificates_ignoresTheLimitOfADescriptor_unlessToldToAllowIt(

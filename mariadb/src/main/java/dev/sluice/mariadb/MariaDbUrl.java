@@ -96,7 +96,7 @@ final class MariaDbUrl implements DataSource {
     } catch (IllegalArgumentException | SQLException e) {
       // The message omits the address, which can contain a password.
       throw new IllegalArgumentException(
-          "the address is not the URL of a MariaDB database, expected  mariadb://user@host:port/database or"
+          "the address is not the URL of a MariaDB database, expected mariadb://user@host:port/database or"
               + " jdbc:mariadb://host/database?user=…; in a password or an option, write @ as"
               + " %40, / as %2F, ? as %3F and # as %23");
     }

@@ -72,7 +72,7 @@ public final class PostgresUrl {
     } catch (IllegalArgumentException e) {
       // The message omits the address, which can contain a password.
       throw new IllegalArgumentException(
-          "the address is not the URL of a PostgreSQL database, expected  postgresql://user@host:port/database or"
+          "the address is not the URL of a PostgreSQL database, expected postgresql://user@host:port/database or"
               + " jdbc:postgresql://host/database?user=…; in a password or an option, write @ as"
               + " %40, / as %2F, ? as %3F and # as %23");
     }
