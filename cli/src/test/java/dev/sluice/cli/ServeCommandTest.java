@@ -33,6 +33,7 @@ import java.sql.Connection;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
@@ -123,21 +124,22 @@ final class ServeCommandTest {
   @Test
   void limitsOnRequest_appliesAChangedFileOnlyByAReload(@TempDir Path folder) throws Exception {
     Path limits = Files.writeString(folder.resolve("limits.yml"), limitsOf(3));
-    Path tokens = folder.resolve("tokens.yml");
-    try (CliProcess cli =
-            CliProcess.start(
-                "serve",
-                "--http",
-                "127.0.0.1:0",
-                "--limits",
-                limits.toString(),
-                "--limits-on-request");
-        BufferedReader err = cli.err()) {
-      String server = untilReady(err);
-      Files.writeString(limits, limitsOf(5));
+    String[] watching = {"serve", "--http", "127.0.0.1:0", "--limits", limits.toString()};
+    String[] waiting = Arrays.copyOf(watching, watching.length + 1);
+    waiting[watching.length] = "--limits-on-request";
+    try (CliProcess one = CliProcess.start(watching);
+        CliProcess other = CliProcess.start(waiting);
+        BufferedReader err = one.err();
+        BufferedReader otherErr = other.err()) {
+      String follower = untilReady(err);
+      String server = untilReady(otherErr);
+      for (int burst : new int[] {5, 7}) { // a server that watches has seen 5 when 7 is applied
+        Files.writeString(limits, limitsOf(burst));
+        await().atMost(PATIENCE).until(() -> spend(follower).contains("\"burst\":" + burst));
+      }
       assertThat(spend(server)).contains("\"burst\":3");
       assertThat(Cli.run("reload", "--server", server).code()).isEqualTo(Exit.DONE);
-      assertThat(spend(server)).contains("\"burst\":5");
+      assertThat(spend(server)).contains("\"burst\":7");
     }
   }
 

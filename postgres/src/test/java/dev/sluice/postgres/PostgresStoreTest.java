@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.remote.sql.SqlRoll;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Presence;
@@ -250,6 +251,18 @@ final class PostgresStoreTest {
       try (BucketStore store = PostgresStore.builder(pool).connections(1).timeout(PATIENT).open()) {
         var unused = store.charge(List.of(spend("1:a", 9)));
       }
+      assertThat(real.getNetworkTimeout()).isEqualTo(77_000);
+    }
+  }
+
+  @Test
+  void announcementThatFails_returnsTheConnectionAsItCame() throws SQLException {
+    try (Connection real = source.getConnection()) {
+      real.setNetworkTimeout(Runnable::run, 77_000);
+      Presence list =
+          new SqlRoll("db", Proxies.lending(source, real), "SELECT nowhere(?, ?, ?)", new byte[0]);
+      assertThatThrownBy(() -> list.announce("a", Duration.ofSeconds(1)))
+          .isInstanceOf(StoreException.class);
       assertThat(real.getNetworkTimeout()).isEqualTo(77_000);
     }
   }
