@@ -216,7 +216,7 @@ final class PostgresStoreTest {
       String with = url + "?timeout=20s&options=-c%20default_transaction_" + wrong[0];
       assertThatThrownBy(() -> PostgresStore.builder(with).open())
           .isInstanceOf(StoreException.class)
-          .hasMessageContaining("its transactions " + wrong[1]);
+          .hasMessageContaining("the transactions of the connections " + wrong[1]);
     }
   }
 

@@ -35,8 +35,8 @@ final class AnnouncedProcess implements AutoCloseable {
   }
 
   /**
-   * Begins to announce this process. Throws if the smallest number of processes is below 1, or if
-   * a rule counts the processes and the store cannot.
+   * Begins to announce this process. Throws if the smallest number of processes is below 1, or if a
+   * rule counts the processes and the store cannot.
    */
   static AnnouncedProcess start(SluiceProperties.OnFailure rules, BucketStore store) {
     if (rules.localAtLeast() < 1) {
