@@ -717,7 +717,7 @@ final class ServeCommandTest {
     "local:auto2, 'found \"local:auto2\"'",
     "'local:4,4', 'found \"4\"'",
     "'LoginsPerIPAddress=local:auto,x', 'found \"x\"'",
-    "'local:auto,3', 'local:auto counts the servers in a Redis that decides by its own clock, found the store memory'",
+    "'local:auto,3', 'local:auto counts the servers in a shared store that decides by its own clock, found the store memory'",
     "'LoginsPerIPAddress=local:auto,3', 'found the store memory; give their number, such as local:4'",
     "LoginsPerIPAdress=deny, 'did you mean \"LoginsPerIPAddress\"?'",
     "LoginsPerIPAddress=, 'found \"LoginsPerIPAddress=\"'",

@@ -267,6 +267,32 @@ final class PostgresStoreTest {
     }
   }
 
+  /** Otherwise two processes whose announcements are over could wait for each other. */
+  @Test
+  void announcementThatWaitsForItsOwnRow_hasNoOtherRowLocked() throws SQLException {
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open();
+        Connection other = source.getConnection();
+        Statement locks = other.createStatement()) {
+      execute(
+          "INSERT INTO sluice_server VALUES ('', 'a', now() - interval '1s'),"
+              + " ('', 'b', now() - interval '1s')");
+      other.setAutoCommit(false);
+      locks.execute("SELECT 1 FROM sluice_server WHERE process = 'a' FOR UPDATE");
+      Presence list = store.presence().orElseThrow();
+      CompletableFuture<List<String>> waits =
+          CompletableFuture.supplyAsync(() -> list.announce("a", Duration.ofSeconds(9)));
+      String waiting =
+          "SELECT count(*) FROM pg_stat_activity"
+              + " WHERE wait_event_type = 'Lock' AND datname = current_database()";
+      while (number(waiting) == 0 && !waits.isDone()) {
+        Thread.onSpinWait();
+      }
+      locks.execute("SELECT 1 FROM sluice_server WHERE process = 'b' FOR UPDATE NOWAIT");
+      other.rollback();
+      assertThat(waits.exceptionally(late -> List.of("a")).join()).containsExactly("a");
+    }
+  }
+
   @Test
   void create_unloggedOfALoggedTable_isRefused_andSaysWhatToRun() throws SQLException {
     PostgresStore.create(source, Durability.SYNC, null);
