@@ -583,7 +583,7 @@ final class PageTest {
             ".cards", "They stay in force until changed files are applied or the server restarts.");
         find(".cards summary").click();
         shows(".cards .mistakes", "LoginsPerIPAddress: burst 3 → 2");
-        shows("#status", "A rollback of ", " is in force until the limit files change.");
+        shows("#status", "A rollback of ", " is in force until changed limit files are applied.");
 
         open("rules");
         shows(".view", "1 rule of ", "remote_address");
