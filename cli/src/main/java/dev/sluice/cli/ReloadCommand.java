@@ -14,7 +14,8 @@ import picocli.CommandLine.Parameters;
     description = {
       "Makes a running server read its files now, or shows what a reload would change.",
       "",
-      "A server also reads changed files by itself within seconds. This command awaits the result."
+      "A server reads changed files within seconds by itself, but with --limits-on-request its limit"
+          + " files and rules only when told. This command waits for the result."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -58,7 +59,8 @@ final class ReloadCommand implements Callable<Integer> {
     console.flush();
     String said =
         answer.isPutBack() && !answer.applied() && (!dryRun || answer.mistakes().isEmpty())
-            ? (dryRun ? "" : "not applied: ") + "a rollback is in force until the files change"
+            ? (dryRun ? "" : "not applied: ")
+                + "a rollback is in force until changed files are applied"
             : !answer.mistakes().isEmpty()
                 ? "mistakes; the previous files stay in force"
                 : !dryRun
@@ -81,7 +83,7 @@ final class ReloadCommand implements Callable<Integer> {
         "Restores the limits, names, overrides of files, and rules of one of the last ten"
             + " generations, and prints what changed.",
         "",
-        "The rollback ends when the content of a file changes, or the server restarts. Tokens,"
+        "The rollback ends when the server applies changed files, or restarts. Tokens,"
             + " certificates, and overrides and penalties set at run time do not change."
       },
       exitCodeListHeading = "%nExit codes:%n",
@@ -126,7 +128,7 @@ final class ReloadCommand implements Callable<Integer> {
           .printf(
               "generation %s is in force%s%n",
               answer.active(),
-              answer.isPutBack() ? " until the files change or the server restarts" : "");
+              answer.isPutBack() ? " until changed files are applied or the server restarts" : "");
       return Exit.DONE;
     }
   }

@@ -236,6 +236,7 @@ final class ServeCommand implements Callable<Integer> {
         List.<Supplier<?>>of(
             log::apply,
             this::onMissing,
+            this::limitsOnRequest,
             () -> Optional.ofNullable(limitsCopy.settings(files)),
             () -> access.settings(table.isSet())));
     return checks;
@@ -292,6 +293,15 @@ final class ServeCommand implements Callable<Integer> {
         storage.storage(),
         access.control(table.isSet()),
         new Telemetry(topDenied, denialLog(), otlp.settings(environment)));
+  }
+
+  private boolean limitsOnRequest() {
+    if (limitsOnRequest && files.none()) {
+      throw new InputException(
+          "--limits-on-request: found no limit files to read; give --limits FILE, or omit"
+              + " --limits-on-request");
+    }
+    return limitsOnRequest;
   }
 
   private @Nullable DenialLogFile denialLog() {

@@ -305,7 +305,7 @@ final class ServerClient {
    * @throws ExitException if the server sent no response, or one that cannot be parsed
    */
   Reload reload(boolean dryRun) {
-    return reload("/v1/admin/reload" + (dryRun ? "?dryRun=true" : ""));
+    return reload("/v1/admin/reload" + (dryRun ? "?dryRun=true" : ""), dryRun);
   }
 
   /**
@@ -317,15 +317,18 @@ final class ServerClient {
    */
   Reload rollback(@Nullable String generation) {
     return reload(
-        "/v1/admin/rollback" + (generation == null ? "" : "?generation=" + encoded(generation)));
+        "/v1/admin/rollback" + (generation == null ? "" : "?generation=" + encoded(generation)),
+        false);
   }
 
-  private Reload reload(String path) {
+  private Reload reload(String path, boolean dryRun) {
     Map<String, Object> answer = object("POST", path, null);
     Map<String, Object> generation = asObject(answer.get("generation"));
     Map<String, Object> active = asObject(generation.get("active"));
     Set<String> mistakes = new LinkedHashSet<>(texts(answer, "mistakes"));
-    mistakes.addAll(mistakes(generation));
+    if (!dryRun) { // the generation has the mistakes of the last reload, which may be mended since
+      mistakes.addAll(mistakes(generation));
+    }
     return new Reload(
         Boolean.TRUE.equals(answer.get("applied")),
         text(active, "hash"),

@@ -280,7 +280,7 @@ abstract class ViewCommand implements Callable<Integer> {
                 mistakes.isEmpty() ? "no mistakes" : "newer files have mistakes:"));
     mistakes.forEach(one -> lines.add("  " + one));
     if (Boolean.TRUE.equals(active.get("putBack"))) {
-      lines.add("a rollback is in force until the files change or the server restarts");
+      lines.add("a rollback is in force until changed files are applied or the server restarts");
     }
     return lines;
   }

@@ -197,6 +197,17 @@ class ReloadCommandTest {
   }
 
   @Test
+  void dryRun_ofAMendedFile_reportsNoOldMistake() throws Exception {
+    Files.writeString(limits, "CallsPerId: {id: string, burst: many, count: 2, period: 1h}\n");
+    assertThat(reload().code()).isEqualTo(Exit.NO);
+    Files.writeString(limits, SECOND);
+    Cli dry = reload("--dry-run");
+    assertThat(dry.out()).isEqualTo("CallsPerId: burst 20 → 30\n");
+    assertThat(dry.err()).doesNotContain("mistakes");
+    assertThat(dry.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
   void emptyFile_isRefusedByADryRun_asByAReload() throws Exception {
     Files.writeString(limits, "{}\n");
     Cli dry = reload("--dry-run");
@@ -210,7 +221,8 @@ class ReloadCommandTest {
     apply(THIRD);
     Cli back = Cli.run("rollback", "--server", url);
     assertThat(back.out()).isEqualTo("CallsPerId: burst 40 → 30\n");
-    assertThat(back.err()).contains("is in force until the files change or the server restarts");
+    assertThat(back.err())
+        .contains("is in force until changed files are applied or the server restarts");
     assertThat(burst()).isEqualTo(30);
     assertThat(get("/v1/limits")).contains("\"putBack\":true");
     assertThat(get("/metrics")).contains("sluice_generation_put_back 1");
@@ -222,7 +234,7 @@ class ReloadCommandTest {
 
     Cli dry = reload("--dry-run");
     assertThat(dry.out()).isEqualTo("CallsPerId: burst 30 → 40\n");
-    assertThat(dry.err()).startsWith("a rollback is in force until the files change\n");
+    assertThat(dry.err()).startsWith("a rollback is in force until changed files are applied\n");
     assertThat(Cli.run("limits", "--server", url).out()).contains("\"putBack\":true");
 
     Cli further = Cli.run("rollback", "--server", url);

@@ -33,6 +33,7 @@ import java.sql.Connection;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
@@ -118,6 +119,35 @@ final class ServeCommandTest {
           .matches("stopped: [0-9]+ requests? answered over HTTP and gRPC during the shutdown");
       assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }
+  }
+
+  @Test
+  void limitsOnRequest_appliesAChangedFileOnlyByAReload(@TempDir Path folder) throws Exception {
+    Path limits = Files.writeString(folder.resolve("limits.yml"), limitsOf(3));
+    String[] watching = {"serve", "--http", "127.0.0.1:0", "--limits", limits.toString()};
+    String[] waiting = Arrays.copyOf(watching, watching.length + 1);
+    waiting[watching.length] = "--limits-on-request";
+    try (CliProcess one = CliProcess.start(watching);
+        CliProcess other = CliProcess.start(waiting);
+        BufferedReader err = one.err();
+        BufferedReader otherErr = other.err()) {
+      String follower = untilReady(err);
+      String server = untilReady(otherErr);
+      for (int burst : new int[] {5, 7}) { // a server that watches has seen 5 when 7 is applied
+        Files.writeString(limits, limitsOf(burst));
+        await().atMost(PATIENCE).until(() -> spend(follower).contains("\"burst\":" + burst));
+      }
+      assertThat(spend(server)).contains("\"burst\":3");
+      assertThat(Cli.run("reload", "--server", server).code()).isEqualTo(Exit.DONE);
+      assertThat(spend(server)).contains("\"burst\":7");
+    }
+  }
+
+  @Test
+  void limitsOnRequest_withoutLimitFiles_isRefused() {
+    Cli alone = Cli.run("serve", "--http", ":0", "--limits-on-request");
+    assertThat(alone.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(alone.err()).contains("--limits-on-request: found no limit files to read");
   }
 
   /** A client could otherwise send itself a limit of its own with each descriptor. */

@@ -36,7 +36,7 @@ final class MariaDbDialect implements SqlDialect {
   private static final String LOOK =
       """
       SELECT DATABASE() IS NULL, @@global.read_only <> 0, CURRENT_USER(), (
-        SELECT COUNT(*) FROM information_schema.routines
+        SELECT GROUP_CONCAT(routine_name) FROM information_schema.routines
         WHERE routine_schema = DATABASE() AND routine_name IN ('%s'))
       """;
 
@@ -118,10 +118,14 @@ final class MariaDbDialect implements SqlDialect {
       if (rows.getBoolean(2)) {
         return "the database is read-only, like a replica, and cannot decide; give the address of the primary";
       }
-      return rows.getInt(4) == needed.size()
+      String user = rows.getString(3);
+      String found = rows.getString(4); // null if there is none
+      List<String> lacking = new ArrayList<>(needed);
+      lacking.removeAll(found == null ? List.of() : List.of(found.split(",")));
+      return lacking.isEmpty()
           ? null
-          : "found no procedures of this version that %s has the right to call; run `sluice store create`, or MariaDbStore.create"
-              .formatted(rows.getString(3));
+          : "of this version's procedures, %s lacks %s; run `sluice store create` with --role %s, or MariaDbStore.create"
+              .formatted(user, String.join(", ", lacking), user);
     }
   }
 

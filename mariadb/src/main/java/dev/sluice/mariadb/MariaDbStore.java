@@ -99,8 +99,8 @@ public final class MariaDbStore implements BucketStore {
    * @param source opens connections to the database
    * @param user a user that receives only the rights to use the store, such as {@code app@%}; null
    *     for the owner only
-   * @throws SQLException if the database fails; a second call continues at the statement that
-   *     failed
+   * @throws SQLException if the database fails; a second call runs all statements again, also those
+   *     that have succeeded, which then change nothing
    */
   public static void create(DataSource source, @Nullable String user) throws SQLException {
     try (Connection connection = source.getConnection()) {

@@ -257,7 +257,8 @@ CREATE TABLE IF NOT EXISTS sluice_server (
 -- Lists a server for some time (up to a minute), or removes it if the time is 0, and returns the
 -- listed servers of its scope. Deletes the rows that are over, also those of other scopes. A row
 -- that ends in more than a minute is wrong, for example because the clock was put back. Two
--- transactions, so that no server waits for another's row while it has one locked.
+-- transactions: the first one locks rows in the order of the key, the second one locks only the
+-- server's own row. So two servers never wait for each other.
 CREATE OR REPLACE PROCEDURE sluice_announce_v1(
   IN own_scope VARBINARY(2048), IN own_process VARBINARY(1024), IN millis INT)
 MODIFIES SQL DATA SQL SECURITY DEFINER

@@ -68,7 +68,9 @@ final class MariaDbStoreTest {
     database.execute("DROP PROCEDURE sluice_charge_v1");
     assertThatThrownBy(() -> builder().open())
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("found no procedures of this version that root@")
+        .hasMessageContaining("of this version's procedures, root@")
+        .hasMessageContaining(
+            " lacks sluice_charge_v1; run `sluice store create` with --role root@")
         .hasMessageContaining("MariaDbStore.create");
   }
 
@@ -221,7 +223,8 @@ final class MariaDbStoreTest {
             () ->
                 MariaDbStore.builder(database.source(user)).clock(() -> 1).timeout(PATIENT).open())
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("found no procedures of this version");
+        .hasMessageContaining("procedures, " + user + "@")
+        .hasMessageContaining(" lacks sluice_decide_v1; run");
   }
 
   /** In the order of the charges, and also while another transaction has the row. */

@@ -325,12 +325,7 @@ DECLARE
   present CONSTANT timestamptz := clock_timestamp();
   setting text := set_config('lock_timeout', '1s', true);
 BEGIN
-  DELETE FROM ${schema}.sluice_server s USING (
-    SELECT o.scope, o.process FROM ${schema}.sluice_server o
-    WHERE o.ends <= present OR o.ends > present + interval '1 minute'
-    FOR UPDATE SKIP LOCKED
-  ) AS d
-  WHERE s.scope = d.scope AND s.process = d.process;
+  -- Its own row first: a server that waits for this row must not have other rows locked.
   IF millis > 0 THEN
     INSERT INTO ${schema}.sluice_server AS s (scope, process, ends)
     VALUES (own_scope, own_process, present + millis * interval '1 millisecond')
@@ -338,6 +333,12 @@ BEGIN
   ELSE
     DELETE FROM ${schema}.sluice_server s WHERE s.scope = own_scope AND s.process = own_process;
   END IF;
+  DELETE FROM ${schema}.sluice_server s USING (
+    SELECT o.scope, o.process FROM ${schema}.sluice_server o
+    WHERE o.ends <= present OR o.ends > present + interval '1 minute'
+    FOR UPDATE SKIP LOCKED
+  ) AS d
+  WHERE s.scope = d.scope AND s.process = d.process;
   RETURN QUERY
     SELECT s.process FROM ${schema}.sluice_server s
     WHERE s.scope = own_scope AND s.ends > present AND s.ends <= present + interval '1 minute';

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.remote.sql.SqlRoll;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Presence;
@@ -251,6 +252,44 @@ final class PostgresStoreTest {
         var unused = store.charge(List.of(spend("1:a", 9)));
       }
       assertThat(real.getNetworkTimeout()).isEqualTo(77_000);
+    }
+  }
+
+  @Test
+  void announcementThatFails_returnsTheConnectionAsItCame() throws SQLException {
+    try (Connection real = source.getConnection()) {
+      real.setNetworkTimeout(Runnable::run, 77_000);
+      Presence list =
+          new SqlRoll("db", Proxies.lending(source, real), "SELECT nowhere(?, ?, ?)", new byte[0]);
+      assertThatThrownBy(() -> list.announce("a", Duration.ofSeconds(1)))
+          .isInstanceOf(StoreException.class);
+      assertThat(real.getNetworkTimeout()).isEqualTo(77_000);
+    }
+  }
+
+  /** Otherwise two processes whose announcements are over could wait for each other. */
+  @Test
+  void announcementThatWaitsForItsOwnRow_hasNoOtherRowLocked() throws SQLException {
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open();
+        Connection other = source.getConnection();
+        Statement locks = other.createStatement()) {
+      execute(
+          "INSERT INTO sluice_server VALUES ('', 'a', now() - interval '1s'),"
+              + " ('', 'b', now() - interval '1s')");
+      other.setAutoCommit(false);
+      locks.execute("SELECT 1 FROM sluice_server WHERE process = 'a' FOR UPDATE");
+      Presence list = store.presence().orElseThrow();
+      CompletableFuture<List<String>> waits =
+          CompletableFuture.supplyAsync(() -> list.announce("a", Duration.ofSeconds(9)));
+      String waiting =
+          "SELECT count(*) FROM pg_stat_activity"
+              + " WHERE wait_event_type = 'Lock' AND datname = current_database()";
+      while (number(waiting) == 0 && !waits.isDone()) {
+        Thread.onSpinWait();
+      }
+      locks.execute("SELECT 1 FROM sluice_server WHERE process = 'b' FOR UPDATE NOWAIT");
+      other.rollback();
+      assertThat(waits.exceptionally(late -> List.of("a")).join()).containsExactly("a");
     }
   }
 

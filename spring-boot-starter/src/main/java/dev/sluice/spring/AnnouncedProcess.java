@@ -28,15 +28,24 @@ final class AnnouncedProcess implements AutoCloseable {
             daemon.setDaemon(true);
             return daemon;
           });
+  private boolean failing; // used by the clock's thread only
 
   private AnnouncedProcess(int atLeast) {
     this.fleet = new Fleet(atLeast);
   }
 
   /**
-   * Adds this process to the list. Throws if a rule counts the processes and the store has no list.
+   * Adds this process to the list. Throws if the smallest number of processes is below 1, or if a
+   * rule counts the processes and the store has no list.
    */
   static AnnouncedProcess start(SluiceProperties.OnFailure rules, BucketStore store) {
+    if (rules.localAtLeast() < 1) {
+      throw new SluiceConfigurationException(
+          List.of(
+              "sluice.on-failure.local-at-least: found %s, expected at least 1"
+                  .formatted(rules.localAtLeast())),
+          "Write the smallest number of processes to divide by, or omit the property.");
+    }
     AnnouncedProcess process = new AnnouncedProcess(rules.localAtLeast());
     if (rules.count()) {
       process.fleet.enter(
@@ -58,8 +67,24 @@ final class AnnouncedProcess implements AutoCloseable {
   private void look() {
     try {
       fleet.look();
-    } catch (RuntimeException e) {
-      LOG.log(Level.ERROR, "announcing this process in the store failed; retrying", e);
+      failing = false;
+    } catch (Throwable e) { // the clock would drop a task that throws
+      tell(e);
+    }
+  }
+
+  private void tell(Throwable failure) {
+    try {
+      if (!failing) {
+        failing = true;
+        LOG.log(
+            Level.ERROR,
+            "announcing this process in the store failed; retrying. Further failures are not logged"
+                + " until it has succeeded",
+            failure);
+      }
+    } catch (Throwable e) {
+      // The log failed as well, so the failure cannot be reported.
     }
   }
 

@@ -16,6 +16,7 @@ import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.servlet.RateLimitFilter;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.webflux.RateLimitWebFilter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -27,6 +28,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Handler;
@@ -476,6 +478,72 @@ class SluiceAutoConfigurationTest {
         .allMatch(line -> line.startsWith("SignUpsPerIPAddress has no default"));
   }
 
+  /** Which may be away, and lists two processes. */
+  private static final class SharedStore implements BucketStore {
+
+    private final BucketStore memory = BucketStore.inMemory();
+    private volatile boolean away;
+    private volatile boolean broken = true; // as where a driver's class is missing
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      if (away) {
+        throw new StoreException("away");
+      }
+      return memory.charge(charges);
+    }
+
+    @Override
+    public Optional<Presence> presence() {
+      return Optional.of(
+          (process, time) -> {
+            if (broken) {
+              broken = false;
+              throw new NoClassDefFoundError("once");
+            }
+            return List.of(process, "another process");
+          });
+    }
+  }
+
+  @Test
+  void localAuto_dividesByTheProcessesListed_andAtLeastByTheProperty() {
+    SharedStore store = new SharedStore();
+    ApplicationContextRunner counting =
+        application
+            .withBean(BucketStore.class, () -> store)
+            .withPropertyValues(
+                "sluice.limits.LoginsPerIPAddress.burst=10",
+                "sluice.limits.LoginsPerIPAddress.count=10",
+                "sluice.limits.LoginsPerIPAddress.period=24h",
+                "sluice.on-failure.default=local:auto");
+    counting.run(
+        two ->
+            counting
+                .withPropertyValues("sluice.on-failure.local-at-least=5")
+                .run(
+                    five -> {
+                      await()
+                          .atMost(Duration.ofMinutes(1))
+                          .until(
+                              () ->
+                                  two.getBean(AnnouncedProcess.class).number() == 2
+                                      && five.getBean(AnnouncedProcess.class).number() == 5);
+                      store.away = true;
+                      assertThat(allowed(two.getBean(Limiter.class))).isEqualTo(5);
+                      assertThat(allowed(five.getBean(Limiter.class))).isEqualTo(2);
+                      store.away = false; // so that the contexts close as usual
+                    }));
+  }
+
+  private static int allowed(Limiter limiter) {
+    int allowed = 0;
+    for (int i = 0; i < 10; i++) {
+      allowed += limiter.spend("LoginsPerIPAddress", "192.0.2.1").allowed() ? 1 : 0;
+    }
+    return allowed;
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -483,6 +551,7 @@ class SluiceAutoConfigurationTest {
         "sluice.store=redis//x                  | sluice.store: | Write memory, spring.data.redis",
         "sluice.on-failure.default=maybe        | sluice.on-failure.default: found \"maybe\" | Write fail",
         "sluice.on-failure.default=local:auto   | local:auto counts the processes in a shared store that decides by its own clock | Write the number",
+        "sluice.on-failure.local-at-least=0     | sluice.on-failure.local-at-least: found 0, expected at least 1 | Write the smallest",
         "sluice.on-failure.limits.Nope=allow    | sluice.on-failure.limits.Nope: | Write fail",
         "sluice.files.reload=-1s                | sluice.files.reload: found PT-1S | Write the interval",
         "sluice.files.reload=999999d            | sluice.files.reload: found PT23999976H | Write the interval",

@@ -143,7 +143,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       snapshot = again;
       verdict = act(snapshot, snapshot.fingerprint(), unchanged ? LOOKS_BEFORE_A_LOSS : LOOKS);
     }
-    return verdict == Verdict.APPLIED; // otherwise a later poll applies or rejects the files
+    return verdict == Verdict.APPLIED; // files that still change wait for a later look
   }
 
   private static boolean pause() {

@@ -12,9 +12,12 @@ import java.util.Deque;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
+// A look holds the lock while it waits for the store. close() does not wait long for the lock:
+// after a look that took longer, the look itself takes this process off the list.
 /**
  * The processes that share a store, counted for {@code FailureRule.localAuto}. Each of them
  * announces itself in the store every 10 s, for 30 s.
@@ -35,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * the 30 s after an outage, until the other processes have announced themselves again. For the same
  * reason, a new process knows the number only after its second look.
  *
- * <p>Thread-safe; only {@link #look} and {@link #close} block, for a round trip.
+ * <p>Thread-safe. {@link #look} blocks for a round trip, {@link #close} for at most a second and a
+ * round trip; the other methods do not block.
  */
 public final class Fleet implements AutoCloseable {
 
@@ -43,18 +47,22 @@ public final class Fleet implements AutoCloseable {
   private static final Duration LASTS = Duration.ofSeconds(30);
   private static final long EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long WINDOW_NANOS = TimeUnit.MINUTES.toNanos(10);
+  private static final long CLOSE_SECONDS = 1;
 
   private final int atLeast;
   private final LongSupplier nanoTime;
-  // Guarded by this; omits old looks that found fewer processes.
+  // Guarded by the lock; omits old looks that found fewer processes.
   private final Deque<Look> looks = new ArrayDeque<>();
   private final String id = HexFormat.of().toHexDigits(new SecureRandom().nextLong());
-  private @Nullable Presence presence; // guarded by this
-  private String self = ""; // guarded by this
-  private boolean refused; // guarded by this
-  private long outageEndNanos; // guarded by this; the first look after the latest gap
+  private final ReentrantLock lock = new ReentrantLock();
+  private volatile @Nullable Entry entry; // null before enter() and after close()
+  private volatile boolean refused; // whether the latest look failed
+  private long outageEndNanos; // guarded by the lock; the first look after the latest gap
   private volatile int most; // 0 before the second look
   private volatile Look last; // without names before the first look
+
+  /** This process on the list of a store. */
+  private record Entry(Presence list, String self) {}
 
   /** The processes seen by a look. */
   private record Look(long atNanos, List<String> names) {}
@@ -68,7 +76,8 @@ public final class Fleet implements AutoCloseable {
     this(atLeast, System::nanoTime);
   }
 
-  Fleet(int atLeast, LongSupplier nanoTime) {
+  /** Makes a fleet with a clock of its own, for tests. */
+  public Fleet(int atLeast, LongSupplier nanoTime) {
     this.atLeast = atLeast;
     this.nanoTime = nanoTime;
     this.last = new Look(nanoTime.getAsLong(), List.of());
@@ -81,24 +90,36 @@ public final class Fleet implements AutoCloseable {
    * @param name of this process, such as host and port, without line breaks; a new process with the
    *     same name counts as another one
    */
-  public synchronized void enter(Presence list, String name) {
-    presence = list;
-    self = name + " " + id;
+  public void enter(Presence list, String name) {
+    entry = new Entry(list, name + " " + id);
   }
 
   /**
    * Announces this process and counts all of them, if the last successful look is 10 s ago. Call
    * this every second. If the store does not answer, this is logged once, and nothing is thrown.
    */
-  public synchronized void look() {
-    Presence list = presence;
-    if (list == null
-        || (!last.names().isEmpty() && nanoTime.getAsLong() - last.atNanos() < EVERY_NANOS)) {
+  public void look() {
+    lock.lock();
+    try {
+      Entry own = entry;
+      if (own != null) {
+        look(own);
+        if (entry == null) { // closed meanwhile
+          leave(own);
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void look(Entry own) {
+    if ((!last.names().isEmpty() && nanoTime.getAsLong() - last.atNanos() < EVERY_NANOS)) {
       return;
     }
     List<String> names;
     try {
-      names = list.announce(self, LASTS);
+      names = own.list().announce(own.self(), LASTS);
     } catch (StoreException e) { // the store reports its outages itself
       if (!refused) {
         refused = true;
@@ -133,13 +154,18 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Returns the number of processes that share the store, for {@link Limiter.Builder#processes}.
+   * Returns the number of processes that share the store, for {@code Limiter.Builder.processes}.
    *
    * @return 0 until they have been counted
    */
   public int size() {
     int seen = most;
     return seen == 0 ? 0 : Math.max(seen, atLeast);
+  }
+
+  /** Returns the number of processes seen, which may be below the least; 0 as in {@link #size}. */
+  public int seen() {
+    return most;
   }
 
   /**
@@ -162,19 +188,42 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Takes this process off the list unless the store is away. Waits for a look in progress, after
-   * which the list would have the name again; later looks do nothing.
+   * Takes this process off the list unless the store is away; later looks do nothing. Waits for a
+   * look in progress, but at most a second: a look that takes longer takes the process off the list
+   * itself.
    */
   @Override
-  public synchronized void close() {
-    Presence list = presence;
-    presence = null;
-    if (list != null && !names().isEmpty() && !refused) {
-      try {
-        var unused = list.announce(self, Duration.ZERO);
-      } catch (StoreException e) {
-        LOG.log(Level.DEBUG, "this process stays on the list for " + LASTS, e);
-      }
+  public void close() {
+    Entry own = entry;
+    entry = null;
+    if (own == null || refused || !locked()) {
+      return;
+    }
+    try {
+      leave(own);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean locked() {
+    try {
+      return lock.tryLock() || lock.tryLock(CLOSE_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  private void leave(Entry own) {
+    if (names().isEmpty() || refused) {
+      return; // not on the list, or the store is away
+    }
+    last = new Look(last.atNanos(), List.of());
+    try {
+      var unused = own.list().announce(own.self(), Duration.ZERO);
+    } catch (StoreException e) {
+      LOG.log(Level.DEBUG, "this process stays on the list for " + LASTS, e);
     }
   }
 }

@@ -45,6 +45,19 @@ class FleetTest {
     return fleet;
   }
 
+  /** A list that answers only after the latch {@code answer}. */
+  private Presence hanging(CountDownLatch looks, CountDownLatch answer) {
+    return (process, time) -> {
+      looks.countDown();
+      try {
+        answer.await();
+      } catch (InterruptedException e) {
+        throw new StoreException("interrupted", e);
+      }
+      return list.announce(process, time);
+    };
+  }
+
   private void lookAfter(Fleet fleet, Duration time) {
     nanos.addAndGet(time.toNanos());
     fleet.look();
@@ -149,29 +162,57 @@ class FleetTest {
     CountDownLatch looks = new CountDownLatch(1);
     CountDownLatch answer = new CountDownLatch(1);
     Fleet fleet = new Fleet(1, nanos::get);
-    fleet.enter(
-        (process, time) -> {
-          looks.countDown();
-          try {
-            answer.await();
-          } catch (InterruptedException e) {
-            throw new StoreException("interrupted", e);
-          }
-          return list.announce(process, time);
-        },
-        "web-1:8080");
+    fleet.enter(hanging(looks, answer), "web-1:8080");
     Thread looking = new Thread(fleet::look);
     looking.start();
     looks.await();
     Thread closing = new Thread(fleet::close);
     closing.start();
-    while (!Set.of(State.BLOCKED, State.TERMINATED).contains(closing.getState())) {
+    while (!Set.of(State.TIMED_WAITING, State.TERMINATED).contains(closing.getState())) {
       Thread.onSpinWait();
     }
     answer.countDown();
     looking.join();
     closing.join();
     assertThat(left).hasSize(1);
+  }
+
+  @Test
+  void closeDuringALookThatHangs_returns_andTheLookTakesTheNameOffTheList() throws Exception {
+    CountDownLatch looks = new CountDownLatch(1);
+    CountDownLatch answer = new CountDownLatch(1);
+    Fleet fleet = new Fleet(1, nanos::get);
+    fleet.enter(hanging(looks, answer), "web-1:8080");
+    Thread looking = new Thread(fleet::look);
+    looking.start();
+    looks.await();
+    fleet.close();
+    assertThat(left).isEmpty();
+    answer.countDown();
+    looking.join();
+    assertThat(left).hasSize(1);
+  }
+
+  @Test
+  void closeAfterALookThatFailed_doesNotWaitForTheNext() throws Exception {
+    CountDownLatch looks = new CountDownLatch(1);
+    CountDownLatch answer = new CountDownLatch(1);
+    away = true;
+    Fleet fleet = fleet(1);
+    fleet.look();
+    fleet.enter(hanging(looks, answer), "web-1:8080");
+    Thread looking = new Thread(fleet::look);
+    looking.start();
+    looks.await();
+    Thread closing = new Thread(fleet::close);
+    closing.start();
+    while (!Set.of(State.TIMED_WAITING, State.TERMINATED).contains(closing.getState())) {
+      Thread.onSpinWait();
+    }
+    assertThat(closing.getState()).isEqualTo(State.TERMINATED);
+    answer.countDown();
+    looking.join();
+    assertThat(left).isEmpty();
   }
 
   @Test
@@ -184,6 +225,7 @@ class FleetTest {
       others.add("web-2:8080 x");
       lookDuring(fleet, Duration.ofSeconds(20));
       assertThat(fleet.size()).isEqualTo(4);
+      assertThat(fleet.seen()).isEqualTo(2);
       others.addAll(List.of("a 1", "b 2", "c 3"));
       lookAfter(fleet, Duration.ofSeconds(10));
       assertThat(fleet.size()).isEqualTo(5);

@@ -226,7 +226,15 @@ public final class SqlDatabase implements Endpoint, Topology {
     private @Nullable PreparedStatement running; // guarded by this
 
     Link(ThreadFactory threads, boolean cleans) {
-      this.thread = threads.newThread(this::serve);
+      this.thread =
+          threads.newThread(
+              () -> {
+                try {
+                  serve();
+                } finally {
+                  ended.complete("ended");
+                }
+              });
       this.cleaning = cleans ? new Cleaning() : null;
     }
 
@@ -273,7 +281,6 @@ public final class SqlDatabase implements Endpoint, Topology {
         }
       }
       leave();
-      ended.complete("ended");
     }
 
     private void openBesidesOthers() throws InterruptedException, ExecutionException {

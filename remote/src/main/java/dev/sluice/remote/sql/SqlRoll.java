@@ -51,12 +51,17 @@ public final class SqlRoll implements Presence {
     try (Connection connection = source.getConnection()) {
       int lentMillis = connection.getNetworkTimeout(); // as a pool has set it
       connection.setNetworkTimeout(Runnable::run, MOST_MILLIS);
-      List<String> names = names(connection, process, time);
-      if (!connection.getAutoCommit()) {
-        connection.commit();
+      try {
+        List<String> names = names(connection, process, time);
+        if (!connection.getAutoCommit()) {
+          connection.commit();
+        }
+        return names;
+      } finally {
+        if (!connection.isClosed()) {
+          connection.setNetworkTimeout(Runnable::run, lentMillis);
+        }
       }
-      connection.setNetworkTimeout(Runnable::run, lentMillis);
-      return names;
     } catch (SQLException e) {
       throw new StoreException(
           "%s: the list of servers cannot be read: %s".formatted(name, e.getMessage()), e);

@@ -90,6 +90,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
   /** Describes what a failure rule does now. */
   String words(FailureRule rule) {
     int size = fleet.size();
+    int seen = fleet.seen();
     String now = rule.during(size).toString();
     if (!rule.isAuto()) {
       return now;
@@ -97,9 +98,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     return now
         + (size == 0
             ? " (this server has not yet counted the servers)"
-            : size > 1 && size == storage.localAtLeast()
-                ? " (--local-at-least)"
-                : " (servers seen: %s)".formatted(size));
+            : " (%sservers seen: %s)".formatted(size > seen ? "--local-at-least; " : "", seen));
   }
 
   private String outcome(FailureRule rule) {

@@ -307,7 +307,7 @@ function stateOf(name, {active, offered}) {
   const warnings = offered?.warnings ?? [];
   const how = active.putBack ? 'put back by a rollback' : 'loaded';
   return [h('p', {}, sign(mistakes.length === 0 && !active.putBack, `${name} ${how} ${clock(Date.parse(active.since))} (`), h('code', {}, active.hash.slice(0, 12)), ')'),
-    active.putBack ? h('p', {class: 'note'}, 'They stay in force until the files change or the server restarts.') : [],
+    active.putBack ? h('p', {class: 'note'}, 'They stay in force until changed files are applied or the server restarts.') : [],
     active.changed.length === 0 ? [] : h('details', {}, h('summary', {}, `What that changed: ${plural(active.changed.length, 'line', 'lines')}`), lines(active.changed)),
     mistakes.length === 0 ? [] : [
       h('p', {}, sign(false, `The files of ${clock(Date.parse(offered.since))} have ${plural(mistakes.length, 'mistake', 'mistakes')}, and are not in force:`)),

@@ -140,7 +140,7 @@ function showStatus({host, store, ending, degraded, certificateEnd, endingOverri
     }
   }
   if (generation?.active.putBack) {
-    lines.push(h('a', {href: '#/limits?at=server'}, sign(false, `A rollback of ${clock(Date.parse(generation.active.since))} is in force until the limit files change.`)));
+    lines.push(h('a', {href: '#/limits?at=server'}, sign(false, `A rollback of ${clock(Date.parse(generation.active.since))} is in force until changed limit files are applied.`)));
   }
   if (generation?.runtime?.mistakes.length) {
     lines.push(h('a', {href: '#/limits?at=server'}, sign(false, 'Saved overrides and penalties cannot be read.')));

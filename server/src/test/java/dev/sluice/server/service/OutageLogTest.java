@@ -93,6 +93,36 @@ class OutageLogTest {
   }
 
   @Test
+  void words_ofLocalAuto_nameTheServersSeen_andTheSettingThatIsLarger() {
+    List<String> servers = new ArrayList<>(List.of("web-1 a", "web-2 b"));
+    try (Fleet fleet = new Fleet(4, nanos::get);
+        OutageLog outages =
+            new OutageLog(
+                storage("memory", Map.of()), fleet, new BucketStore.Observer() {}, nanos::get)) {
+      fleet.enter((process, time) -> List.copyOf(servers), "web-1");
+      FailureRule auto = FailureRule.localAuto();
+      fleet.look();
+      assertThat(outages.words(auto))
+          .isEqualTo("deny (this server has not yet counted the servers)");
+      lookAgain(fleet);
+      assertThat(outages.words(auto))
+          .isEqualTo("local, a share of 1/4 (--local-at-least; servers seen: 2)");
+      servers.addAll(List.of("web-3 c", "web-4 d"));
+      lookAgain(fleet);
+      assertThat(outages.words(auto)).isEqualTo("local, a share of 1/4 (servers seen: 4)");
+      servers.add("web-5 e");
+      lookAgain(fleet);
+      assertThat(outages.words(auto)).isEqualTo("local, a share of 1/5 (servers seen: 5)");
+      assertThat(outages.words(FailureRule.allow())).isEqualTo("allow");
+    }
+  }
+
+  private void lookAgain(Fleet fleet) {
+    nanos.addAndGet(TimeUnit.SECONDS.toNanos(10));
+    fleet.look();
+  }
+
+  @Test
   void severalServers_areOneOutage_andASecondOutageCountsAnew() {
     try (OutageLog outages = log(Map.of());
         LogLines lines = new LogLines()) {

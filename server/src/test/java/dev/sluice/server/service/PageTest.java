@@ -579,10 +579,11 @@ final class PageTest {
         until(() -> text(".cards").contains("What that changed: 1 line"));
         assertThat(admin("POST", "/v1/admin/rollback", "")).isEqualTo(200);
         until(() -> text(".cards").contains("▲ limit files put back by a rollback "));
-        shows(".cards", "They stay in force until the files change or the server restarts.");
+        shows(
+            ".cards", "They stay in force until changed files are applied or the server restarts.");
         find(".cards summary").click();
         shows(".cards .mistakes", "LoginsPerIPAddress: burst 3 → 2");
-        shows("#status", "A rollback of ", " is in force until the limit files change.");
+        shows("#status", "A rollback of ", " is in force until changed limit files are applied.");
 
         open("rules");
         shows(".view", "1 rule of ", "remote_address");
