@@ -33,7 +33,7 @@ abstract class LogFormat {
 
   private static final int RECOGNISED_BY = 1 << 14;
 
-  /** The year 1990; an earlier time is a number that means something else, such as a status. */
+  /** The year 1990. Where no name tells the time, an earlier number means something else. */
   private static final long EARLIEST = 631_152_000_000_000_000L;
 
   /** What the headings of one file say about its lines. */
@@ -105,7 +105,8 @@ abstract class LogFormat {
         if (head[i] == '\n') {
           int size = i > start && head[i - 1] == '\r' ? i - 1 - start : i - start;
           boolean isRequest = size > 0 && !format.isHeading(head, start, start + size);
-          understood += isRequest && format.read(head, start, size, entry) ? 1 : 0;
+          boolean isRead = isRequest && format.read(head, start, size, entry);
+          understood += isRead && entry.atNanos() >= EARLIEST ? 1 : 0;
           start = i + 1;
         }
       }
@@ -248,7 +249,12 @@ abstract class LogFormat {
     }
     long at = time(entry);
     entry.at(at);
-    return at >= EARLIEST;
+    return at != TimeText.NONE && at >= earliestNanos();
+  }
+
+  /** The earliest time of a request; traces can count from 0. */
+  long earliestNanos() {
+    return Long.MIN_VALUE;
   }
 
   private long time(LogEntry entry) {
@@ -347,6 +353,12 @@ abstract class LogFormat {
         at = close == ' ' ? stop + 1 : stop + 2;
       }
       return true;
+    }
+
+    /** A missing value shifts the others, so that a status can stand where the time belongs. */
+    @Override
+    long earliestNanos() {
+      return EARLIEST;
     }
 
     @Override
