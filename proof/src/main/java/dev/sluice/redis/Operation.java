@@ -314,10 +314,12 @@ final class Operation {
     long timeoutNanos = conditions.timeoutNanos();
     long estimateNanos = Math.min(MOST_ESTIMATE_NANOS, timeoutNanos / 4);
     boolean tooEarly = world.now() - start < timeoutNanos - estimateNanos - SLACK_NANOS;
-    if (words.contains("while waiting for its turn") && tooEarly && !conditions.timersFail()) {
+    if (words.contains("while the request waited in the queue")
+        && tooEarly
+        && !conditions.timersFail()) {
       world.violated(() -> this + " was refused too early: " + words);
     }
-    if (words.contains("queue") && !conditions.shortQueues()) {
+    if (words.contains("queue full") && !conditions.shortQueues()) {
       world.violated(() -> this + " found a queue full that is not: " + words);
     }
   }
