@@ -29,8 +29,8 @@ final class EffectiveQuota {
   private final Origin origin;
   private final Coverage coverage;
   private final List<EffectiveQuota> parts; // empty if the limit has one quota
-  private final @Nullable EffectiveQuota
-      whole; // the whole limit if this is a part of it, otherwise null
+  // The whole limit if this is a part of it, otherwise null.
+  private final @Nullable EffectiveQuota whole;
   // The period in the bucket's key; null for the longest period.
   private final @Nullable Duration period;
   private final ReadingMapper<@Nullable Decision> decision;

@@ -150,8 +150,8 @@ public final class Lease implements AutoCloseable {
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          return true; // another thread has renewed the share, or the new limits have the same
-          // quota
+          // Another thread has renewed the share, or the new limits have the same quota.
+          return true;
         }
         drop(call, last, sameQuota, quota);
         if (quota == null) {
@@ -266,8 +266,8 @@ public final class Lease implements AutoCloseable {
     private final Quota quota;
     private final Stretch stretch;
     private final int count;
-    private final long
-        storeMinusTicker; // never too small, since the ticker was read before the store's time
+    // Never too small, since the ticker was read before the store's time.
+    private final long storeMinusTicker;
     private final AtomicInteger next = new AtomicInteger(1);
     private volatile Limits limits; // the last limits known to have this quota for the bucket
 

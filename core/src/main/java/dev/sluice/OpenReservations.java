@@ -56,7 +56,8 @@ import org.jspecify.annotations.Nullable;
  *    than t1 − t0. If a plain refund or a reset overtakes a cancellation, the excess is at most the
  *    tokens of that cancellation.
  *
- * The argument is about a single bucket, so it also holds for batches. Leases are reservations too, and so is a batch's charge on one server until all servers allow it.
+ * The argument is about a single bucket, so it also holds for batches. Leases are reservations too,
+ * and so is a batch's charge on one server until all servers allow it.
  */
 
 /**

@@ -47,10 +47,10 @@ final class Settling {
   private final Runnable onEnd;
   private final Settlement.@Nullable Part[] parts;
   private final boolean[] tried; // whether the bucket is settled, or the store's answer was lost
-  private @Nullable Throwable
-      lost; // failure of the first charge or give-back whose answer was lost
-  private @Nullable Throwable
-      away; // failure of a call by which the store certainly changed nothing
+  // The failure of the first charge or give-back whose answer was lost.
+  private @Nullable Throwable lost;
+  // The failure of a call by which the store certainly changed nothing.
+  private @Nullable Throwable away;
 
   /**
    * Creates a settlement.

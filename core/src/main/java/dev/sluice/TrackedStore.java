@@ -370,8 +370,8 @@ final class TrackedStore {
     boolean isAnswered = found != null && failure == null;
     boolean isUndone = !isAnswered && failure != null && chargedNothing(failure);
     boolean isUnknown = !isAnswered && !isUndone;
-    for (GiveBack one :
-        giveBacks) { // before the calls below, after which isLowering() returns false
+    // Before the calls below, after which isLowering() returns false.
+    for (GiveBack one : giveBacks) {
       waitQueues.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
     if (isUndone) {

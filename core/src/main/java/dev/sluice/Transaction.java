@@ -423,9 +423,8 @@ public final class Transaction {
    */
   public String bucketKey() {
     String key = effective.bucketKey(id);
-    return shadow
-        ? "shadow-" + key
-        : key; // a hyphen, since a Redis hash tag begins after the first colon
+    // A hyphen, since a Redis hash tag begins after the first colon.
+    return shadow ? "shadow-" + key : key;
   }
 
   @Override

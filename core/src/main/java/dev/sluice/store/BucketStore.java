@@ -26,8 +26,7 @@ import org.jspecify.annotations.Nullable;
  *       intermediate states to concurrent callers, which its documentation describes; it never
  *       grants more than the limit allows.
  *   <li><b>Own clock.</b> The store reads the time once per batch, or once per server, where the
- *       buckets are stored. Callers never supply the time. (once per server, if there are several);
- *       callers never supply it.
+ *       buckets are stored. Callers never supply the time.
  *   <li><b>Arithmetic.</b> Decisions follow {@link Effect#passes} and {@link Effect#tatAfterNanos}.
  *   <li><b>Order of give-backs.</b> On one bucket, a reset or a forgiven debt is not applied before
  *       a refund that was sent earlier. A refund, a reset and a forgiven debt are not applied

@@ -15,8 +15,8 @@ final class Spin {
   private static final int BEFORE_YIELDING = 64;
   private static final int BEFORE_PARKING = 128;
   private static final long SHORTEST_PARK_NANOS = 20_000;
-  private static final int LONGEST =
-      6; // the largest number of doublings of the wait, which is then about 1 ms
+  // The largest number of doublings of the wait, which is then about 1 ms.
+  private static final int LONGEST = 6;
 
   private Spin() {}
 

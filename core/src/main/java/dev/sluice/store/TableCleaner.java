@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 final class TableCleaner {
 
   private static final long TIDY_EVERY_NANOS = 1_000_000;
-  private static final long TIDY_NANOS_PER_LONG =
-      50; // tidying takes about 1 ns per long, so at most 2 % of the time
+  // Tidying takes about 1 ns per long, so at most 2 % of the time.
+  private static final long TIDY_NANOS_PER_LONG = 50;
 
   private final Directory directory;
   private final LiveBucketCount bucketCount;

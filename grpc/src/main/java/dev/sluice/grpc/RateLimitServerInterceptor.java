@@ -186,11 +186,14 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
 
     @Override
     public void close(Status status, Metadata trailers) {
-      admission.settle(Statuses.http(status));
-      if (admission.isEstimated()) {
-        put(limiter.trailers(admission), trailers);
+      try {
+        admission.settle(Statuses.http(status));
+        if (admission.isEstimated()) {
+          put(limiter.trailers(admission), trailers);
+        }
+      } finally {
+        super.close(status, trailers); // or the client would wait forever
       }
-      super.close(status, trailers);
     }
   }
 

@@ -9,6 +9,7 @@ import dev.sluice.Decision;
 import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation.Estimate;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -44,6 +45,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Calls over real gRPC, on a clock that the test moves. */
 class RateLimitServerInterceptorTest {
@@ -142,6 +144,32 @@ class RateLimitServerInterceptorTest {
     assertThat(trailers.get().get(RATE_LIMIT)).isEqualTo("\"CallsPerKey\";r=1");
     assertThat(code(() -> say("cost 0", key("c")))).isEqualTo(Status.Code.UNKNOWN);
     assertThat(left("c")).as("a cost of 0 is refused").isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void call_isAnswered_ifItsTrailersCannotBeRead(boolean isSettlement) throws Exception {
+    BucketStore inMemory = BucketStore.inMemory(time);
+    start(
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            Op op = charges.get(0).op();
+            if (isSettlement && op != Op.SPEND && op != Op.CHECK) {
+              throw new StoreException("away");
+            }
+            if (!isSettlement && op == Op.CHECK) {
+              throw new IllegalStateException("as the test wants");
+            }
+            return inMemory.charge(charges);
+          }
+        },
+        estimated(2));
+
+    assertThat(say("cost 1", key("a"))).isEqualTo("cost 1");
+
+    assertThat(headers.get().get(RATE_LIMIT)).isEqualTo("\"CallsPerKey\";r=0");
+    assertThat(trailers.get().get(RATE_LIMIT)).isNull();
   }
 
   @Test

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.outbound;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 
 /**
  * Reads how many tokens a call of a language model cost, from the JSON that the provider answers.
- * It understands the usage that OpenAI, Anthropic, Gemini, Ollama and their imitators report.
+ * It understands the usage that OpenAI, Anthropic, Gemini, Groq, Ollama and their imitators report.
  *
  * <pre>{@code
  * ModelUsage usage = new ModelUsage();
@@ -29,20 +29,31 @@ public final class ModelUsage {
   /** Fields that already are the sum of the others. */
   private static final Set<String> TOTALS = Set.of("total_tokens", "totalTokenCount");
 
-  private static final Set<String> PARTS =
-      Set.of(
-          "prompt_tokens",
-          "completion_tokens",
-          "input_tokens",
-          "output_tokens",
-          "cache_creation_input_tokens",
-          "cache_read_input_tokens");
-
   private static final Set<String> OLLAMA = Set.of("prompt_eval_count", "eval_count");
 
-  /** The objects that hold the usage; streamed events of Anthropic and OpenAI nest them. */
-  private static final Set<String> HOLDERS =
-      Set.of("usage", "message.usage", "response.usage", "usageMetadata");
+  /** Fields of which the sum is the total; an answer can report the same tokens by two families. */
+  private static final List<Set<String>> FAMILIES =
+      List.of(
+          Set.of("prompt_tokens", "completion_tokens"),
+          Set.of(
+              "input_tokens",
+              "output_tokens",
+              "cache_creation_input_tokens",
+              "cache_read_input_tokens"),
+          OLLAMA);
+
+  private static final String OUTERMOST = ""; // has no key
+  private static final String ARRAY = "[]";
+
+  /** The objects that hold the usage, each by the keys of the objects and arrays around it. */
+  private static final Set<List<String>> HOLDERS =
+      Set.of(
+          List.of(OUTERMOST, "usage"),
+          List.of(OUTERMOST, "message", "usage"), // an event of Anthropic
+          List.of(OUTERMOST, "response", "usage"), // an event of OpenAI
+          List.of(OUTERMOST, "x_groq", "usage"),
+          List.of(OUTERMOST, "usageMetadata"),
+          List.of(ARRAY, "", "usageMetadata")); // a stream of Gemini without server-sent events
 
   private final Map<String, Long> latest = new HashMap<>();
 
@@ -56,7 +67,7 @@ public final class ModelUsage {
    * @param json the JSON
    */
   public void read(String json) {
-    Deque<String> path = new ArrayDeque<>(); // the keys of the open objects and arrays
+    List<String> path = new ArrayList<>(); // the keys of the open objects and arrays
     String key = "";
     int at = 0;
     while (at < json.length()) {
@@ -74,38 +85,44 @@ public final class ModelUsage {
         continue;
       }
       if (c == '{' || c == '[') {
-        path.addLast(c == '[' ? key + "[]" : key);
+        path.add(c == '[' ? key + ARRAY : key);
         key = "";
       } else if (c == '}' || c == ']') {
-        path.pollLast();
+        if (!path.isEmpty()) {
+          path.remove(path.size() - 1);
+        }
+        key = "";
       }
       at++;
     }
   }
 
-  /** Keeps a number that belongs to the usage. Returns its length, 0 if there is none. */
-  private int number(String json, int at, Deque<String> path, String key) {
+  /** Keeps a whole number that belongs to the usage. Returns how many digits it begins with. */
+  private int number(String json, int at, List<String> path, String key) {
     int end = at;
-    while (end < json.length() && Character.digit(json.charAt(end), 10) >= 0) {
+    while (end < json.length() && isDigit(json.charAt(end))) {
       end++;
     }
     int digits = end - at;
-    if (digits > 0 && digits <= MOST_DIGITS && isUsage(path, key)) {
+    boolean isWhole = end == json.length() || ".eE".indexOf(json.charAt(end)) < 0;
+    if (digits > 0 && digits <= MOST_DIGITS && isWhole && isUsage(path, key)) {
       latest.put(key, Long.parseLong(json.substring(at, end)));
     }
     return digits;
   }
 
-  private static boolean isUsage(Deque<String> path, String key) {
+  private static boolean isDigit(char c) {
+    return c >= '0' && c <= '9';
+  }
+
+  private static boolean isUsage(List<String> path, String key) {
     if (path.size() > DEEPEST) {
       return false;
     }
-    String holder = String.join(".", path);
-    String inner =
-        holder.startsWith(".") ? holder.substring(1) : holder; // the outermost has no key
-    return HOLDERS.contains(inner)
-        ? TOTALS.contains(key) || PARTS.contains(key)
-        : inner.isEmpty() && OLLAMA.contains(key);
+    return HOLDERS.contains(path)
+        ? !OLLAMA.contains(key)
+            && (TOTALS.contains(key) || FAMILIES.stream().anyMatch(one -> one.contains(key)))
+        : path.equals(List.of(OUTERMOST)) && OLLAMA.contains(key);
   }
 
   private static int endOfString(String json, int start) {
@@ -135,16 +152,18 @@ public final class ModelUsage {
    *     reported neither, or 0
    */
   public OptionalLong total() {
-    long total = 0;
-    long parts = 0;
-    for (Map.Entry<String, Long> one : latest.entrySet()) {
-      if (TOTALS.contains(one.getKey())) {
-        total = Math.max(total, one.getValue());
-      } else {
-        parts += one.getValue();
-      }
-    }
-    long tokens = total > 0 ? total : parts;
+    long total = TOTALS.stream().mapToLong(this::latest).max().orElse(0);
+    long tokens =
+        total > 0
+            ? total
+            : FAMILIES.stream()
+                .mapToLong(one -> one.stream().mapToLong(this::latest).sum())
+                .max()
+                .orElse(0);
     return tokens > 0 ? OptionalLong.of(tokens) : OptionalLong.empty();
+  }
+
+  private long latest(String field) {
+    return latest.getOrDefault(field, 0L);
   }
 }

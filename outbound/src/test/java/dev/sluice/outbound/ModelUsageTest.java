@@ -25,6 +25,10 @@ class ModelUsageTest {
         // Gemini, Ollama
         "{\"candidates\":[],\"usageMetadata\":{\"promptTokenCount\":5,\"totalTokenCount\":11}}|11",
         "{\"done\":true,\"prompt_eval_count\":26,\"eval_count\":298}|324",
+        "[{\"usageMetadata\":{\"totalTokenCount\":5}},{\"usageMetadata\":{\"totalTokenCount\":11}}]|11",
+        // Groq, and one that names the same tokens twice
+        "{\"choices\":[],\"x_groq\":{\"id\":\"r\",\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":12}}}|21",
+        "{\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":12,\"input_tokens\":9,\"output_tokens\":12}}|21",
       })
   void total_ofAnAnswer_isWhatTheProviderReports(String json, long tokens) {
     usage.read(json);
@@ -52,6 +56,10 @@ class ModelUsageTest {
         "{\"usage\":{\"total_tokens\":0}}",
         "{\"usage\":{\"total_tokens\":-5}}",
         "{\"usage\":{\"total_tokens\":12345678901234567890}}",
+        "{\"usage\":{\"total_tokens\":1.9e3}}",
+        "{\"usage\":{\"total_tokens\":19E2}}",
+        "{\"message.usage\":{\"total_tokens\":1}}",
+        "[{\"usageMetadata\":1},{\"x\":{\"usageMetadata\":{\"totalTokenCount\":1}}}]",
         "{\"text\":\"\\\"usage\\\":{\\\"total_tokens\\\":1}\"}",
         "{\"content\":[{\"input\":{\"usage\":{\"total_tokens\":1}}}]}",
         "{\"content\":[{\"usage\":{\"total_tokens\":1}}]}",
@@ -65,6 +73,18 @@ class ModelUsageTest {
     usage.read(json);
 
     assertThat(usage.total()).isEmpty();
+  }
+
+  /** Which takes as long as it is, not as long as its square. */
+  @Test
+  void numbersBehindALongKey_areReadOnce() {
+    String numbers = "\"n\":1,".repeat(200_000);
+
+    usage.read(
+        "{\"%s\":{%s\"n\":1},\"usage\":{\"total_tokens\":7}}"
+            .formatted("k".repeat(1_000_000), numbers));
+
+    assertThat(usage.total()).hasValue(7);
   }
 
   @Test

@@ -51,8 +51,8 @@ public final class Server implements AutoCloseable {
   private final List<Integer> ports;
   private final HttpClient http;
   private final Queue<String> log = new ConcurrentLinkedQueue<>(); // the first lines of the log
-  private final AtomicInteger logLines =
-      new AtomicInteger(); // counts lines since the server began to listen
+  // Counts lines since the server began to listen.
+  private final AtomicInteger logLines = new AtomicInteger();
   private final Thread reader;
 
   private Server(

@@ -539,6 +539,13 @@ final class Callers {
           if (settlement.settled() == held.reservation.denied()) {
             world.violated(() -> operation + " is settled if it was denied: " + settlement);
           }
+          // A bucket that is not limited any more has no part, nor has one whose read failed.
+          boolean isWhole =
+              !calls.conditions.limitsChange()
+                  && (cost > tokens || !calls.conditions.callsMayFail());
+          if (settlement.settled() && isWhole && settlement.parts().size() != buckets.size()) {
+            world.violated(() -> operation + " tells of other buckets: " + settlement);
+          }
           for (Settlement.Part part : settlement.parts()) {
             requireSettled(operation, bucketOf(part, buckets), cost, part, begin);
           }

@@ -67,8 +67,10 @@ final class KnownBucket {
     this.timeoutNanos = timeoutNanos;
   }
 
-  /** The TAT until a moment of the world. */
-  private record Change(long moment, long beforeNanos) {}
+  /**
+   * The TAT until a moment of the world; the next TAT was decided on at the same time or before.
+   */
+  private record Change(long moment, long decidedAt, long beforeNanos) {}
 
   /** A reduction of the TAT: the process, the moment, the bucket's time, and the amount. */
   record Lowered(int process, long moment, long nowNanos, long nanos) {}
@@ -169,9 +171,9 @@ final class KnownBucket {
 
   // How its TAT moves
 
-  /** Records a change of the TAT. */
-  void changed(long beforeNanos, long afterNanos) {
-    changes.addLast(new Change(world.now(), beforeNanos));
+  /** Records a change of the TAT that was decided on some time ago. */
+  void changed(long agoNanos, long beforeNanos, long afterNanos) {
+    changes.addLast(new Change(world.now(), world.now() - agoNanos, beforeNanos));
     while (world.now() - changes.getFirst().moment > KEPT_NANOS) {
       changes.removeFirst();
     }
@@ -222,7 +224,7 @@ final class KnownBucket {
         if (denies(known, change.beforeNanos, incrementNanos, offsetNanos, from)) {
           return true;
         }
-        from = change.moment;
+        from = Math.max(since, change.decidedAt);
       }
     }
     return denies(known, tatNanos, incrementNanos, offsetNanos, from);

@@ -102,8 +102,15 @@ final class Reference {
    *
    * @param isAbandoned whether nobody waits for its answer any more
    * @param isPrompt whether the call took no longer than a message usually does
+   * @param agoNanos how long ago the server read its clock for the call
    */
-  record Asked(SimulatedServer server, int process, boolean isAbandoned, boolean isPrompt) {}
+  record Asked(
+      SimulatedServer server, int process, boolean isAbandoned, boolean isPrompt, long agoNanos) {
+
+    Asked(SimulatedServer server, int process, boolean isAbandoned, boolean isPrompt) {
+      this(server, process, isAbandoned, isPrompt, 0);
+    }
+  }
 
   void decided(Asked by, Charge asked, long nowNanos, long tatNanos, long afterNanos) {
     Charge charge = asSpend(asked, nowNanos, tatNanos, afterNanos);
@@ -127,10 +134,10 @@ final class Reference {
     }
     if (tatNanos != afterNanos) {
       requireNoPromise(bucket, charge);
-      bucket.decidedBy(nowNanos - Fleet.START_NANOS - world.now());
+      bucket.decidedBy(nowNanos - Fleet.START_NANOS - (world.now() - by.agoNanos));
       bucket.everWritten = true;
       bucket.version++;
-      bucket.changed(tatNanos, afterNanos);
+      bucket.changed(by.agoNanos, tatNanos, afterNanos);
     }
     if (charge.op() == Op.REFUND) {
       boolean wasInUse = Long.compareUnsigned(tatNanos, nowNanos) > 0;
@@ -157,7 +164,7 @@ final class Reference {
       bucket.givenBackOnce.spent(charge.incrementNanos());
     }
     if (kind != null) {
-      add(bucket, entry(kind, process, charge, nowNanos, afterNanos));
+      add(bucket, entry(kind, process, charge, by.agoNanos, nowNanos, afterNanos));
     }
     if (tatNanos != afterNanos) {
       require(charge.key(), bucket, nowNanos, "after " + charge);
@@ -249,10 +256,11 @@ final class Reference {
     };
   }
 
-  private Entry entry(Kind kind, int process, Charge charge, long nowNanos, long afterNanos) {
+  private Entry entry(
+      Kind kind, int process, Charge charge, long agoNanos, long nowNanos, long afterNanos) {
     Entry.Move move =
         new Entry.Move(nowNanos, charge.incrementNanos(), charge.offsetNanos(), afterNanos);
-    return new Entry(kind, process, world.now(), move);
+    return new Entry(kind, process, world.now() - agoNanos, move);
   }
 
   private static void add(KnownBucket bucket, Entry entry) {
@@ -315,7 +323,7 @@ final class Reference {
     bucket.outdated(process, charge.incrementNanos());
     if (Long.compareUnsigned(afterNanos, found.tatNanos()) > 0) {
       // This grant does not count, but a lease may hand out the tokens that it took here.
-      Entry grant = entry(Kind.SPEND, process, charge, found.nowNanos(), afterNanos);
+      Entry grant = entry(Kind.SPEND, process, charge, 0, found.nowNanos(), afterNanos);
       grant.stale = true;
       grant.outdated = true;
       bucket.entries.add(grant);
@@ -337,7 +345,7 @@ final class Reference {
   /** Records that a server lost a bucket's state except for this TAT, which the docs allow. */
   void lost(String key, long leftNanos) {
     KnownBucket bucket = bucket(key);
-    bucket.changed(bucket.tatNanos, leftNanos);
+    bucket.changed(0, bucket.tatNanos, leftNanos);
     bucket.version++;
     bucket.loosened.put(Entry.NOBODY, world.now());
     bucket.lowered(Entry.NOBODY, 0, 0);
@@ -375,7 +383,7 @@ final class Reference {
   /** Records the expiry of a key: if the clock steps back, the bucket stays full. */
   void expired(String key) {
     KnownBucket bucket = bucket(key);
-    bucket.changed(bucket.tatNanos, Gcra.NO_TAT);
+    bucket.changed(0, bucket.tatNanos, Gcra.NO_TAT);
     bucket.entries.add(Entry.loss(world.now(), 0, Gcra.NO_TAT));
   }
 

@@ -163,6 +163,13 @@ final class SimulatedDatabase {
     }
   }
 
+  /** Commits at once what was decided. */
+  void finishCommits() {
+    for (Transaction one : List.copyOf(open)) {
+      one.finish.run();
+    }
+  }
+
   /** Forgets all rows, as an unlogged table does after a crash. */
   void empty() {
     rows.clear();
@@ -215,13 +222,14 @@ final class SimulatedDatabase {
       long tatNanos = server.tatNanos(key);
       times.add(flipped(tatNanos));
       Charge check = new Charge(key, Op.CHECK, 1, 1, Effect.NO_END);
-      reference.decided(by(query, server, world), check, nowNanos, tatNanos, tatNanos);
+      reference.decided(by(query, 0), check, nowNanos, tatNanos, tatNanos);
     }
     return Collections.singletonList(times.toArray(Long[]::new));
   }
 
-  private static Asked by(Query query, SimulatedServer server, World world) {
-    return new Asked(server, query.process, query.isAbandoned(), query.isPromptAt(world.now()));
+  private Asked by(Query query, long agoNanos) {
+    boolean isPrompt = query.isPromptAt(world.now());
+    return new Asked(server, query.process, query.isAbandoned(), isPrompt, agoNanos);
   }
 
   private List<Object> clean(String sql) {
@@ -304,6 +312,7 @@ final class SimulatedDatabase {
     private final Set<String> inserted = new HashSet<>();
     private @Nullable String waitsFor;
     private boolean decided;
+    private Runnable finish = () -> {}; // does nothing before the decision
     private boolean late; // another call has inserted a row meanwhile
 
     Transaction(Query query, SimulatedConnection client, Consumer<Object> answer) {
@@ -344,7 +353,7 @@ final class SimulatedDatabase {
         }
       }
       if (late && !decided) {
-        commit(Collections.singletonList(null));
+        commit(Collections.singletonList(null), List.of());
       }
     }
 
@@ -366,38 +375,48 @@ final class SimulatedDatabase {
 
     private void decide() {
       long nowNanos = nowNanos();
+      long readAt = world.now();
       List<Long> times = new ArrayList<>(List.of(flipped(nowNanos)));
+      List<Runnable> changes = new ArrayList<>();
+      Map<String, Long> tats = new HashMap<>(); // by key, as this call has changed them
       for (List<Charge> batch : batches(query)) {
         boolean passes = true;
         for (Charge charge : batch) {
-          long tatNanos = server.tatNanos(charge.key());
+          long tatNanos = tats.computeIfAbsent(charge.key(), server::tatNanos);
           passes &= charge.passes(nowNanos, tatNanos);
           times.add(flipped(tatNanos));
         }
         for (Charge charge : batch) {
-          long tatNanos = server.tatNanos(charge.key());
+          long tatNanos = tats.get(charge.key());
           long afterNanos = charge.tatAfterNanos(nowNanos, tatNanos, passes);
-          if (afterNanos != tatNanos) {
-            server.setTat(charge.key(), afterNanos);
-          }
-          reference.decided(by(query, server, world), charge, nowNanos, tatNanos, afterNanos);
+          tats.put(charge.key(), afterNanos);
+          changes.add(() -> change(charge, readAt, nowNanos, tatNanos, afterNanos));
         }
       }
-      commit(Collections.singletonList(times.toArray(Long[]::new)));
+      commit(Collections.singletonList(times.toArray(Long[]::new)), changes);
     }
 
-    private void commit(List<Object> row) {
+    private void change(Charge charge, long readAt, long nowNanos, long tatNanos, long afterNanos) {
+      if (afterNanos != tatNanos) {
+        server.setTat(charge.key(), afterNanos);
+      }
+      Asked by = by(query, world.now() - readAt);
+      reference.decided(by, charge, nowNanos, tatNanos, afterNanos);
+    }
+
+    /** Commits after a while, unless the server ends the session before. */
+    private void commit(List<Object> row, List<Runnable> changes) {
       decided = true;
-      boolean slow = reference.conditions().hasFaults() && dice.chance(5);
-      world.after(
-          dice.between(0, slow ? SLOW_COMMIT_NANOS : COMMIT_NANOS),
-          thread,
+      finish =
           () -> {
             if (open.contains(this)) {
+              changes.forEach(Runnable::run);
               rows.addAll(inserted);
               end(row, false);
             }
-          });
+          };
+      boolean slow = reference.conditions().hasFaults() && dice.chance(5);
+      world.after(dice.between(0, slow ? SLOW_COMMIT_NANOS : COMMIT_NANOS), thread, finish);
     }
 
     /** Releases the locks, and answers. */

@@ -135,6 +135,14 @@ final class SimulatedServer {
     return replica;
   }
 
+  /** Ends the transactions of a database that have decided. */
+  void finishCommits() {
+    SimulatedDatabase own = database;
+    if (own != null) {
+      own.finishCommits();
+    }
+  }
+
   /** Returns the last moment of the world at which the server had a fault. */
   long lastTrouble() {
     SimulatedDatabase own = database;

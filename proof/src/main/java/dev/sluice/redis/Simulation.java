@@ -153,6 +153,7 @@ final class Simulation {
       case TRY_AGAIN -> told(step).refuseSeveralKeys(step.number(1) * MILLI);
       case CLOCK_STEP -> {
         SimulatedServer server = told(step);
+        server.finishCommits(); // the judges know no decision by the clock before the step
         server.clock.step(step.number(1) * MILLI);
         fleet.clockChanges(server, step.number(1) * MILLI);
       }

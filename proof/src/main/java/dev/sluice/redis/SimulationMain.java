@@ -38,7 +38,7 @@ public final class SimulationMain {
              sluice prove simulation --plan FILE
         MINUTES      how much processor time seeds are tried for, one after the other (default 10)
         --seed N     begins with this seed, not with a fresh one; without MINUTES, runs it alone
-        --database   tries only the seeds whose worlds have a database
+        --database   tries only seeds whose worlds have a database; --seed N is then the next such seed
         --brief      reduces no history
         --survey     goes on after a violation, and lists the kinds that there are
         --plan FILE  runs a kept plan, and tells its history\
@@ -124,14 +124,26 @@ public final class SimulationMain {
 
   private static int run(Wish wish, PrintStream out) {
     if (wish.seed != null && wish.minutes == null && wish.manner == Manner.WHOLE) {
-      return replay(wish.seed, out);
+      return replay(wish.databases ? seedOfADatabase(wish.seed) : wish.seed, out);
     }
     double minutes = wish.minutes == null ? 10 : wish.minutes;
     long first = wish.seed == null ? freshSeed() : wish.seed;
+    if (wish.databases) {
+      first = seedOfADatabase(first);
+    }
     out.println("first seed " + first);
     return wish.manner == Manner.SURVEY
         ? survey(minutes, first, wish.databases, out)
         : search(minutes, first, wish, out);
+  }
+
+  /** Returns the next seed, from one on, whose world has a database. */
+  private static long seedOfADatabase(long from) {
+    long seed = from;
+    while (Plan.random(seed).topology() != Fleet.Topology.DATABASE) {
+      seed++;
+    }
+    return seed;
   }
 
   private static long freshSeed() {

@@ -76,6 +76,16 @@ final class SimulationMainTest {
     assertThat(lines()).hasSize(2).first().isEqualTo("first seed 1000000");
   }
 
+  @Test
+  void seedOfNoDatabase_isFollowedByTheNextOfOne() {
+    assertThat(run("--database --seed 1000000")).isZero();
+    long seed = Long.parseLong(lines().get(0).replaceAll("seed ([0-9]+): .*", "$1"));
+    assertThat(Plan.random(seed).topology()).isEqualTo(Fleet.Topology.DATABASE);
+    assertThat(seed).isGreaterThan(1_000_000).isLessThan(1_001_000);
+    assertThat(run("--database --survey 0.0001 --seed 1000000")).isZero();
+    assertThat(lines()).contains("first seed " + seed);
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"1 2", "--seed", "--seed x", "ten", "--seed 1 --seed 2", "--breif"})
   void wrongArguments_endWith2(String arguments) {

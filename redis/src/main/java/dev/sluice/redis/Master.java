@@ -70,8 +70,8 @@ final class Master {
       context.timing().every(ASK_EVERY_NANOS, this::ask);
     } catch (RejectedExecutionException e) {
       // The store was closed before the first request.
-    } catch (
-        Throwable e) { // out of memory: this connection fails, and the next connection starts again
+    } catch (Throwable e) {
+      // Out of memory: this connection fails, and the next connection starts again.
       started.set(false);
       throw e;
     }

@@ -63,11 +63,11 @@ public enum ChargeOutcome {
 
   public StoreException exception(String message, @Nullable Throwable cause) {
     String ending = after("");
-    String
-        what = // some messages already end with an outcome, such as the message of a failed clock
+    // Some messages already end with an outcome, such as the message of a failed clock.
+    String what =
         message.endsWith(ending)
-                ? message.substring(0, message.length() - ending.length())
-                : message;
+            ? message.substring(0, message.length() - ending.length())
+            : message;
     return new ChargedException(what, this, cause);
   }
 }

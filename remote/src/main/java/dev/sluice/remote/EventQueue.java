@@ -22,8 +22,8 @@ final class EventQueue {
   private final Executor elsewhere;
   private final StoreLog log;
   private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
-  private final AtomicInteger untold =
-      new AtomicInteger(); // includes the event that is being delivered
+  // Includes the event that is being delivered.
+  private final AtomicInteger untold = new AtomicInteger();
   private final AtomicBoolean telling = new AtomicBoolean();
   private final AtomicBoolean dropped = new AtomicBoolean();
 
@@ -56,9 +56,8 @@ final class EventQueue {
     }
     try {
       elsewhere.execute(this::tellAll);
-    } catch (
-        RejectedExecutionException
-            e) { // the store is closed, so a blocked delivery delays no other work
+    } catch (RejectedExecutionException e) {
+      // The store is closed, so a blocked delivery delays no other work.
       tellAll();
     } catch (Throwable e) {
       telling.set(false); // no thread available: the next event starts the delivery again

@@ -38,8 +38,8 @@ public final class RemoteStore implements BucketStore {
 
   private static final int LATE = 25; // a deadline is missed by at most 1/25 of the time-out
   private static final int REHEARSED = 3; // two requests are sent, the third stays in the queue
-  private static final long REHEARSED_NANOS =
-      5_000_000; // a time-out in which the first two requests can be sent
+  // A time-out in which the first two requests can be sent.
+  private static final long REHEARSED_NANOS = 5_000_000;
 
   private final String name;
   private final Topology topology;

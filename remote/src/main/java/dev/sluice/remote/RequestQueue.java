@@ -279,8 +279,8 @@ public final class RequestQueue {
       if (isFull || !mayLeave(next)) {
         break;
       }
-      requests.add(
-          next); // added before the removal, so that an exception does not lose the request
+      // Added before the removal, so that an exception does not lose the request.
+      requests.add(next);
       if (!waiting.remove(next)) {
         requests.remove(requests.size() - 1);
         continue; // a sweep has just removed the overdue request

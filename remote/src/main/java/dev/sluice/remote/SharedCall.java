@@ -247,8 +247,8 @@ final class SharedCall {
             return;
           }
           if (failure instanceof StayedException) {
-            if (request
-                .isDone()) { // otherwise the thread that abandoned the call completes the request
+            // Otherwise the thread that abandoned the call completes the request.
+            if (request.isDone()) {
               settled(left, null);
             }
             return;

@@ -33,7 +33,10 @@ abstract class LogFormat {
 
   private static final int RECOGNISED_BY = 1 << 14;
 
-  /** The year 1990. An earlier time is a number with another meaning, such as a status. */
+  /**
+   * The year 1990. In a format without names of fields, an earlier time is a number with another
+   * meaning, such as a status.
+   */
   private static final long EARLIEST = 631_152_000_000_000_000L;
 
   /** The columns of one file's lines, from its headings. */
@@ -105,7 +108,8 @@ abstract class LogFormat {
         if (head[i] == '\n') {
           int size = i > start && head[i - 1] == '\r' ? i - 1 - start : i - start;
           boolean isRequest = size > 0 && !format.isHeading(head, start, start + size);
-          understood += isRequest && format.read(head, start, size, entry) ? 1 : 0;
+          boolean isRead = isRequest && format.read(head, start, size, entry);
+          understood += isRead && entry.atNanos() >= EARLIEST ? 1 : 0;
           start = i + 1;
         }
       }
@@ -246,7 +250,12 @@ abstract class LogFormat {
     }
     long at = time(entry);
     entry.at(at);
-    return at >= EARLIEST;
+    return at != TimeText.NONE && at >= earliestNanos();
+  }
+
+  /** The earliest time of a request; traces can count from 0. */
+  long earliestNanos() {
+    return Long.MIN_VALUE;
   }
 
   private long time(LogEntry entry) {
@@ -346,6 +355,12 @@ abstract class LogFormat {
         at = close == ' ' ? stop + 1 : stop + 2;
       }
       return true;
+    }
+
+    /** A missing value shifts the others, so that a status can stand where the time belongs. */
+    @Override
+    long earliestNanos() {
+      return EARLIEST;
     }
 
     @Override

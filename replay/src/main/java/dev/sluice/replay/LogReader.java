@@ -86,6 +86,9 @@ final class LogReader implements AutoCloseable {
       if (name != null) {
         return LogFormat.parse(name, zone);
       }
+      if (file.failure != null) {
+        throw file.unreadable(file.failure);
+      }
     }
     throw new LogException(
         "%s: the format is not recognised from the first lines; give it with --format"
@@ -254,6 +257,7 @@ final class LogReader implements AutoCloseable {
     private final LogFormat.Headings headings = new LogFormat.Headings();
     private long atNanos = TimeText.NONE;
     private boolean ended;
+    private @Nullable Exception failure; // thrown where the readable part of the file ends
 
     File(LogSource source) {
       this.source = source;
@@ -344,6 +348,9 @@ final class LogReader implements AutoCloseable {
           buffer = Arrays.copyOf(buffer, 2 * buffer.length);
         }
         int read = fill();
+        if (read < 0 && failure != null) {
+          throw unreadable(failure);
+        }
         if (read < 0) {
           if (filled == 0) {
             return -1;
@@ -364,16 +371,23 @@ final class LogReader implements AutoCloseable {
       }
       if (read > 0) {
         filled += read;
-      } else if (filled > 0 && filled < buffer.length && buffer[filled - 1] != '\n') {
+      } else if (failure == null
+          && filled > 0
+          && filled < buffer.length
+          && buffer[filled - 1] != '\n') {
         buffer[filled++] = '\n'; // the end of the file ends its last line
       }
     }
 
-    private int fill() throws IOException {
+    /** Reads more bytes, and returns their count; -1 at the end, and after a failure. */
+    private int fill() {
       try {
-        return filled == buffer.length ? 0 : in.read(buffer, filled, buffer.length - filled);
+        return failure != null
+            ? -1
+            : filled == buffer.length ? 0 : in.read(buffer, filled, buffer.length - filled);
       } catch (IOException | MalformedInputException e) {
-        throw unreadable(e);
+        failure = e;
+        return -1;
       }
     }
   }

@@ -22,9 +22,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.UUID;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -329,6 +331,21 @@ final class LogReaderTest {
     assertEquals(1, reader.found().unread());
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "csv:time=t, 't\n0\n1'",
+    "json:time=t, '{\"t\":0}\n{\"t\":1}'",
+    "regex:t=(?<time>\\d+), 't=0\nt=1'"
+  })
+  void timeOfANamedField_canCountFromZero(String format, String text) throws IOException {
+    LogReader reader = reader(format, text);
+    List<Long> times = new ArrayList<>();
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      times.add(entry.atNanos());
+    }
+    assertEquals(List.of(0L, 1_000_000_000L), times);
+  }
+
   @Test
   void strict_refusesTheFirstBrokenLine() throws IOException {
     LogReader reader =
@@ -387,6 +404,22 @@ final class LogReaderTest {
       String message = assertThrows(LogException.class, () -> all(reader)).getMessage();
       assertTrue(message.startsWith("cut: "), message);
     }
+  }
+
+  @Test
+  void cutLogOfAFewKilobytes_isReadUpToItsEnd() throws IOException {
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < 200; i++) {
+      text.append(line(i).replace("/a?", "/" + UUID.nameUUIDFromBytes(new byte[] {(byte) i}) + "?"))
+          .append('\n');
+    }
+    byte[] whole = gzip(text.toString());
+    byte[] part = Arrays.copyOf(whole, whole.length * 3 / 4);
+    LogReader reader =
+        new LogReader(null, ZoneOffset.UTC, List.of(source("cut", part)), WINDOW, false);
+    assertEquals("combined", reader.format().name());
+    String message = assertThrows(LogException.class, () -> all(reader)).getMessage();
+    assertTrue(message.matches("(?s)cut: cannot be read after line [1-9][0-9]+: .*"), message);
   }
 
   @Test

@@ -21,6 +21,7 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -223,8 +224,9 @@ public final class RateLimitFilter implements Filter {
             // An asynchronous request completes only after its trailers.
             settlement.ended();
             Map<String, String> trailers = new LinkedHashMap<>();
-            if (before != null) {
-              trailers.putAll(before.get());
+            Map<String, String> others = before == null ? null : before.get();
+            if (others != null) {
+              trailers.putAll(others);
             }
             trailers.putAll(limiter.trailers(admission));
             return trailers;
@@ -233,8 +235,11 @@ public final class RateLimitFilter implements Filter {
       return; // HTTP/1.0, or a response that was committed before this filter
     }
     Decision decision = admission.decision();
-    if (decision != null) {
-      limiter.headers(decision).keySet().forEach(name -> response.addHeader("Trailer", name));
+    if (decision != null && response.getTrailerFields() != null) { // else it has no trailers
+      Collection<String> announced = List.copyOf(response.getHeaders("Trailer"));
+      limiter.headers(decision).keySet().stream()
+          .filter(name -> !announced.contains(name))
+          .forEach(name -> response.addHeader("Trailer", name));
     }
   }
 

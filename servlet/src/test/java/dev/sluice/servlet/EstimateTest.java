@@ -92,6 +92,29 @@ class EstimateTest {
   }
 
   @Test
+  void trailersOfTwoFilters_areAnnouncedOnce() throws Exception {
+    web.filter(
+        (request, response, chain) -> {
+          ((HttpServletResponse) response).setTrailerFields(() -> null);
+          chain.doFilter(request, response);
+        });
+    web.filter(
+        RateLimitFilter.builder(limiter),
+        Rule.on("/chat")
+            .limit("PerAddress", VaryBy.clientAddress())
+            .estimate(request -> Estimate.mean(1, 3).of("model"))
+            .build());
+    start();
+
+    String response =
+        RawHttp.getChunked(web.port(), WebServer.CONTEXT + "/chat?how=sync&cost=2", "TE: trailers");
+
+    assertThat(response).containsOnlyOnce("Trailer: RateLimit-Policy");
+    assertThat(response.substring(response.indexOf("\r\n0\r\n")).toLowerCase(Locale.ROOT))
+        .contains("\r\nratelimit: \"failedperaddress\";r=28\r\n");
+  }
+
+  @Test
   void trailersOverHttp2_haveWhatIsLeftAfterTheSettlement() throws Exception {
     start();
 

@@ -26,6 +26,8 @@ public final class Admission {
   private final List<Batch<Ending>> open;
   private final QuietLog log;
 
+  private volatile boolean settlementFailed;
+
   @GuardedBy("this")
   private @Nullable Long cost;
 
@@ -89,9 +91,13 @@ public final class Admission {
     return open.stream().anyMatch(Batch::isEstimated);
   }
 
-  /** Returns reads of the buckets whose costs a rule that is not in shadow estimated. */
+  /**
+   * Returns reads of the buckets whose costs a rule that is not in shadow estimated; none after a
+   * failed settlement.
+   */
   List<Transaction> readsAfter() {
     return open.stream()
+        .filter(batch -> !settlementFailed)
         .filter(Batch::isEstimated)
         .flatMap(batch -> batch.transactions().stream())
         .filter(transaction -> !transaction.isShadow())
@@ -193,6 +199,7 @@ public final class Admission {
    * Logs that a settlement failed: the response cannot change any more, and the tokens stay spent.
    */
   private void notSettled(StoreException failure) {
+    settlementFailed = true;
     log.failed(
         isEstimated() ? "the true cost was not charged" : "tokens were not given back", failure);
   }

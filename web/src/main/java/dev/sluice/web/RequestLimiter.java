@@ -278,7 +278,8 @@ public final class RequestLimiter implements AutoCloseable {
    * the buckets again.
    *
    * @param admission how the request was admitted
-   * @return names and values; none if only shadow rules estimated the cost, or the store fails
+   * @return names and values; none if only shadow rules estimated the cost, the settlement failed,
+   *     or the buckets cannot be read
    */
   public Map<String, String> trailers(Admission admission) {
     List<Transaction> reads = admission.readsAfter();
@@ -289,7 +290,8 @@ public final class RequestLimiter implements AutoCloseable {
       Map<String, String> headers = new LinkedHashMap<>(headers(limiter.check(reads)));
       headers.remove("Retry-After"); // the request itself passed
       return headers;
-    } catch (StoreException | UnknownLimitException e) {
+    } catch (RuntimeException e) {
+      log.failed("the response has no trailers", e);
       return Map.of();
     }
   }

@@ -84,8 +84,8 @@ enum Attack {
       while (!over.getAsBoolean()) {
         boolean some = peers.pump();
         for (int i = 0; i < http2.length; i++) {
-          if (http2[i] == null
-              || http2[i].isBroken()) { // connects again, from two unused addresses
+          if (http2[i] == null || http2[i].isBroken()) {
+            // Connects again, from two unused addresses.
             HostileConnection peer = peers.connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + 2 + i % 2);
             http2[i] = Http2Bodies.unread(peer, DECISIONS, NDJSON, piece, MOST_BODY + 1);
           }

@@ -102,9 +102,8 @@ final class MemorySoak {
         "%s, Java %s, %d threads%n",
         System.getProperty("os.arch"), System.getProperty("java.version"), THREADS);
     long startNanos = time.nanos();
-    for (int i = 0;
-        i < HOT_KEYS;
-        i++) { // empties the hot buckets, since full buckets do not refill
+    // Empties the hot buckets, since full buckets do not refill.
+    for (int i = 0; i < HOT_KEYS; i++) {
       if (hot.trySpend(hotIds[i], HOT.burst())) {
         givenOut.set(i, HOT.burst());
       }

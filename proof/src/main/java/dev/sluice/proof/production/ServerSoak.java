@@ -38,8 +38,8 @@ import java.util.function.ToLongFunction;
  */
 final class ServerSoak implements ProductionReport.Drill {
 
-  private static final int PER_DOOR_MILLIS =
-      18; // 7 protocols with 2 requests each: under 800 per second
+  // 7 protocols with 2 requests each: under 800 per second.
+  private static final int PER_DOOR_MILLIS = 18;
   private static final int RECONNECT_EVERY = 500;
   private static final int RELOAD_SECONDS = 10;
   private static final int OUTAGE_EVERY_SECONDS = 180;
@@ -51,8 +51,8 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final long MANY = 40;
   private static final long FEW = 20;
   private static final String STORE_TIMEOUT = "2s"; // a busy machine must not look like an outage
-  private static final int MOST_UNDECIDED =
-      1_000; // outside outages, at most one of this many requests
+  // Outside outages, at most one of this many requests.
+  private static final int MOST_UNDECIDED = 1_000;
 
   /**
    * The share of the allowed tokens that the fullest window of each protocol must grant at least.
