@@ -387,7 +387,7 @@ final class SimulatedDatabase {
           times.add(flipped(tatNanos));
         }
         for (Charge charge : batch) {
-          long tatNanos = tats.get(charge.key());
+          long tatNanos = tats.getOrDefault(charge.key(), 0L);
           long afterNanos = charge.tatAfterNanos(nowNanos, tatNanos, passes);
           tats.put(charge.key(), afterNanos);
           changes.add(() -> change(charge, readAt, nowNanos, tatNanos, afterNanos));
