@@ -26,7 +26,8 @@ record Answer(
 
   /**
    * Returns the answer to a spend, or to a check whether a spend would be allowed. A spend that is
-   * allowed to wait has a larger offset than the quota; the numbers use the quota's offset.
+   * allowed to wait has a larger offset than the quota, but its remaining tokens and its wait are
+   * computed with the quota's offset.
    */
   static Answer ofSpend(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();

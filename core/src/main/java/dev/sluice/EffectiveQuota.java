@@ -29,7 +29,7 @@ final class EffectiveQuota {
   private final Origin origin;
   private final Coverage coverage;
   private final List<EffectiveQuota> parts; // empty if the limit has one quota
-  // The whole limit if this is a part of it, otherwise null.
+  // The limit with several quotas to which this quota belongs, otherwise null.
   private final @Nullable EffectiveQuota whole;
   // The period in the bucket's key; null for the longest period.
   private final @Nullable Duration period;

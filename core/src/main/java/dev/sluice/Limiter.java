@@ -255,9 +255,10 @@ public final class Limiter {
    * number of tokens spent.
    *
    * <p>After a denial, {@link Decision#retryIn} is the wait for one token. For a limit with several
-   * quotas, the call spends the tokens that all buckets of the id have. The limiter then calls the
-   * store twice if fewer tokens are left than requested, and up to eight times while other callers
-   * spend from these buckets; the eighth call requests one token. All calls share one time-out.
+   * quotas, the call spends the tokens that all buckets of the id have. For this, the limiter calls
+   * the store twice if fewer tokens are left than requested, and up to eight times if other callers
+   * spend from the same buckets meanwhile; the eighth call requests one token. All calls share one
+   * time-out.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -427,7 +428,8 @@ public final class Limiter {
   }
 
   /**
-   * Spends one token, and waits until it has refilled; see {@link #acquire(Transaction, Duration)}.
+   * Spends one token. If the bucket has no token now, takes the next one and waits until it has
+   * refilled; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -440,8 +442,8 @@ public final class Limiter {
   }
 
   /**
-   * Spends a cost, and waits until its tokens have refilled; see {@link #acquire(Transaction,
-   * Duration)}.
+   * Spends a cost. If the bucket has too few tokens now, takes the next ones and waits until they
+   * have refilled; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address

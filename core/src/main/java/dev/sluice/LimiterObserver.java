@@ -42,7 +42,7 @@ public interface LimiterObserver {
   }
 
   /**
-   * Called after each call of the store.
+   * Called after each call to the store.
    *
    * @param act the requested operation
    * @param charges how many buckets the call charged

@@ -382,7 +382,7 @@ final class SeveralQuotasTest {
     assertThat(seen).containsExactly("SPEND 3", "SPEND 1", "SPEND 0");
   }
 
-  /** Race: before each call of the store, another caller takes one token. */
+  /** Race: before each call to the store, another caller takes one token. */
   @Test
   void spendUpTo_whileOthersSpend_takesWhatIsLeft_inAFewCalls() {
     limits.replace(

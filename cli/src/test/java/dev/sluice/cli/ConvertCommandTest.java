@@ -98,7 +98,7 @@ final class ConvertCommandTest {
   void whatIsNotExpressed_isToldByItsPlace_andTheRestIsWritten() throws IOException {
     Cli run = convert(GOOD + "    quota_mode: true\n");
     assertThat(run.code()).isEqualTo(Exit.NO);
-    assertThat(run.out()).contains("config.yaml:8:17: ", "quota_mode is not expressed");
+    assertThat(run.out()).contains("config.yaml:8:17: ", "quota_mode is not converted");
     assertThat(out().resolve("rules.yml")).exists();
   }
 

@@ -379,7 +379,8 @@ public interface BucketStore extends AutoCloseable {
   record Reading(long nowNanos, long tatNanos) {}
 
   /**
-   * Receives events of a store on servers that a {@code LimiterObserver} cannot see, for metrics.
+   * Receives, for metrics, the events of a remote store that a {@code LimiterObserver} cannot see,
+   * such as calls to its servers and their time-outs.
    *
    * <p>The methods are called on threads of the store and of callers: keep them short, and never
    * block. While a method blocks, results of other calls are delayed, up to their time-outs.
@@ -391,7 +392,7 @@ public interface BucketStore extends AutoCloseable {
   interface Observer {
 
     /**
-     * Called when a call of a server has ended.
+     * Called when a call to a server has ended.
      *
      * @param server host and port, or another name of the server
      * @param result how the call ended
@@ -410,7 +411,7 @@ public interface BucketStore extends AutoCloseable {
      */
     default void refused(String server, Refusal why) {}
 
-    /** Called when a remembered denial decided a charge without a call of a server. */
+    /** Called when a remembered denial decided a charge without a call to a server. */
     default void deniedFromMemory() {}
 
     /**

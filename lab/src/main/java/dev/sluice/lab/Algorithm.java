@@ -171,7 +171,7 @@ public enum Algorithm {
 
   /**
    * A counter with a time to live. The first request sets the counter to the burst, each request
-   * decreases it, and one window later it expires.
+   * subtracts its cost, and the counter expires one window after the first request.
    */
   private static final class TimeBucket implements SimulatedLimiter {
 

@@ -179,7 +179,8 @@ public final class ClientGroup {
     double defaultGap = interval / DEFAULT_LOAD;
     return switch (kind) {
       case STEADY -> {
-        // The bound prevents an overflow: no run is longer, so there is no second request.
+        // A longer gap could overflow the time of the next request. No run is longer than LONGEST,
+        // so with this gap a client sends at most one request.
         double gap =
             Math.min(settings.gapNanos("rate", defaultGap), (double) Scenario.LONGEST.toNanos());
         yield new Client.Steady(Math.max((long) gap, 1), chance);

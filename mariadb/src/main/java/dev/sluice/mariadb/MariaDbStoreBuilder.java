@@ -169,7 +169,7 @@ public final class MariaDbStoreBuilder {
   /**
    * Sets the observer.
    *
-   * @param newObserver counts and times the calls of the store
+   * @param newObserver counts and times the calls to the store
    * @return this
    */
   @CanIgnoreReturnValue

@@ -38,8 +38,8 @@ import org.eclipse.jetty.util.ssl.SslContextFactory;
 
 /**
  * A client that sends several HTTP/2 requests or several calls of Envoy's rate limit service at
- * once. The server's goodbye is a GOAWAY frame. The server ignored all streams after the stream
- * that GOAWAY names, so the requests on these streams are not lost.
+ * once. The server's goodbye is a GOAWAY frame. The server did not process the streams after the
+ * stream that GOAWAY names, so the requests on these streams do not count as lost.
  */
 final class Http2Client extends JsonClient {
 

@@ -35,7 +35,9 @@ final class BreakerJudge {
     private long lastFailure;
     private boolean open;
     private boolean onTrial; // whether the next failure opens the circuit breaker
-    // possibly on trial: no probe could be set, or an answer may have ended the trial
+    // whether the next failure may open the circuit breaker: it was closed because no probe could
+    // be
+    // scheduled, or an answer may have ended the trial
     private boolean maybeOnTrial;
 
     Calls(long lastFailure) {

@@ -8,7 +8,7 @@ import java.util.Map;
  * Judges give-backs of one process that overlap on a bucket. The bucket may then be fuller than if
  * the cancelled reservations had not been made: by at most its refill from the first sending to the
  * last applying, and, beside a plain refund or a reset, by the tokens of the reservations in
- * flight. Give-backs that do not overlap may leave it no fuller at all. For one thread.
+ * flight. If the give-backs do not overlap, the bucket must not be fuller. For one thread.
  */
 final class GiveBacksTogether {
 

@@ -600,7 +600,7 @@ final class Reference {
         && last.moment() >= begun
         && last.process() == by) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos());
-      // The process knows the refill only within the drift of the clocks.
+      // The process computes the refilled tokens with an error of up to the drift of the clocks.
       long leastNanos = dueNanos - driftNanos(entry.moment) - movedNanos;
       if (last.nanos() > dueNanos || last.nanos() < leastNanos) {
         world.violated(

@@ -451,7 +451,7 @@ final class SimulatedProcess {
     String wrongWaits = limiterWatch.wrongWaits(calls.passed(), calls.gaveUpWaiting());
     require(wrongWaits == null, () -> String.valueOf(wrongWaits));
     require(time.pending() == 0, () -> "has " + time.pending() + " alarms");
-    // Processes keep asking Sentinel.
+    // With Sentinel, each process polls the Sentinels for the master's address.
     boolean asksSentinel = fleet.topology == Fleet.Topology.SENTINEL;
     require(
         timing.pending() <= (asksSentinel ? 2 : 0), () -> "has " + timing.pending() + " timers");

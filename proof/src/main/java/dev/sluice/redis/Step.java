@@ -98,7 +98,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     ACQUIRE_BATCH,
     /** the next caller's continuation blocks for so many milliseconds. */
     BLOCK,
-    /** the next call of the store's observer throws: 0 an exception, 1 an error. */
+    /** the next call to the store's observer throws: 0 an exception, 1 an error. */
     OBSERVER_THROWS,
     /** the next call of the limiter's observer throws: 0 an exception, 1 an error. */
     LIMITER_OBSERVER_THROWS,

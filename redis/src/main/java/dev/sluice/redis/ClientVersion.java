@@ -10,8 +10,8 @@ import io.lettuce.core.resource.KqueueProvider;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks the version of Lettuce that the application uses, 6.5 or newer, and uses features that
- * only some of these versions have. All other code uses only features of all these versions.
+ * Checks that the application uses Lettuce 6.5 or newer, and contains all calls of features that
+ * only some supported versions have.
  */
 final class ClientVersion {
 

@@ -307,7 +307,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the observer.
    *
-   * @param newObserver counts and times the calls of the store
+   * @param newObserver counts and times the calls to the store
    * @return this
    */
   @CanIgnoreReturnValue

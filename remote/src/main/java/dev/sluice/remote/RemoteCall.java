@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call of a server, and the future of the server's response. The call records whether the server
+ * A call to a server, and the future of the server's response. The call records whether the server
  * can have received it. A call that was certainly not sent has charged nothing and can be retried.
  * Thread-safe; no method blocks.
  *

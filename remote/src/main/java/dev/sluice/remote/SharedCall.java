@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call of a server with the requests that share the call.
+ * One call to a server, with the requests that share the call.
  *
  * <p>Each request is a separate all-or-nothing batch with a separate result. The server can reject
  * a whole call because of one request (a key that its ACL forbids, a slot that is being moved).

@@ -207,7 +207,8 @@ final class LogRequest implements WebRequest {
         int start = entry.has(column) ? entry.start(column) : 0;
         int end = entry.has(column) ? entry.end(column) : -1;
         hash = mixed(hash, end - start);
-        // Reads whole words, which the line's padding allows.
+        // Reads eight bytes at a time, also beyond the column's end: the line is padded by eight
+        // bytes.
         for (int at = start; at < end; at += Long.BYTES) {
           int unwanted = Math.max(0, Long.BYTES - (end - at));
           hash = mixed(hash, ByteSearch.word(line, at) & (-1L >>> (Byte.SIZE * unwanted)));

@@ -15,9 +15,9 @@ import org.springframework.web.server.WebExceptionHandler;
 import reactor.core.publisher.Mono;
 
 /**
- * Replies to a denial as the filter does. For controllers, it is an advice before all advices
- * without an order, which may handle every exception. For routes and filters, it is an exception
- * handler before Spring Boot's handler, whose order is -1.
+ * Replies to a denial as the filter does. For controllers, this class is an advice that runs before
+ * all advices without an order, which may handle every exception. For routes and filters, this
+ * class is an exception handler that runs before Spring Boot's handler (order -1).
  */
 @ControllerAdvice
 @Order(-2)

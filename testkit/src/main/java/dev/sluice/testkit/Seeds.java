@@ -11,8 +11,8 @@ import java.util.stream.LongStream;
  * Runs a property over many random histories. Each history has its own seed, which a failure
  * reports.
  *
- * <p>The seeds are a fixed sequence, so that a build is repeatable, and a few fresh seeds. {@code
- * -Dsluice.seed=N} runs only the history with the seed N.
+ * <p>Each run uses a fixed sequence of seeds, which is the same in every build, and ten random
+ * seeds. {@code -Dsluice.seed=N} runs only the history with the seed N.
  */
 public final class Seeds {
 

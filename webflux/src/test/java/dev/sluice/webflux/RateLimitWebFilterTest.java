@@ -74,7 +74,7 @@ class RateLimitWebFilterTest {
 
     void answer() throws InterruptedException {
       Runnable next = held.poll(60, TimeUnit.SECONDS);
-      assertThat(next).as("a call of the store").isNotNull();
+      assertThat(next).as("a call to the store").isNotNull();
       new Thread(next, "store").start();
     }
   }

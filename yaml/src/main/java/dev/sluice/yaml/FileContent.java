@@ -83,8 +83,8 @@ final class FileContent {
   }
 
   /**
-   * Whether a parent of the path is a file. The exception for such a path differs between Java
-   * versions.
+   * Whether a parent of the path is a file. Java versions throw different exceptions when a program
+   * reads a path below a file.
    */
   private static boolean isBelowAFile(Path path) {
     Path parent = path.toAbsolutePath().getParent();

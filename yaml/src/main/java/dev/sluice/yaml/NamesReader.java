@@ -24,7 +24,9 @@ final class NamesReader {
 
   private static final Node START = new Node.Broken(1, 1);
 
-  /** The fields with which a default declares its name. The key of the entry is the name. */
+  /**
+   * The fields with which an entry of a limit file declares a new limit, named by the entry's key.
+   */
   static final List<String> IN_PLACE =
       List.of(
           "id",

@@ -51,7 +51,7 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final long MANY = 40;
   private static final long FEW = 20;
   private static final String STORE_TIMEOUT = "2s"; // a busy machine must not look like an outage
-  // Outside outages, at most one of this many requests.
+  // While Redis is reachable, at most one of this many requests may be undecided.
   private static final int MOST_UNDECIDED = 1_000;
 
   /**

@@ -123,7 +123,7 @@ final class DomainWriter {
                 if (!written.containsKey(name)) {
                   files.notExpressed(
                       branch,
-                      "replaces %s is not expressed: no limit has that name"
+                      "replaces %s is not converted: no limit has that name"
                           .formatted(SafeText.quote(name)));
                 }
               }

@@ -251,13 +251,13 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       if (flag(fields, "quota_mode", problems)) {
         problems.warning(
             fields.at("quota_mode"),
-            "quota_mode is not expressed, because a request is charged all or nothing: this limit denies a request by itself, not only when all limits with quota_mode are exceeded");
+            "quota_mode is not converted, because a request is charged all or nothing: this limit denies a request by itself, not only when all limits with quota_mode are exceeded");
       }
       if (key.contains(Branch.STAR)) {
         notExpressed.add(
             new NotExpressed(
                 fields.at("key"),
-                "not expressed, with all descriptors below it: \"*\" is allowed in a value, not in a key"));
+                "not converted, with all descriptors below it: \"*\" is allowed in a value, not in a key"));
         return null;
       }
       return branch;
@@ -268,13 +268,13 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       for (String name : List.of("detailed_metric", "value_to_metric")) {
         if (flag(fields, name, problems)) {
           problems.warning(
-              fields.at(name), name + " is not expressed: Sluice uses no values as metric labels");
+              fields.at(name), name + " is not converted: Sluice uses no values as metric labels");
         }
       }
       if (fields.find("metadata") != null) {
         problems.warning(
             fields.at("metadata"),
-            "metadata is not expressed: responses of Sluice contain no metadata of limits");
+            "metadata is not converted: responses of Sluice contain no metadata of limits");
       }
     }
 
@@ -328,7 +328,8 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       if (requests > period.toNanos()) {
         notExpressed.add(
             new NotExpressed(
-                at, "not expressed: Sluice allows at most one request per nanosecond"));
+                at,
+                "not converted: Sluice supports at most one request per nanosecond; lower requests_per_unit"));
         return null;
       }
       return Quota.per(requests, period);

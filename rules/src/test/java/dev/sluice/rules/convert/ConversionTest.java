@@ -692,7 +692,7 @@ final class ConversionTest {
     assertThat(found("user=1")).startsWith("5 a PT1M");
     assertThat(found("plan=1")).startsWith("7 a PT1H");
     assertThat(conversion.notExpressed().toString())
-        .contains("config.yaml, data.more.yaml:4:17: warning: quota_mode is not expressed");
+        .contains("config.yaml, data.more.yaml:4:17: warning: quota_mode is not converted");
   }
 
   @Test
@@ -736,7 +736,7 @@ final class ConversionTest {
         "{domain: d, descriptors: [{key: a, rate_limit: {unlimited: true, unit: day}}]} | found a unit beside unlimited",
         "{domain: d} | 1:1: no descriptor has a rate_limit, so there is nothing to convert",
         "{domain: d, descriptors: [{key: a, value: b}]} | 1:26: no descriptor has a rate_limit",
-        "{domain: d, descriptors: [{key: a*, rate_limit: {unit: day}}]} | 1:33: not expressed, with all descriptors below it",
+        "{domain: d, descriptors: [{key: a*, rate_limit: {unit: day}}]} | 1:33: not converted, with all descriptors below it",
         "{kind: ConfigMap, metadata: {name: rl}} | 1:2: found a ConfigMap without files, expected them in its field data",
         "{kind: ConfigMap, data: {a.yaml: [x]}} | 1:34: found a list, expected the text of a file",
         "{kind: ConfigMap, data: {a.yaml: x}} | , data.a.yaml:1:1: found a text, expected a map with the fields domain and descriptors",

@@ -161,8 +161,8 @@ public final class Tokens {
   record Grant(String name, Set<Role> roles, Scopes scopes, @Nullable Quota requests) {}
 
   /**
-   * The limits that a caller may use: names, and patterns in which "*" stands for any characters;
-   * an empty list for every limit. Immutable and thread-safe.
+   * The limits that a caller may use: names, and patterns in which "*" stands for any characters.
+   * An empty list permits every limit. Immutable and thread-safe.
    */
   record Scopes(List<String> patterns, List<Pattern> compiled) {
 

@@ -193,7 +193,7 @@ class ReloadResource extends Resource {
 
     private static final Logger log = LoggerFactory.getLogger(DryRunEffect.class);
 
-    /** The number of buckets that one call of the store reads. */
+    /** The number of buckets that one call to the store reads. */
     private static final int STEP = 100;
 
     private static final int MOST_KEYS = 100_000;

@@ -521,7 +521,7 @@ public final class Reservations implements AutoCloseable {
     if (token == null) {
       return failed(
           Reason.UNKNOWN,
-          "no server with this key has made the token; give all servers of a fleet the same --token-key-file");
+          "the reservation token was not signed with this server's key; give all servers of a fleet the same --token-key-file");
     }
     token.parts().forEach(part -> access.accept(part.limit()));
     if (token.expiresMillis() <= nowMillis()) {

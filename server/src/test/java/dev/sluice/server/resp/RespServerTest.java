@@ -305,8 +305,8 @@ final class RespServerTest {
         "SLUICE.SETTLE x a -1 | ERR cost of a: found -1, expected 0 or more",
         "SLUICE.SETTLE x a one | ERR cost: found one, expected a whole number of tokens",
         "SLUICE.SETTLE x a 1 a 2 | ERR the cost of a is given twice; give it once",
-        "SLUICE.SETTLE x a 1 | UNKNOWNTOKEN no server with this key has made the token; give all servers of a fleet the same --token-key-file",
-        "SLUICE.CANCEL x | UNKNOWNTOKEN no server with this key has made the token; give all servers of a fleet the same --token-key-file",
+        "SLUICE.SETTLE x a 1 | UNKNOWNTOKEN the reservation token was not signed with this server's key; give all servers of a fleet the same --token-key-file",
+        "SLUICE.CANCEL x | UNKNOWNTOKEN the reservation token was not signed with this server's key; give all servers of a fleet the same --token-key-file",
       })
   void reservation_withAMistake_isRefused(String command, String error) {
     assertThat(client.call(command.split(" "))).isEqualTo(new Failure(error));

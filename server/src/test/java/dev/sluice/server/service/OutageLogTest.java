@@ -137,7 +137,7 @@ class OutageLogTest {
               "the store a is marked down (timed out); until it answers: all limits: allow, requests pass",
               "the store b is marked down too (timed out)",
               "the store a answers again; still marked down: b",
-              "the store b answers again after 0s; spends decided by failure rules: none; 0 calls of the store failed",
+              "the store b answers again after 0s; spends decided by failure rules: none; 0 calls to the store failed",
               "the store a is marked down (timed out); until it answers: all limits: allow, requests pass");
     }
   }

@@ -88,7 +88,7 @@ final class Scenes {
     Set<Subjects> insert = EnumSet.copyOf(FEW);
     insert.remove(Subjects.SLUICE_TICKING); // each run would leave a clock thread behind
     insert.removeAll(
-        // These subjects store no keys.
+        // Both programs store no keys, so inserting keys into them measures nothing.
         EnumSet.of(Subjects.CLOCK_AND_SWAP, Subjects.HASH_AND_SWAP));
     add(rows, insert, InsertBenchmark.KEYS, "in order", "insert", new Machine(1, "Parallel"));
   }

@@ -117,7 +117,7 @@ public final class LoginServer implements AutoCloseable {
    * Starts the server.
    *
    * @return the port that it listens on
-   * @throws Exception if it cannot start
+   * @throws Exception if the server cannot start
    */
   public int start() throws Exception {
     server.start();
@@ -130,11 +130,11 @@ public final class LoginServer implements AutoCloseable {
   }
 
   /**
-   * Runs until it is stopped.
+   * Runs the server until the process ends.
    *
    * @param args a port, 8080 if there is none; and where the buckets are, such as {@code
    *     redis://127.0.0.1:6379}, in memory if it is not said
-   * @throws Exception if it cannot start
+   * @throws Exception if the server cannot start
    */
   public static void main(String[] args) throws Exception {
     int port = args.length > 0 ? Integer.parseInt(args[0]) : 8080;
