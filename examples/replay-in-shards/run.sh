@@ -8,7 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 ../../sluice --version > "$folder/version" # builds it once, before the shards start
 shard="../../sluice replay --limits limits.yml --shard {}/4 --json access.log > $folder/{}.json"
-if command -v parallel > /dev/null; then
+if parallel --version 2> /dev/null | grep -q GNU; then # moreutils has another program of this name
   parallel --halt now,fail=1 "$shard" ::: 1 2 3 4
 else
   printf '%s\n' 1 2 3 4 | xargs -P 2 -I '{}' sh -c "$shard"

@@ -93,7 +93,7 @@ final class MariaDbStarterTest {
                     .getFailure()
                     .rootCause()
                     .isInstanceOf(SluiceConfigurationException.class)
-                    .hasMessageContaining("found no procedures"));
+                    .hasMessageContaining("lacks sluice_charge_v1, "));
   }
 
   @Test
