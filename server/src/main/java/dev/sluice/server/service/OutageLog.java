@@ -182,7 +182,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
         counts.add("%s: %s allowed and %s denied".formatted(rule.word(), passed, refused));
       }
     }
-    return "spends decided by failure rules: %s; %s of the store failed"
+    return "spends decided by failure rules: %s; %s to the store failed"
         .formatted(
             counts.length() == 0 ? "none" : counts.toString(), Plurals.of(failed.sum(), "call"));
   }
