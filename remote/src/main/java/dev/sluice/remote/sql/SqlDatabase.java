@@ -57,6 +57,7 @@ public final class SqlDatabase implements Endpoint, Topology {
   private static final int VALID_SECONDS = 2;
   private static final long REOPEN_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long PATIENT_MILLIS = 10_000; // time-out of rare operations
+  private static final long OPEN_MILLIS = 5_000; // as long as the drivers may take to connect
   // A connection that is silent for this many time-outs is closed.
   private static final int SILENT_TIMEOUTS = 2;
   private static final int ATTEMPTS = 3; // tries of a call that has changed nothing
@@ -423,7 +424,7 @@ public final class SqlDatabase implements Endpoint, Topology {
           fresh.setAutoCommit(true);
         }
         lentMillis = fresh.getNetworkTimeout();
-        bound(fresh, PATIENT_MILLIS);
+        bound(fresh, OPEN_MILLIS);
         look(fresh);
         bound(fresh, 0);
       } catch (Throwable e) {
