@@ -163,11 +163,13 @@ final class SimulatedDatabase {
     }
   }
 
-  /** Commits at once what was decided. */
+  /** Commits at once all decided calls, and the calls that decide since a commit freed a row. */
   void finishCommits() {
-    for (Transaction one : List.copyOf(open)) {
-      one.finish.run();
-    }
+    List<Transaction> decided;
+    do {
+      decided = open.stream().filter(one -> one.decided).toList();
+      decided.forEach(one -> one.finish.run());
+    } while (!decided.isEmpty());
   }
 
   /** Forgets all rows, as an unlogged table does after a crash. */
