@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Page {
 
-  private static final List<String> FILES = List.of("memory", "redis", "sql", "server", "web");
+  private static final List<String> FILES =
+      List.of("memory", "redis", "sql", "replay", "server", "web");
   private static final String HEAD =
       "| what | Sluice | best peer | bound | ratio |\n|---|---|---|---|---|\n";
   private static final Pattern TABLE =

@@ -114,10 +114,10 @@ interface Subject extends AutoCloseable {
     };
   }
 
-  /** The bound for one caller: a prepared statement that does nothing, on one connection. */
-  static Subject selectOne(DataSource source) throws SQLException {
+  /** A bound for one caller: a prepared statement on a connection that no other thread uses. */
+  static Subject statement(DataSource source, String sql) throws SQLException {
     Connection connection = source.getConnection();
-    PreparedStatement statement = connection.prepareStatement("select 1");
+    PreparedStatement statement = connection.prepareStatement(sql);
     return new Subject() {
       @Override
       public void spend(int bucket) {
