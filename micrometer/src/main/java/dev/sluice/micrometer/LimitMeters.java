@@ -40,7 +40,7 @@ final class LimitMeters {
   private record Decisions(Counter allowed, Counter denied) {}
 
   /**
-   *    * @param timedAs the label of the histograms: the limit's name, or a label that several limits
+   * @param timedAs the label of the histograms: the limit's name, or a label that several limits
    *     share
    */
   LimitMeters(MeterRegistry registry, LimitName name, String timedAs) {
