@@ -23,7 +23,10 @@ final class AcmeFormats {
 
   private AcmeFormats() {}
 
-  /** The format of a DNS name without a wildcard that has at least two labels and ends in a known public suffix. */
+  /**
+   * The format of a DNS name without a wildcard that has at least two labels and ends in a known
+   * public suffix.
+   */
   record Domain(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
     @Override
@@ -47,7 +50,10 @@ final class AcmeFormats {
   /** The format of the value of an ACME identifier: a domain, or an IP address. */
   record IdentValue(Domain domain) implements IdFormat {
 
-    /** Matches a text that looks like an IPv6 address: hexadecimal groups of any length, optionally followed by a zone. */
+    /**
+     * Matches a text that looks like an IPv6 address: hexadecimal groups of any length, optionally
+     * followed by a zone.
+     */
     private static final Pattern LIKE_IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.*)?");
 
     @Override
@@ -64,7 +70,8 @@ final class AcmeFormats {
     }
 
     /**
-     * Returns whether a text is an IP address or looks like one. An error message calls such a text an invalid IP address, not an invalid domain.
+     * Returns whether a text is an IP address or looks like one. An error message calls such a text
+     * an invalid IP address, not an invalid domain.
      */
     static boolean isAddress(String text) {
       return LIKE_IPV6.matcher(text).matches() || IpAddress.parse(text) != null;
@@ -73,7 +80,8 @@ final class AcmeFormats {
 
   /**
    * The format of the ids of certificate limits: a domain, or the /32 or /64 range of an IP address
-   * in CIDR notation. A wildcard name directly under a public suffix, such as {@code *.github.io}, is accepted as a domain.
+   * in CIDR notation. A wildcard name directly under a public suffix, such as {@code *.github.io},
+   * is accepted as a domain.
    */
   record DomainOrCidr(Domain domain) implements IdFormat {
 
@@ -137,7 +145,8 @@ final class AcmeFormats {
   }
 
   /**
-   * The format of ids in overrides: a domain, or the lowest IP address of a range. This address stands for the whole range. The canonical text is the same as in {@link DomainOrCidr}.
+   * The format of ids in overrides: a domain, or the lowest IP address of a range. This address
+   * stands for the whole range. The canonical text is the same as in {@link DomainOrCidr}.
    */
   record OverriddenDomain(Domain domain) implements IdFormat {
 
@@ -182,7 +191,10 @@ final class AcmeFormats {
               .formatted(SafeText.quote(canonicalId), SafeText.quote(registered));
     }
 
-    /** Returns the range of an address. Throws if the address is not the lowest address of the range, since the override would seem to apply to this one address. */
+    /**
+     * Returns the range of an address. Throws if the address is not the lowest address of the
+     * range, since the override would seem to apply to this one address.
+     */
     private static String lowestOf(String range, String address) {
       String lowest = range.substring(0, range.indexOf('/'));
       if (!lowest.equals(address)) {
@@ -196,14 +208,18 @@ final class AcmeFormats {
 
   /**
    * The format of a set of identifiers, separated by commas, in any order. The canonical form is
-   * the hash of the set. A hash of a set is accepted too. A hash contains no dot, so it cannot be mistaken for a name.
+   * the hash of the set. A hash of a set is accepted too. A hash contains no dot, so it cannot be
+   * mistaken for a name.
    */
   record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
     /** The most identifiers in one order. */
     static final int MOST = 100;
 
-    /** The most characters of a text. A text of the most identifiers has half as many, so a text with repetitions is accepted. */
+    /**
+     * The most characters of a text. A text of the most identifiers has half as many, so a text
+     * with repetitions is accepted.
+     */
     private static final int LONGEST = 2 * MOST * 256;
 
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");

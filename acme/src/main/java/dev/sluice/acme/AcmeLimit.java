@@ -2,7 +2,8 @@
 package dev.sluice.acme;
 
 /**
- * The limits of an ACME certificate authority. Each limit has a number that is a part of its bucket keys, so this number never changes.
+ * The limits of an ACME certificate authority. Each limit has a number that is a part of its bucket
+ * keys, so this number never changes.
  *
  * <p>Immutable and thread-safe.
  */
@@ -24,7 +25,10 @@ public enum AcmeLimit {
   CERTIFICATES_PER_DOMAIN_PER_ACCOUNT(6, "CertificatesPerDomainPerAccount"),
   /** Counts certificates per exact set of identifiers. */
   CERTIFICATES_PER_FQDN_SET(7, "CertificatesPerFQDNSet"),
-  /** Counts failed authorizations per account and identifier. A denial means that the account is to be paused for the identifier. */
+  /**
+   * Counts failed authorizations per account and identifier. A denial means that the account is to
+   * be paused for the identifier.
+   */
   FAILED_AUTHORIZATIONS_FOR_PAUSING_PER_DOMAIN_PER_ACCOUNT(
       8, "FailedAuthorizationsForPausingPerDomainPerAccount"),
   /** Counts requests for overrides per IP address. */

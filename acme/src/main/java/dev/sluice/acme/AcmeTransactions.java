@@ -21,11 +21,17 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * Makes the transactions of an ACME front end: for each request of a client, the batch of transactions to spend with a {@link dev.sluice.Limiter}.
+ * Makes the transactions of an ACME front end: for each request of a client, the batch of
+ * transactions to spend with a {@link dev.sluice.Limiter}.
  *
- * <p>As in Boulder, a limit without a default is disabled: its transaction is always allowed. A warning is logged for each limit without a default, when this object is made and after each change of the limits. An identifier with a wildcard keeps the {@code *.} in the set of an order and loses the {@code *.} for authorizations. Certificates for this identifier are counted under its registered domain.
+ * <p>As in Boulder, a limit without a default is disabled: its transaction is always allowed. A
+ * warning is logged for each limit without a default, when this object is made and after each
+ * change of the limits. An identifier with a wildcard keeps the {@code *.} in the set of an order
+ * and loses the {@code *.} for authorizations. Certificates for this identifier are counted under
+ * its registered domain.
  *
- * <p>Immutable and thread-safe; never blocks. Each call uses the limits that are in force at the time of the call.
+ * <p>Immutable and thread-safe; never blocks. Each call uses the limits that are in force at the
+ * time of the call.
  */
 public final class AcmeTransactions {
 
@@ -195,7 +201,10 @@ public final class AcmeTransactions {
         limits.get(), AcmeLimit.LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS, AcmeIds.ipAddress(client));
   }
 
-  /** Returns the distinct identifiers, without wildcards, for which the client of an order must be authorized. */
+  /**
+   * Returns the distinct identifiers, without wildcards, for which the client of an order must be
+   * authorized.
+   */
   private static SortedSet<Identifier> authorized(Collection<Identifier> identifiers) {
     SortedSet<Identifier> authorized = new TreeSet<>();
     identifiers.forEach(identifier -> authorized.add(identifier.authorized()));

@@ -8,7 +8,8 @@ import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.util.Locale;
 
 /**
- * Checks the syntax of DNS names: labels of letters, digits and hyphens, joined with dots. The time of a check grows linearly with the length of the text.
+ * Checks the syntax of DNS names: labels of letters, digits and hyphens, joined with dots. The time
+ * of a check grows linearly with the length of the text.
  */
 final class DnsNames {
 
@@ -119,7 +120,10 @@ final class DnsNames {
     return UTS46.nameToASCII(name, new StringBuilder(), new IDNA.Info()).toString();
   }
 
-  /** Throws if a name does not end in a known public suffix. In strict mode, also throws if the name is itself a public suffix. */
+  /**
+   * Throws if a name does not end in a known public suffix. In strict mode, also throws if the name
+   * is itself a public suffix.
+   */
   static void requireKnownSuffix(
       String name, String what, PublicSuffixes suffixes, Strictness strictness) {
     if (!suffixes.knows(name)) {

@@ -13,9 +13,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An identifier in a certificate request: a DNS name, optionally with a wildcard ({@code
- * *.example.com}), or an IP address. Names sort before addresses. Two names, or two addresses, sort by their text.
+ * *.example.com}), or an IP address. Names sort before addresses. Two names, or two addresses, sort
+ * by their text.
  *
- * <p>Immutable and thread-safe. Parsing an identifier does not check its public suffix. The id formats check public suffixes.
+ * <p>Immutable and thread-safe. Parsing an identifier does not check its public suffix. The id
+ * formats check public suffixes.
  */
 public final class Identifier implements Comparable<Identifier> {
 
@@ -111,7 +113,8 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Returns the domain or range under which certificates are counted: the registered name of a DNS name, or the /32 or /64 range of an address.
+   * Returns the domain or range under which certificates are counted: the registered name of a DNS
+   * name, or the /32 or /64 range of an address.
    */
   String covering(PublicSuffixes suffixes) {
     return address == null ? suffixes.registeredOf(value) : rangeOf(address);
@@ -144,7 +147,10 @@ public final class Identifier implements Comparable<Identifier> {
     return value;
   }
 
-  /** The type of an identifier. The order of the constants must not change, since the hash of a set of identifiers depends on this order. */
+  /**
+   * The type of an identifier. The order of the constants must not change, since the hash of a set
+   * of identifiers depends on this order.
+   */
   public enum Type {
     /** A DNS name. */
     DNS,

@@ -22,9 +22,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The suffixes under which the public can register names. The suffixes come from both parts of the public suffix list: the ICANN part ({@code com}, {@code co.uk}) and the PRIVATE part ({@code github.io}).
+ * The suffixes under which the public can register names. The suffixes come from both parts of the
+ * public suffix list: the ICANN part ({@code com}, {@code co.uk}) and the PRIVATE part ({@code
+ * github.io}).
  *
- * <p>Immutable and thread-safe. Makes no network requests: the list is a dated file, either the file that is bundled with Sluice or a newer file ({@link #load}).
+ * <p>Immutable and thread-safe. Makes no network requests: the list is a dated file, either the
+ * file that is bundled with Sluice or a newer file ({@link #load}).
  */
 public final class PublicSuffixes {
 
@@ -172,7 +175,10 @@ public final class PublicSuffixes {
     return "public suffix list of " + publishedAt;
   }
 
-  /** Contains the bundled list of about 10,000 rules. The list is read at the first use of this class. */
+  /**
+   * Contains the bundled list of about 10,000 rules. The list is read at the first use of this
+   * class.
+   */
   private static final class Bundled {
     static final PublicSuffixes LIST = read();
 

@@ -162,14 +162,16 @@ final class LimitMeters {
       this.cut = tokens(registry, name, "cut");
       this.debts =
           DistributionSummary.builder("ratelimits.settlement.debt")
-              .description("Debt of a bucket after a settlement, in tokens; a debt of 0 is not recorded")
+              .description(
+                  "Debt of a bucket after a settlement, in tokens; a debt of 0 is not recorded")
               .tag("limit", name.name())
               .register(registry);
     }
 
     private static Counter tokens(MeterRegistry registry, LimitName name, String kind) {
       return Counter.builder("ratelimits.settlement.tokens")
-          .description("Tokens of settlements: estimated, true cost, refilled before the refund, or cut off")
+          .description(
+              "Tokens of settlements: estimated, true cost, refilled before the refund, or cut off")
           .tag("limit", name.name())
           .tag("kind", kind)
           .register(registry);
@@ -193,7 +195,8 @@ final class LimitMeters {
     private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 
     /**
-     * The upper bounds of the histogram's buckets. Callers wait milliseconds for a fast limit, and batch jobs wait minutes.
+     * The upper bounds of the histogram's buckets. Callers wait milliseconds for a fast limit, and
+     * batch jobs wait minutes.
      */
     private static final double[] BUCKETS_SECONDS = {
       0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300
@@ -213,7 +216,8 @@ final class LimitMeters {
       this.givenUp = duration(registry, timedAs, "given_up");
       this.refused =
           Counter.builder("ratelimits.waits.refused")
-              .description("Callers that were rejected at once because their wait would have been too long")
+              .description(
+                  "Callers that were rejected at once because their wait would have been too long")
               .tag("limit", name.name())
               .register(registry);
     }

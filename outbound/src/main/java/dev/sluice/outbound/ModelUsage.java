@@ -9,7 +9,8 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * Reads from the JSON of a provider's response how many tokens a call to a language model used. Supports the responses of OpenAI, Anthropic, Gemini, Groq, Ollama and compatible providers.
+ * Reads from the JSON of a provider's response how many tokens a call to a language model used.
+ * Supports the responses of OpenAI, Anthropic, Gemini, Groq, Ollama and compatible providers.
  *
  * <pre>{@code
  * ModelUsage usage = new ModelUsage();
@@ -17,7 +18,8 @@ import java.util.Set;
  * usage.total().ifPresent(tokens -> RateLimitFilter.cost(request, tokens));
  * }</pre>
  *
- * <p>Token counts are read only from the objects in which a provider reports them. The text and the tool calls that a model writes therefore cannot change the result. Not thread-safe; never blocks.
+ * <p>Token counts are read only from the objects in which a provider reports them. The text and the
+ * tool calls that a model writes therefore cannot change the result. Not thread-safe; never blocks.
  */
 public final class ModelUsage {
 
@@ -29,7 +31,10 @@ public final class ModelUsage {
 
   private static final Set<String> OLLAMA = Set.of("prompt_eval_count", "eval_count");
 
-  /** Groups of fields. The sum of the fields of one group is the total. A response can report the same tokens in two groups. */
+  /**
+   * Groups of fields. The sum of the fields of one group is the total. A response can report the
+   * same tokens in two groups.
+   */
   private static final List<Set<String>> FAMILIES =
       List.of(
           Set.of("prompt_tokens", "completion_tokens"),
@@ -43,7 +48,10 @@ public final class ModelUsage {
   private static final String OUTERMOST = ""; // the outermost object has no key
   private static final String ARRAY = "[]";
 
-  /** The paths of the objects that contain token counts. A path lists the keys from the outermost object or array to this object. */
+  /**
+   * The paths of the objects that contain token counts. A path lists the keys from the outermost
+   * object or array to this object.
+   */
   private static final Set<List<String>> HOLDERS =
       Set.of(
           List.of(OUTERMOST, "usage"),
@@ -59,7 +67,8 @@ public final class ModelUsage {
   public ModelUsage() {}
 
   /**
-   * Reads a response, or one event of a streamed response. If several events contain the same field, the last value of the field is used. Text that is not JSON is ignored.
+   * Reads a response, or one event of a streamed response. If several events contain the same
+   * field, the last value of the field is used. Text that is not JSON is ignored.
    *
    * @param json the JSON of the response or of the event
    */
@@ -94,7 +103,10 @@ public final class ModelUsage {
     }
   }
 
-  /** Stores the number at a position if the number is a token count. Returns the number of digits at this position. */
+  /**
+   * Stores the number at a position if the number is a token count. Returns the number of digits at
+   * this position.
+   */
   private int number(String json, int at, List<String> path, String key) {
     int end = at;
     while (end < json.length() && isDigit(json.charAt(end))) {
@@ -145,7 +157,8 @@ public final class ModelUsage {
   /**
    * Returns the total number of tokens of the call.
    *
-   * @return the total that the provider reported, or else the sum of the input tokens and output tokens; empty if the provider reported no tokens
+   * @return the total that the provider reported, or else the sum of the input tokens and output
+   *     tokens; empty if the provider reported no tokens
    */
   public OptionalLong total() {
     long total = TOTALS.stream().mapToLong(this::latest).max().orElse(0);

@@ -27,9 +27,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Delays outgoing requests to the rate of a limit, and pauses requests if the remote server demands
- * it. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link PacedWebClient} use a pacer. You can also write an interceptor for another client that uses a pacer.
+ * it. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
+ * PacedWebClient} use a pacer. You can also write an interceptor for another client that uses a
+ * pacer.
  *
- * <p>Each request belongs to an id, by default the host of its URI. The requests of one id wait in order of arrival, each at most for its longest wait. The pacer reads the responses ({@link RetryAdvice}). After a response with {@code Retry-After} or with an exhausted quota, the pacer pauses the requests of this id until the time that the response names, but at most for {@linkplain Builder#longestPause the longest pause}. At most 10,000 ids are paused at a time. While 10,000 ids are paused, a pause of another id is ignored and logged.
+ * <p>Each request belongs to an id, by default the host of its URI. The requests of one id wait in
+ * order of arrival, each at most for its longest wait. The pacer reads the responses ({@link
+ * RetryAdvice}). After a response with {@code Retry-After} or with an exhausted quota, the pacer
+ * pauses the requests of this id until the time that the response names, but at most for
+ * {@linkplain Builder#longestPause the longest pause}. At most 10,000 ids are paused at a time.
+ * While 10,000 ids are paused, a pause of another id is ignored and logged.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -94,7 +101,8 @@ public final class Pacer {
    * Delays a request until it can be sent, with a longest wait for this request.
    *
    * @param uri the URI of the request
-   * @param atMost the longest wait of this request; if it exceeds the pacer's longest wait, the pacer's is used
+   * @param atMost the longest wait of this request; if it exceeds the pacer's longest wait, the
+   *     pacer's is used
    * @return a future like the future of {@link #admit(URI)}
    * @throws IllegalArgumentException under the conditions of {@link #admit(URI)}
    */
@@ -116,7 +124,8 @@ public final class Pacer {
 
   /**
    * Reads from a response whether to pause requests. Never throws, so that the caller can still use
-   * the response. A problem, for example a URI without an id, is logged. At most one problem is logged per ten seconds.
+   * the response. A problem, for example a URI without an id, is logged. At most one problem is
+   * logged per ten seconds.
    *
    * @param uri the URI to which the request was sent
    * @param status the status code of the response
@@ -145,7 +154,8 @@ public final class Pacer {
       if (!pause.isZero() && !pause.isNegative()) {
         pause(idOf(uri), pause, nowNanos);
       }
-    } catch (Throwable e) { // also an Error: the caller must get its response even if a class is missing
+    } catch (
+        Throwable e) { // also an Error: the caller must get its response even if a class is missing
       tell(failures, "could not read from a response whether to pause requests", e);
     }
   }
@@ -164,7 +174,8 @@ public final class Pacer {
   }
 
   /**
-   * Returns whether another id can be paused. First removes the pauses that have ended, but at most once per second, since the removal reads all pauses.
+   * Returns whether another id can be paused. First removes the pauses that have ended, but at most
+   * once per second, since the removal reads all pauses.
    */
   private boolean hasRoom(long nowNanos) {
     long next = nextLookNanos.get();
@@ -194,7 +205,8 @@ public final class Pacer {
     private final long deadlineNanos;
     private final CompletableFuture<Void> result = new CompletableFuture<>();
     private int step; // guarded by this
-    private @Nullable Future<?> waiting; // guarded by this; the future for which the current step waits
+    private @Nullable Future<?>
+        waiting; // guarded by this; the future for which the current step waits
 
     Admission(String id, Duration maxWait) {
       this.id = id;
@@ -221,7 +233,10 @@ public final class Pacer {
       }
     }
 
-    /** Waits until a pause of the id has ended, then until the limit admits the request. If a new pause has begun by then, this method starts again. */
+    /**
+     * Waits until a pause of the id has ended, then until the limit admits the request. If a new
+     * pause has begun by then, this method starts again.
+     */
     void proceed() {
       if (result.isDone()) {
         return;
@@ -340,7 +355,8 @@ public final class Pacer {
     }
 
     /**
-     * Sets the clock with which pauses are measured; by default {@link TimeSource#system}. In a test, set the same clock as for the limit.
+     * Sets the clock with which pauses are measured; by default {@link TimeSource#system}. In a
+     * test, set the same clock as for the limit.
      *
      * @param newTime the clock, which must be monotonic
      * @return this

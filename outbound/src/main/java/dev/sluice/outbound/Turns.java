@@ -10,7 +10,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks a thread until a {@link Pacer} admits the request of this thread. If the thread is interrupted, the request stops waiting and is not sent.
+ * Blocks a thread until a {@link Pacer} admits the request of this thread. If the thread is
+ * interrupted, the request stops waiting and is not sent.
  */
 final class Turns {
 
@@ -30,7 +31,8 @@ final class Turns {
   }
 
   /**
-   * Blocks like {@link #await(CompletableFuture)}, and also stops if the client cancels the request without an interrupt.
+   * Blocks like {@link #await(CompletableFuture)}, and also stops if the client cancels the request
+   * without an interrupt.
    *
    * @param isCancelled returns whether the request was cancelled; called every {@value
    *     #LOOK_MILLIS} ms
@@ -47,7 +49,9 @@ final class Turns {
     await(admission);
   }
 
-  /** Waits at most {@value #LOOK_MILLIS} ms. Returns whether the admission has completed or failed. */
+  /**
+   * Waits at most {@value #LOOK_MILLIS} ms. Returns whether the admission has completed or failed.
+   */
   private static boolean isOver(CompletableFuture<Void> admission) throws InterruptedException {
     try {
       admission.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);

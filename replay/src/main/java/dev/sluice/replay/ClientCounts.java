@@ -7,7 +7,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The clients of a log, with the number of requests and denials of each client. The number of stored names is bounded. Once the table of names is full, only clients with a denial are added. Not thread-safe.
+ * The clients of a log, with the number of requests and denials of each client. The number of
+ * stored names is bounded. Once the table of names is full, only clients with a denial are added.
+ * Not thread-safe.
  */
 final class ClientCounts {
 
@@ -15,7 +17,8 @@ final class ClientCounts {
 
   private final int most;
   private final Clients clients;
-  private final Clients lateClients; // clients that were first denied when `clients` was already full
+  private final Clients
+      lateClients; // clients that were first denied when `clients` was already full
   private long[] requests = new long[1 << 8];
   private long[] denied = new long[1 << 8];
   // Requests that the limits deny although, by the log, the server replied without an error.
@@ -28,12 +31,18 @@ final class ClientCounts {
     this.lateClients = new Clients(most);
   }
 
-  /** Returns the number of a client; {@link Clients#NONE} if the client is new and the table is full. */
+  /**
+   * Returns the number of a client; {@link Clients#NONE} if the client is new and the table is
+   * full.
+   */
   int number(String name) {
     return withRoom(clients.number(name));
   }
 
-  /** Returns the number of a client that did not fit into the first table. Only a client with a denial gets a number here; for any other client, returns {@link Clients#NONE}. */
+  /**
+   * Returns the number of a client that did not fit into the first table. Only a client with a
+   * denial gets a number here; for any other client, returns {@link Clients#NONE}.
+   */
   int lateNumber(String name, boolean isDenied) {
     int late = isDenied || lateClients.size() > 0 ? lateClients.find(name) : Clients.NONE;
     late = late < 0 && isDenied ? lateClients.number(name) : late;
@@ -73,7 +82,10 @@ final class ClientCounts {
     return clients.isExact();
   }
 
-  /** Returns the number of clients with a denial: by the first limits, by the second limits, or, if both arguments are true, by both. */
+  /**
+   * Returns the number of clients with a denial: by the first limits, by the second limits, or, if
+   * both arguments are true, by both.
+   */
   long denied(boolean byFirst, boolean bySecond) {
     long count = 0;
     for (int i = 0; i < all(); i++) {

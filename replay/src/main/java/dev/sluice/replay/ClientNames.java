@@ -12,7 +12,9 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * How results show the names and ids of clients. Names are hashed with a secret key of this process. Without a key, anybody could hash all IPv4 addresses and compare. Thread-safe; never blocks.
+ * How results show the names and ids of clients. Names are hashed with a secret key of this
+ * process. Without a key, anybody could hash all IPv4 addresses and compare. Thread-safe; never
+ * blocks.
  */
 public enum ClientNames {
   /** Shows names and ids unchanged, except that control characters are escaped. */

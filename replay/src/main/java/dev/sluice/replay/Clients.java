@@ -10,7 +10,8 @@ import java.util.Arrays;
  * full, a new name gets no number, and only the sketch counts the name.
  */
 /**
- * The clients of a log, numbered from 0 in the order of their first requests. The number of stored names is bounded. Not thread-safe.
+ * The clients of a log, numbered from 0 in the order of their first requests. The number of stored
+ * names is bounded. Not thread-safe.
  */
 final class Clients {
 
@@ -52,7 +53,10 @@ final class Clients {
     return slots[slot(bytes, Sketch.hash(bytes))] - 1;
   }
 
-  /** Returns the slot of a name; if the name is not in the table, the empty slot in which to store it. */
+  /**
+   * Returns the slot of a name; if the name is not in the table, the empty slot in which to store
+   * it.
+   */
   private int slot(byte[] name, long hash) {
     int slot = (int) hash & (slots.length - 1);
     while (slots[slot] != 0 && !isNamed(slots[slot] - 1, name)) {

@@ -10,7 +10,9 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * Writes denials as CSV. The cells are safe to open in a spreadsheet: an apostrophe precedes each text that would start a formula, and control characters are escaped. Not thread-safe; blocks if its target blocks.
+ * Writes denials as CSV. The cells are safe to open in a spreadsheet: an apostrophe precedes each
+ * text that would start a formula, and control characters are escaped. Not thread-safe; blocks if
+ * its target blocks.
  */
 public final class DenialsCsv implements Consumer<Denial> {
 

@@ -18,7 +18,10 @@ import org.jspecify.annotations.Nullable;
  * tokens missing after the last request, and the most tokens ever missing.
  */
 /**
- * Suggests quotas for a limit. For each of several rates, it finds the smallest burst with which a given share of the clients is never denied. Here a client is an id of the limit. The result is exact if each request is charged to only one id of the limit. Takes 16 bytes per client and rate. Not thread-safe.
+ * Suggests quotas for a limit. For each of several rates, it finds the smallest burst with which a
+ * given share of the clients is never denied. Here a client is an id of the limit. The result is
+ * exact if each request is charged to only one id of the limit. Takes 16 bytes per client and rate.
+ * Not thread-safe.
  */
 public final class Fit implements Demands {
 
@@ -33,7 +36,10 @@ public final class Fit implements Demands {
     BURST,
     /** Prefers the quota with the lowest rate. */
     RATE,
-    /** Prefers the smallest sum of burst and count, which is the most requests that a client can send in any period. */
+    /**
+     * Prefers the smallest sum of burst and count, which is the most requests that a client can
+     * send in any period.
+     */
     STRICT;
 
     private long measure(Point point) {
@@ -46,7 +52,9 @@ public final class Fit implements Demands {
       };
     }
 
-    /** Chooses a point. If there is an attack, prefers the points that deny the most heavy clients. */
+    /**
+     * Chooses a point. If there is an attack, prefers the points that deny the most heavy clients.
+     */
     public Point of(List<Point> curve) {
       return curve.stream()
           .min(
@@ -59,7 +67,9 @@ public final class Fit implements Demands {
   }
 
   /**
-   * The time of an attack. The quota should deny the heavy clients of this attack. The heavy clients are the smallest group of clients that sent half of the requests in this time, and every client that sent as many requests as the smallest sender in the group.
+   * The time of an attack. The quota should deny the heavy clients of this attack. The heavy
+   * clients are the smallest group of clients that sent half of the requests in this time, and
+   * every client that sent as many requests as the smallest sender in the group.
    *
    * @param fromNanos the start, in nanoseconds since the epoch
    * @param toNanos the end (exclusive), in nanoseconds since the epoch
@@ -83,8 +93,12 @@ public final class Fit implements Demands {
   private final Buckets all;
   private long[] inAttack = new long[1 << 8];
 
-  /** * Creates a fit that has read no requests yet. * * @param rates the rates to try, the lowest first; their bursts are ignored
-   * @param attack the time of an attack, whose requests do not count for the share of clients that are never denied; null if there was no attack
+  /**
+   * Creates a fit that has read no requests yet.
+   *
+   * @param rates the rates to try, the lowest first; their bursts are ignored
+   * @param attack the time of an attack, whose requests do not count for the share of clients that
+   *     are never denied; null if there was no attack
    */
   public Fit(List<Quota> rates, @Nullable Attack attack) {
     this.rates = List.copyOf(rates);
@@ -110,7 +124,10 @@ public final class Fit implements Demands {
     normal.add(client, atNanos, cost);
   }
 
-  /** Returns the number of clients with a request outside of the attack. The share of clients that are never denied is a share of these clients. */
+  /**
+   * Returns the number of clients with a request outside of the attack. The share of clients that
+   * are never denied is a share of these clients.
+   */
   public long clients() {
     return normal.count;
   }
@@ -184,7 +201,10 @@ public final class Fit implements Demands {
     return Arrays.copyOf(heavy, count);
   }
 
-  /** The missing tokens in the bucket of each client for each rate, measured in nanoseconds of refill. */
+  /**
+   * The missing tokens in the bucket of each client for each rate, measured in nanoseconds of
+   * refill.
+   */
   private final class Buckets {
 
     private final long[][] lacks = new long[rates.size()][1 << 8];
@@ -238,7 +258,8 @@ public final class Fit implements Demands {
   }
 
   /**
-   * Returns the lines of a limit file with the chosen quota. The curve stands above the limit, in comments.
+   * Returns the lines of a limit file with the chosen quota. The curve stands above the limit, in
+   * comments.
    *
    * @param percent the share of clients that are never denied, above 0 and at most 100
    * @param period the period of the rates, as in a limit file

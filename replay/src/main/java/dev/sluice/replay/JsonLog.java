@@ -14,7 +14,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A log with one JSON object per line. A value in a nested object has a name that joins the keys with dots, such as {@code request.method}. Only the first value of a list is read, except that all values of a header are read.
+ * A log with one JSON object per line. A value in a nested object has a name that joins the keys
+ * with dots, such as {@code request.method}. Only the first value of a list is read, except that
+ * all values of a header are read.
  */
 final class JsonLog extends LogFormat {
 
@@ -72,11 +74,15 @@ final class JsonLog extends LogFormat {
 
   private final JsonFactory json = new JsonFactory();
   private final Map<String, Integer> columns = new HashMap<>();
-  private final Map<String, Integer> ofHeaders = new HashMap<>(); // the column of a header by its key in the JSON object
+  private final Map<String, Integer> ofHeaders =
+      new HashMap<>(); // the column of a header by its key in the JSON object
   private final List<Plain> plain = new ArrayList<>();
   private boolean isSealed;
 
-  /** The column of a header, and a second column for a key outside of the headers that contains the same header. */
+  /**
+   * The column of a header, and a second column for a key outside of the headers that contains the
+   * same header.
+   */
   private record Plain(int header, int column) {}
 
   JsonLog(String name, Map<String, String> given, ZoneId zone) {
@@ -197,7 +203,10 @@ final class JsonLog extends LogFormat {
     return true;
   }
 
-  /** Sets the column of a key. The column gets the first non-empty value of the key, but the column of a header gets all values. */
+  /**
+   * Sets the column of a key. The column gets the first non-empty value of the key, but the column
+   * of a header gets all values.
+   */
   private void set(String key, JsonParser parser, LogEntry entry) throws IOException {
     Integer column = columns.get(key);
     Integer header = ofHeaders.get(key);

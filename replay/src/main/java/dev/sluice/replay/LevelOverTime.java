@@ -8,7 +8,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * The tokens in one bucket over time, for the chart of a report. Stores at most 2,000 spans of time, however many requests there are. Not thread-safe.
+ * The tokens in one bucket over time, for the chart of a report. Stores at most 2,000 spans of
+ * time, however many requests there are. Not thread-safe.
  */
 public final class LevelOverTime implements Consumer<Step> {
 

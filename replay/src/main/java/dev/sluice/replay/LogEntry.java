@@ -6,7 +6,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request of a log: the line, and the position of each column in the line. The object is reused for later lines. Not thread-safe.
+ * One request of a log: the line, and the position of each column in the line. The object is reused
+ * for later lines. Not thread-safe.
  */
 final class LogEntry {
 
@@ -53,7 +54,10 @@ final class LogEntry {
     to[column] = end;
   }
 
-  /** Sets the value of a column to a text that is not in the line, for example to a value without its escapes. */
+  /**
+   * Sets the value of a column to a text that is not in the line, for example to a value without
+   * its escapes.
+   */
   void set(int column, String value) {
     byte[] text = value.getBytes(StandardCharsets.UTF_8);
     int needed = length + text.length + PADDING;
@@ -77,7 +81,9 @@ final class LogEntry {
     return to[column];
   }
 
-  /** Returns the text of a column; null if the line has no value for the column, or the value "-". */
+  /**
+   * Returns the text of a column; null if the line has no value for the column, or the value "-".
+   */
   @Nullable String text(int column) {
     if (!has(column)) {
       return null;

@@ -20,20 +20,25 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A format of log lines. Each column has a native name, such as {@code body_bytes_sent}. Some columns also have a shared name, which is the same in all formats: {@code time}, {@code client}, {@code
- * method}, {@code target}, {@code request} (the method and the target), {@code host}, {@code user},
- * {@code status} or {@code header:NAME}. Not thread-safe.
+ * A format of log lines. Each column has a native name, such as {@code body_bytes_sent}. Some
+ * columns also have a shared name, which is the same in all formats: {@code time}, {@code client},
+ * {@code method}, {@code target}, {@code request} (the method and the target), {@code host}, {@code
+ * user}, {@code status} or {@code header:NAME}. Not thread-safe.
  */
 abstract class LogFormat {
 
-  /** The formats that {@link #recognise} tries. If two formats read equally many lines, the earlier format in this list is chosen. */
+  /**
+   * The formats that {@link #recognise} tries. If two formats read equally many lines, the earlier
+   * format in this list is chosen.
+   */
   private static final List<String> RECOGNISED =
       List.of("combined", "alb", "envoy", "haproxy", "cloudfront", "json");
 
   private static final int RECOGNISED_BY = 1 << 14;
 
   /**
-   * The start of the year 1990. If a format has no field names, an earlier time is taken for a number with another meaning, such as a status.
+   * The start of the year 1990. If a format has no field names, an earlier time is taken for a
+   * number with another meaning, such as a status.
    */
   private static final long EARLIEST = 631_152_000_000_000_000L;
 
@@ -59,7 +64,8 @@ abstract class LogFormat {
   }
 
   /**
-   * Parses the name of a format as the option {@code --format} accepts it, such as {@code combined} or {@code json:time=ts,client=ip}.
+   * Parses the name of a format as the option {@code --format} accepts it, such as {@code combined}
+   * or {@code json:time=ts,client=ip}.
    *
    * @param zone the zone of times without a zone
    * @throws IllegalArgumentException if there is no such format
@@ -90,7 +96,8 @@ abstract class LogFormat {
   }
 
   /**
-   * Returns the name of the format that can read most of the first lines of a log; null if no format can read a line.
+   * Returns the name of the format that can read most of the first lines of a log; null if no
+   * format can read a line.
    */
   static @Nullable String recognise(byte[] head, int length, ZoneId zone) {
     String best = null;
@@ -117,7 +124,10 @@ abstract class LogFormat {
     return best;
   }
 
-  /** Returns the position after the UTF-8 byte order mark of a text; {@code from} if the text has no byte order mark. */
+  /**
+   * Returns the position after the UTF-8 byte order mark of a text; {@code from} if the text has no
+   * byte order mark.
+   */
   static int afterByteOrderMark(byte[] text, int from, int to) {
     boolean marked =
         to - from >= 3
@@ -169,7 +179,10 @@ abstract class LogFormat {
     return natives.size();
   }
 
-  /** Returns the number of the column with a shared name or {@code field:NATIVE_NAME}; -1 if there is no column with this name. */
+  /**
+   * Returns the number of the column with a shared name or {@code field:NATIVE_NAME}; -1 if there
+   * is no column with this name.
+   */
   int column(String wanted) {
     return byName.getOrDefault(wanted.toLowerCase(Locale.ROOT), byName.getOrDefault(wanted, -1));
   }
@@ -182,7 +195,9 @@ abstract class LogFormat {
         .toList();
   }
 
-  /** Declares that a column will be read. The format of JSON logs reads only the declared columns. */
+  /**
+   * Declares that a column will be read. The format of JSON logs reads only the declared columns.
+   */
   final void declare(String wanted) {
     int unused = column(wanted);
   }
@@ -190,7 +205,10 @@ abstract class LogFormat {
   /** Declares that no further columns will be declared. */
   void seal() {}
 
-  /** Returns whether a line can add columns. If so, one thread must both read lines and decide requests. */
+  /**
+   * Returns whether a line can add columns. If so, one thread must both read lines and decide
+   * requests.
+   */
   boolean addsColumns() {
     return false;
   }
@@ -209,12 +227,17 @@ abstract class LogFormat {
     return List.copyOf(natives);
   }
 
-  /** Returns whether a line is a heading or a comment, so not a request. A heading names the columns. */
+  /**
+   * Returns whether a line is a heading or a comment, so not a request. A heading names the
+   * columns.
+   */
   boolean isHeading(byte[] line, int from, int to) {
     return false;
   }
 
-  /** Finds the columns in the line of an entry. Returns false if the line does not have this format. */
+  /**
+   * Finds the columns in the line of an entry. Returns false if the line does not have this format.
+   */
   abstract boolean read(LogEntry entry);
 
   /** Returns the mistake in the line of an entry, after {@link #read} returned false. */
@@ -280,7 +303,10 @@ abstract class LogFormat {
     private static final String COMMON =
         "remote_addr=client ident remote_user=user time_local=time request=request status=status body_bytes_sent";
 
-    /** The columns of each layout. A column is its native name, optionally followed by "=" and its shared name. */
+    /**
+     * The columns of each layout. A column is its native name, optionally followed by "=" and its
+     * shared name.
+     */
     static final Map<String, String> LAYOUTS =
         Map.of(
             "combined",
@@ -352,7 +378,10 @@ abstract class LogFormat {
       return true;
     }
 
-    /** If a value is missing, all later values move to the left, and a status can stand in the place of the time. */
+    /**
+     * If a value is missing, all later values move to the left, and a status can stand in the place
+     * of the time.
+     */
     @Override
     long earliestNanos() {
       return EARLIEST;
@@ -377,7 +406,10 @@ abstract class LogFormat {
       return 0;
     }
 
-    /** Returns the position of the colon before the port of an address; {@code end} if the address has no port. */
+    /**
+     * Returns the position of the colon before the port of an address; {@code end} if the address
+     * has no port.
+     */
     private static int port(byte[] line, int start, int end) {
       for (int i = end - 1; i > start; i--) {
         if (line[i] == ':') {
@@ -468,7 +500,10 @@ abstract class LogFormat {
       return false;
     }
 
-    /** Returns the number of the column with a title. Adds a column if no earlier file has this title. */
+    /**
+     * Returns the number of the column with a title. Adds a column if no earlier file has this
+     * title.
+     */
     private int columnOf(String title) {
       String key = title.replace("\"", "").strip().toLowerCase(Locale.ROOT);
       int known = column("field:" + key);
@@ -492,7 +527,8 @@ abstract class LogFormat {
         while (stop < end && (quoted ? !isClosing(line, stop, end) : line[stop] != separator)) {
           stop += quoted && line[stop] == '"' ? 2 : 1;
         }
-        if (!entry.has(column)) { // if several columns have the same title, the first column is read
+        if (!entry.has(
+            column)) { // if several columns have the same title, the first column is read
           entry.set(column, start, Math.min(stop, end));
         }
         at = quoted ? stop + 2 : stop + 1;
@@ -546,7 +582,10 @@ abstract class LogFormat {
     }
   }
 
-  /** A log whose lines are parsed with a regular expression. Each named group of the expression is a column. */
+  /**
+   * A log whose lines are parsed with a regular expression. Each named group of the expression is a
+   * column.
+   */
   static final class RegexLog extends LogFormat {
 
     private static final Pattern GROUP = Pattern.compile("\\(\\?<([a-zA-Z][a-zA-Z0-9]*)>");

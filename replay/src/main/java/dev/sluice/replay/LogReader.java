@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * later than the line before them.
  */
 /**
- * The requests of several logs, in the order of time. Holds only the lines of one window in memory. Not thread-safe; blocks if the streams block.
+ * The requests of several logs, in the order of time. Holds only the lines of one window in memory.
+ * Not thread-safe; blocks if the streams block.
  */
 final class LogReader implements AutoCloseable {
 
@@ -130,7 +131,10 @@ final class LogReader implements AutoCloseable {
     return count > 0 && (count >= MOST_HELD || newestNanos - held[first].atNanos() >= windowNanos);
   }
 
-  /** Reads a request from the file that has reached the earliest time. Returns false at the end of all files. */
+  /**
+   * Reads a request from the file that has reached the earliest time. Returns false at the end of
+   * all files.
+   */
   private boolean readOne() throws IOException {
     File oldest = null;
     for (File file : files) {
@@ -231,7 +235,8 @@ final class LogReader implements AutoCloseable {
   }
 
   /**
-   * A stream that always reports available bytes. The JDK looks for a further gzip member only if the stream reports available bytes, and a pipe can be empty for a moment.
+   * A stream that always reports available bytes. The JDK looks for a further gzip member only if
+   * the stream reports available bytes, and a pipe can be empty for a moment.
    */
   private static final class NeverEmpty extends FilterInputStream {
 
@@ -323,7 +328,10 @@ final class LogReader implements AutoCloseable {
       return new String(buffer, from, Math.min(size, SHOWN), StandardCharsets.UTF_8);
     }
 
-    /** Moves to the end of the next line. Returns the length of the line without its line break; -1 at the end of the file. */
+    /**
+     * Moves to the end of the next line. Returns the length of the line without its line break; -1
+     * at the end of the file.
+     */
     private int line() throws IOException {
       int scanned = start;
       while (true) {
@@ -340,7 +348,8 @@ final class LogReader implements AutoCloseable {
           filled -= start;
           start = 0;
         }
-        if (filled > 2 * LONGEST_LINE) { // a line of this length is rejected, so drop the rest of the line
+        if (filled
+            > 2 * LONGEST_LINE) { // a line of this length is rejected, so drop the rest of the line
           scanned = filled = LONGEST_LINE + 1;
         }
         if (filled == buffer.length) {
@@ -378,7 +387,9 @@ final class LogReader implements AutoCloseable {
       }
     }
 
-    /** Reads more bytes. Returns the number of bytes; -1 at the end of the file and after a failure. */
+    /**
+     * Reads more bytes. Returns the number of bytes; -1 at the end of the file and after a failure.
+     */
     private int fill() {
       try {
         return failure != null

@@ -20,7 +20,10 @@ import org.jspecify.annotations.Nullable;
  * So the view records which columns were read, and ReplayRun looks up the rules only once for each
  * combination of values.
  */
-/** One log line as a web request, which the rules read. The object is reused for later lines. Not thread-safe. */
+/**
+ * One log line as a web request, which the rules read. The object is reused for later lines. Not
+ * thread-safe.
+ */
 final class LogRequest implements WebRequest {
 
   /** Separates several values of one header. A value of a header cannot contain this text. */
@@ -37,7 +40,8 @@ final class LogRequest implements WebRequest {
   private @Nullable PlainRequest line;
 
   /**
-   * Creates a view. If the log has no column for the peer, {@code missingPeer} is the peer of every request; null means no peer.
+   * Creates a view. If the log has no column for the peer, {@code missingPeer} is the peer of every
+   * request; null means no peer.
    */
   LogRequest(LogFormat format, @Nullable String missingPeer) {
     this.format = format;

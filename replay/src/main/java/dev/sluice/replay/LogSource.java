@@ -4,7 +4,9 @@ package dev.sluice.replay;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** A log that can be opened. The log can be compressed with gzip or zstd, whatever its file name. */
+/**
+ * A log that can be opened. The log can be compressed with gzip or zstd, whatever its file name.
+ */
 public interface LogSource {
 
   /** Returns the name of the file for messages, such as {@code access.log}. */

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * also the counts of the reader.
  */
 /**
- * Reads requests in batches, optionally with a separate thread. Not thread-safe; blocks if the streams block.
+ * Reads requests in batches, optionally with a separate thread. Not thread-safe; blocks if the
+ * streams block.
  */
 final class ReadAhead implements AutoCloseable {
 
@@ -42,7 +43,8 @@ final class ReadAhead implements AutoCloseable {
    * Starts to read.
    *
    * @param reader the reader, which only this object uses from now on
-   * @param onOwnThread whether to read with a separate thread; only allowed if lines cannot add columns
+   * @param onOwnThread whether to read with a separate thread; only allowed if lines cannot add
+   *     columns
    */
   ReadAhead(LogReader reader, boolean onOwnThread) {
     this.reader = reader;
@@ -62,7 +64,8 @@ final class ReadAhead implements AutoCloseable {
   /**
    * Returns the next batch with at least one request; null at the end.
    *
-   * @throws IOException if a file cannot be read; earlier calls have returned all requests before the failure
+   * @throws IOException if a file cannot be read; earlier calls have returned all requests before
+   *     the failure
    */
   @Nullable Batch next() throws IOException {
     if (current.failure != null) {

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides the requests of access logs with Sluice's own limiter and rules, at the times in the log.
- * Use {@link #of} to create a replay, and run it only once. Not thread-safe; blocks if the streams block.
+ * Use {@link #of} to create a replay, and run it only once. Not thread-safe; blocks if the streams
+ * block.
  */
 public final class Replay {
 
@@ -57,7 +58,8 @@ public final class Replay {
   /**
    * Creates a replay with the default options.
    *
-   * @param limits the limits that decide the requests, with the rules that were loaded together with these limits
+   * @param limits the limits that decide the requests, with the rules that were loaded together
+   *     with these limits
    * @param sources the logs, at least one
    */
   public static Replay of(Limits limits, List<? extends LogSource> sources) {
@@ -65,7 +67,9 @@ public final class Replay {
   }
 
   /**
-   * Returns whether a stream contains an access log: the stream is compressed, or the first line has the format of a log. Returns false for an empty stream. Reads only the first line, so the method does not wait for the second line of a pipe.
+   * Returns whether a stream contains an access log: the stream is compressed, or the first line
+   * has the format of a log. Returns false for an empty stream. Reads only the first line, so the
+   * method does not wait for the second line of a pipe.
    *
    * @param in the stream; its position after the call is not defined
    */
@@ -102,7 +106,8 @@ public final class Replay {
   }
 
   /**
-   * Sets a candidate: other limits that decide the same requests for comparison. If these limits have rules, their own rules are used. Null, the default, means no comparison.
+   * Sets a candidate: other limits that decide the same requests for comparison. If these limits
+   * have rules, their own rules are used. Null, the default, means no comparison.
    */
   @CanIgnoreReturnValue
   public Replay against(@Nullable Limits candidate) {
@@ -111,7 +116,8 @@ public final class Replay {
   }
 
   /**
-   * Sets the format of the logs, such as {@code combined}. Null, the default, means that the format is detected from the first lines.
+   * Sets the format of the logs, such as {@code combined}. Null, the default, means that the format
+   * is detected from the first lines.
    */
   @CanIgnoreReturnValue
   public Replay format(@Nullable String name) {
@@ -133,7 +139,9 @@ public final class Replay {
     return this;
   }
 
-  /** Sets whether a line that cannot be parsed ends the replay with an exception; by default false. */
+  /**
+   * Sets whether a line that cannot be parsed ends the replay with an exception; by default false.
+   */
   @CanIgnoreReturnValue
   public Replay strict(boolean newStrict) {
     this.strict = newStrict;
@@ -153,10 +161,12 @@ public final class Replay {
   }
 
   /**
-   * Sets how the client's address is found behind proxies. By default, the address is the value of the column {@code client}.
+   * Sets how the client's address is found behind proxies. By default, the address is the value of
+   * the column {@code client}.
    *
    * @param newClient how a server finds the address
-   * @param newProxy the peer of every request if the log has no column for the peer; null for no peer
+   * @param newProxy the peer of every request if the log has no column for the peer; null for no
+   *     peer
    */
   @CanIgnoreReturnValue
   public Replay client(ClientAddress newClient, @Nullable String newProxy) {
@@ -166,7 +176,8 @@ public final class Replay {
   }
 
   /**
-   * Leaves out requests with one of these response statuses, such as 429. By default, no request is left out.
+   * Leaves out requests with one of these response statuses, such as 429. By default, no request is
+   * left out.
    */
   @CanIgnoreReturnValue
   public Replay skipStatus(Set<Integer> statuses) {
@@ -186,14 +197,20 @@ public final class Replay {
     return this;
   }
 
-  /** Sets a listener that receives the number of lines read so far, from time to time. The thread of the run calls the listener. */
+  /**
+   * Sets a listener that receives the number of lines read so far, from time to time. The thread of
+   * the run calls the listener.
+   */
   @CanIgnoreReturnValue
   public Replay progress(LongConsumer listener) {
     this.progress = listener;
     return this;
   }
 
-  /** Sets a consumer that receives each denial, in the order of time. The thread of the run calls the consumer. */
+  /**
+   * Sets a consumer that receives each denial, in the order of time. The thread of the run calls
+   * the consumer.
+   */
   @CanIgnoreReturnValue
   public Replay denials(@Nullable Consumer<Denial> taker) {
     this.denials = taker;
@@ -212,7 +229,9 @@ public final class Replay {
   }
 
   /**
-   * Decides only the requests whose ids belong to a shard. A hash of the id determines the shard; this hash function never changes. The first shard has the number 1. The run of each shard reads all lines. {@link Shards} joins the results.
+   * Decides only the requests whose ids belong to a shard. A hash of the id determines the shard;
+   * this hash function never changes. The first shard has the number 1. The run of each shard reads
+   * all lines. {@link Shards} joins the results.
    */
   @CanIgnoreReturnValue
   public Replay shard(int number, int of) {
@@ -225,7 +244,10 @@ public final class Replay {
     return this;
   }
 
-  /** Sets a consumer that receives the costs that requests would charge to a limit. The run then decides no requests. */
+  /**
+   * Sets a consumer that receives the costs that requests would charge to a limit. The run then
+   * decides no requests.
+   */
   @CanIgnoreReturnValue
   public Replay demands(String limit, Demands taker) {
     this.demandedLimit = limit;
@@ -271,7 +293,8 @@ public final class Replay {
    * @param id the id of the bucket; empty if the rule denies all requests
    * @param request the method and the target; empty if the log has none
    * @param status the response status in the log; -1 if the log has none
-   * @param retryInNanos the wait after which the request would be allowed; 0 if the request would never be allowed
+   * @param retryInNanos the wait after which the request would be allowed; 0 if the request would
+   *     never be allowed
    */
   public record Denial(
       long atNanos,
@@ -291,7 +314,8 @@ public final class Replay {
    * @param status the response status in the log; -1 if the log has none
    * @param before the tokens in the bucket before the request; with several quotas, the fewest
    *     tokens in any of their buckets
-   * @param deniedBy the limit that denied the request, which can be another limit than the watched limit, and the quota if this limit has several; empty if the request was allowed
+   * @param deniedBy the limit that denied the request, which can be another limit than the watched
+   *     limit, and the quota if this limit has several; empty if the request was allowed
    */
   public record Step(
       long atNanos,

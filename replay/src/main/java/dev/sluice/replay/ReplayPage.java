@@ -44,7 +44,10 @@ public final class ReplayPage {
     this.names = names;
   }
 
-  /** Returns an HTML page. {@code against} is the name of the candidate's file; empty without a candidate. */
+  /**
+   * Returns an HTML page. {@code against} is the name of the candidate's file; empty without a
+   * candidate.
+   */
   public static String html(
       ReplayResult result, String against, ClientNames names, @Nullable LevelOverTime level) {
     return new ReplayPage(result, against, names, level).page();
@@ -81,7 +84,8 @@ public final class ReplayPage {
     }
     heading("What a replay cannot predict");
     paragraph(
-        "A denied client behaves differently from a client in the log: it waits, retries or leaves." + " The real numbers of denied requests will therefore differ from this replay.");
+        "A denied client behaves differently from a client in the log: it waits, retries or leaves."
+            + " The real numbers of denied requests will therefore differ from this replay.");
     return out.append("</main>\n</body>\n</html>\n").toString();
   }
 

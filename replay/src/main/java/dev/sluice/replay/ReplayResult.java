@@ -46,7 +46,8 @@ public record ReplayResult(
    * @param lines the lines of all files, without headings and empty lines
    * @param unread the lines that are not a request in the format
    * @param firstUnread the place of the first such line; null if there is none
-   * @param late the requests that were out of order by more than the window; the time of the preceding request is used for them
+   * @param late the requests that were out of order by more than the window; the time of the
+   *     preceding request is used for them
    * @param mostLateNanos the longest time by which a request was out of order
    */
   public record Lines(
@@ -66,8 +67,10 @@ public record ReplayResult(
    *
    * @param rule the file and the line of the rule; empty without a rule book
    * @param limit the limit's name; empty for a rule that denies all of its requests
-   * @param shadow whether the limit is in shadow; the denials of a limit in shadow reject no request
-   * @param longestWaitNanos the longest time that a denied client would have had to wait; 0 if waiting would not have helped
+   * @param shadow whether the limit is in shadow; the denials of a limit in shadow reject no
+   *     request
+   * @param longestWaitNanos the longest time that a denied client would have had to wait; 0 if
+   *     waiting would not have helped
    */
   public record Row(
       String rule,
@@ -120,7 +123,8 @@ public record ReplayResult(
    * A client with denied requests.
    *
    * @param name the client's address
-   * @param requests the client's requests; if the counts are not exact, possibly only the requests from the first denial on
+   * @param requests the client's requests; if the counts are not exact, possibly only the requests
+   *     from the first denial on
    * @param served the denied requests whose response status in the log is below 400
    */
   public record Client(String name, long requests, long denied, long served) {
@@ -164,7 +168,10 @@ public record ReplayResult(
     }
   }
 
-  /** The numbers of requests over time. Contains the bins with at least one request, in the order of time. */
+  /**
+   * The numbers of requests over time. Contains the bins with at least one request, in the order of
+   * time.
+   */
   public record Series(long binNanos, List<Bin> bins) {
 
     public Series {
@@ -176,12 +183,15 @@ public record ReplayResult(
    * The numbers of requests within one span of time.
    *
    * @param atNanos the start of the bin, in nanoseconds since the epoch
-   * @param otherDenied the requests that the candidate denies; equal to {@code denied} without a candidate
+   * @param otherDenied the requests that the candidate denies; equal to {@code denied} without a
+   *     candidate
    */
   public record Bin(long atNanos, long requests, long denied, long otherDenied) {}
 
   /**
-   * The shard of a result: only the requests whose ids belong to this shard were decided. In such a result, each id counts as a client. A request without a charge belongs to the shard of the client's address.
+   * The shard of a result: only the requests whose ids belong to this shard were decided. In such a
+   * result, each id counts as a client. A request without a charge belongs to the shard of the
+   * client's address.
    *
    * @param number the number of the shard, from 1
    * @param minutes the minutes with a denied request, for finding the worst minute of all shards

@@ -92,7 +92,8 @@ final class ReplayRun {
   private final Known[] found = new Known[GROUP];
   private long unusedSum; // keeps the JIT from removing the reads
   private final long[] knownHashes = new long[REMEMBERED];
-  private final @Nullable Known[] known = new @Nullable Known[REMEMBERED]; // known[i] has the hash knownHashes[i]
+  private final @Nullable Known[] known =
+      new @Nullable Known[REMEMBERED]; // known[i] has the hash knownHashes[i]
   private long keyBytes; // the size of the keys of all known lines
   private int[] columns = new int[0]; // a key consists of the values of these columns
 
@@ -143,7 +144,10 @@ final class ReplayRun {
     declareColumns();
   }
 
-  /** Declares all columns before the first line is read. The format of JSON logs reads only the declared columns. */
+  /**
+   * Declares all columns before the first line is read. The format of JSON logs reads only the
+   * declared columns.
+   */
   private void declareColumns() {
     for (Side side : sides()) {
       for (RequestForm rule : side.rules()) {
@@ -426,7 +430,10 @@ final class ReplayRun {
     return (int) hash & (REMEMBERED - WAYS);
   }
 
-  /** Returns the only id to which a request is charged; if the request is charged to no id, the sender. */
+  /**
+   * Returns the only id to which a request is charged; if the request is charged to no id, the
+   * sender.
+   */
   private String owner(Charges ofBase, @Nullable Charges ofOther, String sender) {
     List<Transaction> all = new ArrayList<>(ofBase.together());
     if (ofOther != null) {
@@ -473,7 +480,10 @@ final class ReplayRun {
     return cost < 0 ? Long.MAX_VALUE : cost; // a cost above any burst
   }
 
-  /** Returns the number of the client. A client with a denial gets a number even if the first table is full. */
+  /**
+   * Returns the number of the client. A client with a denial gets a number even if the first table
+   * is full.
+   */
   private int numbered(Known line, boolean isDenied) {
     if (line.client < 0) {
       line.client = clients.lateNumber(line.name, isDenied);
@@ -481,7 +491,10 @@ final class ReplayRun {
     return line.client;
   }
 
-  /** Returns the tokens in the watched bucket. With several quotas, returns the fewest tokens in any bucket. */
+  /**
+   * Returns the tokens in the watched bucket. With several quotas, returns the fewest tokens in any
+   * bucket.
+   */
   private long level() {
     Decision now = base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0));
     return now.quotas().stream().mapToLong(Decision::remaining).min().orElse(now.remaining());

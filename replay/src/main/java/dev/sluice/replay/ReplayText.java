@@ -16,7 +16,10 @@ public final class ReplayText {
 
   private ReplayText() {}
 
-  /** Returns the lines. {@code against} is the name of the candidate's file; empty without a candidate. */
+  /**
+   * Returns the lines. {@code against} is the name of the candidate's file; empty without a
+   * candidate.
+   */
   public static List<String> lines(ReplayResult result, String against, ClientNames names) {
     List<String> lines = new ArrayList<>();
     lines.add(heading(result));
@@ -213,7 +216,10 @@ public final class ReplayText {
                 Words.whole(change.newlyAllowedClients())));
   }
 
-  /** Aligns the columns of a table. Only the second column is aligned to the right, or all columns if {@code onlyNumbers} is true. */
+  /**
+   * Aligns the columns of a table. Only the second column is aligned to the right, or all columns
+   * if {@code onlyNumbers} is true.
+   */
   static List<String> aligned(List<List<String>> cells, boolean onlyNumbers) {
     int columns = cells.stream().mapToInt(List::size).max().orElse(0);
     int[] widths = new int[columns];

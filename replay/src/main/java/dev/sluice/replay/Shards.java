@@ -31,7 +31,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Joins the results of all shards of the same logs. No client belongs to two shards, so every number is the sum over all shards. The result equals the result of one run with all requests. Not thread-safe.
+ * Joins the results of all shards of the same logs. No client belongs to two shards, so every
+ * number is the sum over all shards. The result equals the result of one run with all requests. Not
+ * thread-safe.
  */
 public final class Shards {
 
@@ -313,7 +315,9 @@ public final class Shards {
         json.number("deniedOfClient"));
   }
 
-  /** Returns the value at the parser's position: a map, a list, a text, a whole number or a boolean. */
+  /**
+   * Returns the value at the parser's position: a map, a list, a text, a whole number or a boolean.
+   */
   private static @Nullable Object value(JsonParser parser, int depth) throws IOException {
     if (depth > DEEPEST) {
       throw new IllegalArgumentException("the values are nested too deeply");

@@ -38,7 +38,8 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limits in force, or the candidate: limits with their rules, a limiter, and a tally for each limit of each rule. Not thread-safe.
+ * The limits in force, or the candidate: limits with their rules, a limiter, and a tally for each
+ * limit of each rule. Not thread-safe.
  */
 final class Side {
 
@@ -59,8 +60,11 @@ final class Side {
   /**
    * The charges of a request.
    *
-   * @param together the transactions that decide, followed by the transactions in shadow; if a cost is above the burst, only the transaction with this cost
-   * @param tallies the tallies of the transactions, followed by the tallies of limits in shadow whose cost is above the burst; if the rules deny the request, the first tally counts the denial
+   * @param together the transactions that decide, followed by the transactions in shadow; if a cost
+   *     is above the burst, only the transaction with this cost
+   * @param tallies the tallies of the transactions, followed by the tallies of limits in shadow
+   *     whose cost is above the burst; if the rules deny the request, the first tally counts the
+   *     denial
    * @param trials the number of transactions in shadow
    * @param single the only transaction that decides; null if there are several or none
    */
@@ -71,7 +75,10 @@ final class Side {
       int trials,
       @Nullable Single single) {
 
-    /** Reads the fields that a decision needs, so that the processor fetches them early. The result is not used. */
+    /**
+     * Reads the fields that a decision needs, so that the processor fetches them early. The result
+     * is not used.
+     */
     int touch() {
       return single == null ? trials : single.utf8Id.length;
     }
@@ -184,7 +191,10 @@ final class Side {
                     : null));
   }
 
-  /** Throws if a limit cannot be used, so that the run does not fail at the first request for this limit. */
+  /**
+   * Throws if a limit cannot be used, so that the run does not fail at the first request for this
+   * limit.
+   */
   private void require(Requirement needed) {
     if (!needed.isMetBy(limits)) {
       throw new IllegalArgumentException(needed.message());
@@ -238,7 +248,10 @@ final class Side {
     return charged(0, List.copyOf(together.values()), List.of(), List.of());
   }
 
-  /** Returns the cost that a request would charge to each id of one limit, even if the cost is above the burst. */
+  /**
+   * Returns the cost that a request would charge to each id of one limit, even if the cost is above
+   * the burst.
+   */
   Map<String, Long> demands(String limit, LogRequest request, ClientAddress address, long hits) {
     Map<String, Long> demands = new LinkedHashMap<>();
     LimitName name = limits.catalogue().get(limit);
@@ -274,7 +287,10 @@ final class Side {
     return new Charges(Outcome.DENIED, List.of(tooCostly), List.of(tally), 0, null);
   }
 
-  /** Returns the charges of the matching rule. If a charge has no cost of its own, the cost is read from the log. */
+  /**
+   * Returns the charges of the matching rule. If a charge has no cost of its own, the cost is read
+   * from the log.
+   */
   private @Nullable RuleMatch match(LogRequest request, ClientAddress address, long hits) {
     return book.match(request, address)
         .map(
@@ -364,7 +380,8 @@ final class Side {
   }
 
   /**
-   * Decides a request. Returns null if the request is allowed, or if the rules have already denied it. {@code client} is called only if a limit in shadow denies the request.
+   * Decides a request. Returns null if the request is allowed, or if the rules have already denied
+   * it. {@code client} is called only if a limit in shadow denies the request.
    */
   @Nullable Decision decide(Charges charges, IntSupplier client) {
     if (charges.outcome() == Outcome.DENIED) {

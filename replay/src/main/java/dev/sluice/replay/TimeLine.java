@@ -13,7 +13,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The numbers of requests over time, and the minutes with denied requests. Stores at most 100,000 bins. If the log needs more, all bins become twice as long. Not thread-safe.
+ * The numbers of requests over time, and the minutes with denied requests. Stores at most 100,000
+ * bins. If the log needs more, all bins become twice as long. Not thread-safe.
  */
 final class TimeLine {
 
@@ -32,7 +33,10 @@ final class TimeLine {
   private long minuteDenied;
   private final List<WorstMinute> minutes = new ArrayList<>();
 
-  /** Creates an empty time line. Stores every minute with a denied request, or only the worst minute. */
+  /**
+   * Creates an empty time line. Stores every minute with a denied request, or only the worst
+   * minute.
+   */
   TimeLine(ClientCounts clients, boolean keepsMinutes) {
     this.clients = clients;
     this.keepsMinutes = keepsMinutes;

@@ -46,12 +46,17 @@ final class TimeText {
     this.zone = zone;
   }
 
-  /** Sets the latest time that was read from the current file; {@link #NONE} at the start of a file. */
+  /**
+   * Sets the latest time that was read from the current file; {@link #NONE} at the start of a file.
+   */
   void after(long nanos) {
     lastNanos = nanos;
   }
 
-  /** Returns the offset of the first time; if the first time has no offset, the zone for times without a zone. */
+  /**
+   * Returns the offset of the first time; if the first time has no offset, the zone for times
+   * without a zone.
+   */
   ZoneId shown() {
     return shown == null ? zone : shown;
   }
@@ -84,7 +89,10 @@ final class TimeText {
     return sinceEpoch(text, from, to);
   }
 
-  /** Parses a time that consists of the minute, {@code :SS}, an optional fraction, and an optional offset. */
+  /**
+   * Parses a time that consists of the minute, {@code :SS}, an optional fraction, and an optional
+   * offset.
+   */
   private long withMinute(byte[] text, int from, int to, int minuteLength) {
     int second = from + minuteLength;
     if (text[second] != ':') {
@@ -141,7 +149,10 @@ final class TimeText {
     }
   }
 
-  /** Returns the offset of a local time. When the clocks are set back, an hour occurs twice. Returns the offset of the second occurrence once the log has passed the first. */
+  /**
+   * Returns the offset of a local time. When the clocks are set back, an hour occurs twice. Returns
+   * the offset of the second occurrence once the log has passed the first.
+   */
   private ZoneOffset offsetAt(LocalDateTime local) {
     ZoneOffsetTransition change = zone.getRules().getTransition(local);
     if (change == null || change.isGap()) {
@@ -186,7 +197,10 @@ final class TimeText {
     return 0;
   }
 
-  /** Parses {@code Z}, {@code +0100}, {@code +01:00} or {@code UTC}; returns null for any other text. */
+  /**
+   * Parses {@code Z}, {@code +0100}, {@code +01:00} or {@code UTC}; returns null for any other
+   * text.
+   */
   private static @Nullable ZoneOffset offsetOf(byte[] text, int from, int to) {
     String name = new String(text, from, Math.max(0, to - from), StandardCharsets.US_ASCII);
     if (name.equals("Z") || name.equals("UTC") || name.equals("GMT")) {
