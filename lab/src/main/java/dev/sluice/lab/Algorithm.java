@@ -81,7 +81,8 @@ public enum Algorithm {
   }
 
   /**
-   * Returns the names for the command line, such as {@code time-bucket}. The last name is {@code all}.
+   * Returns the names for the command line, such as {@code time-bucket}. The last name is {@code
+   * all}.
    */
   public static List<String> names() {
     return Stream.concat(Arrays.stream(values()).map(Algorithm::toString), Stream.of(ALL)).toList();
@@ -110,7 +111,8 @@ public enum Algorithm {
   }
 
   /**
-   * An algorithm together with its buckets. The caller passes the current time, which must never decrease. Not thread-safe.
+   * An algorithm together with its buckets. The caller passes the current time, which must never
+   * decrease. Not thread-safe.
    */
   interface SimulatedLimiter {
 
@@ -127,7 +129,8 @@ public enum Algorithm {
    * The decision on one request.
    *
    * @param retryAfterNanos how long the client should wait; 0 if admitted, otherwise at least 1
-   * @param level the spent tokens that are not yet refilled, after the decision; from 0 to the burst
+   * @param level the spent tokens that are not yet refilled, after the decision; from 0 to the
+   *     burst
    */
   record Verdict(boolean admitted, long retryAfterNanos, double level) {
 
@@ -168,7 +171,8 @@ public enum Algorithm {
   }
 
   /**
-   * A counter that expires. The first request sets the counter to the burst. Each request subtracts its cost. The counter expires one window after the first request.
+   * A counter that expires. The first request sets the counter to the burst. Each request subtracts
+   * its cost. The counter expires one window after the first request.
    */
   private static final class TimeBucket implements SimulatedLimiter {
 
@@ -217,7 +221,10 @@ public enum Algorithm {
    * next run drains the remaining buckets. Every bucket then leaks too slowly.
    */
 
-  /** A bucket that requests fill and a process drains. The process can stall, or be too slow for all buckets. */
+  /**
+   * A bucket that requests fill and a process drains. The process can stall, or be too slow for all
+   * buckets.
+   */
   private static final class LeakyBucket implements SimulatedLimiter {
 
     private final long intervalNanos;
@@ -263,7 +270,10 @@ public enum Algorithm {
       return (double) bucket.waterNanos / intervalNanos;
     }
 
-    /** Returns the time until the run after which the request is admitted, if the process does not stall. */
+    /**
+     * Returns the time until the run after which the request is admitted, if the process does not
+     * stall.
+     */
     private long waitNanos(long excessNanos, long nowNanos) {
       long runs = (excessNanos - 1) / everyNanos + 1;
       return everyNanos - nowNanos % everyNanos + (runs - 1) * everyNanos;
@@ -312,7 +322,8 @@ public enum Algorithm {
   }
 
   /**
-   * A log of the requests that were admitted in the last window. In no window are more tokens admitted than the burst. The log needs one entry per admitted request.
+   * A log of the requests that were admitted in the last window. In no window are more tokens
+   * admitted than the burst. The log needs one entry per admitted request.
    */
   private static final class SlidingLog implements SimulatedLimiter {
 
@@ -364,7 +375,9 @@ public enum Algorithm {
   }
 
   /**
-   * Two counters of fixed windows. All requests of the current window count. The requests of the previous window count by the share of this window that a sliding window still covers, as if these requests had arrived evenly.
+   * Two counters of fixed windows. All requests of the current window count. The requests of the
+   * previous window count by the share of this window that a sliding window still covers, as if
+   * these requests had arrived evenly.
    */
   private static final class SlidingCounter implements SimulatedLimiter {
 
@@ -406,7 +419,9 @@ public enum Algorithm {
     }
 
     /**
-     * Returns the time until the previous window counts so little that the request is admitted. If the current window alone is too full for the request, the request must wait until the current window has become the previous window.
+     * Returns the time until the previous window counts so little that the request is admitted. If
+     * the current window alone is too full for the request, the request must wait until the current
+     * window has become the previous window.
      */
     private long waitNanos(Windows windows, long cost, long elapsedNanos) {
       long fits = burst - cost;

@@ -91,7 +91,9 @@ final class Axis {
     return value < 1e9 ? Format.brief(value / 1e6) + "M" : Format.brief(value / 1e9) + "G";
   }
 
-  /** Returns the smallest number that is at least the value, is round, and whose half is also round. */
+  /**
+   * Returns the smallest number that is at least the value, is round, and whose half is also round.
+   */
   static double roundUp(double value) {
     for (double unit = 1; ; unit *= 10) {
       for (int many : ROUND) {

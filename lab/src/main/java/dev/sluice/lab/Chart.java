@@ -51,7 +51,10 @@ record Chart(
   /** Maps a number to a share of the height. */
   enum Scale {
     LINEAR,
-    /** The height is the square root of the number, so that a small number is visible next to a spike. */
+    /**
+     * The height is the square root of the number, so that a small number is visible next to a
+     * spike.
+     */
     ROOT;
 
     /** Returns the positions of the ticks, as shares of the highest number. */
@@ -116,7 +119,10 @@ record Chart(
       double limit,
       List<Drip.Stall> stalls) {}
 
-  /** Draws a chart for a separate file. The file has a light background, and browsers and librsvg can draw it. */
+  /**
+   * Draws a chart for a separate file. The file has a light background, and browsers and librsvg
+   * can draw it.
+   */
   String file(Size size) {
     return svg(size, "<style>" + StyleSheet.ofFile() + "</style>").replace("><", ">\n<") + "\n";
   }

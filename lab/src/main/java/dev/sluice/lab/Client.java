@@ -26,7 +26,10 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     long nextNanos(long nowNanos, Verdict verdict);
   }
 
-  /** Sends requests at even intervals. The first request is sent at a random time within the first interval. */
+  /**
+   * Sends requests at even intervals. The first request is sent at a random time within the first
+   * interval.
+   */
   static final class Steady implements Behaviour {
 
     private final long everyNanos;
@@ -49,7 +52,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   }
 
   /**
-   * Sends bursts of requests at random times (a Poisson process). With bursts of one request, each request is sent at a random time.
+   * Sends bursts of requests at random times (a Poisson process). With bursts of one request, each
+   * request is sent at a random time.
    */
   static final class Bursty implements Behaviour {
 
@@ -91,7 +95,9 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   }
 
   /**
-   * Sends requests at random times, many at noon and few at midnight. First draws candidates at the rate of noon. A candidate at the time t becomes a request with the probability {@code rate(t) / rate(noon)} (thinning).
+   * Sends requests at random times, many at noon and few at midnight. First draws candidates at the
+   * rate of noon. A candidate at the time t becomes a request with the probability {@code rate(t) /
+   * rate(noon)} (thinning).
    */
   static final class Diurnal implements Behaviour {
 
@@ -106,7 +112,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
      *
      * @param meanGapNanos the mean time between two requests, over a whole day
      * @param dayNanos the length of a day; the run starts at midnight
-     * @param swing by which share of the mean rate the rate rises at noon and falls at midnight, 0 to 1
+     * @param swing by which share of the mean rate the rate rises at noon and falls at midnight, 0
+     *     to 1
      */
     Diurnal(double meanGapNanos, long dayNanos, double swing, long endNanos, Chance chance) {
       this.noonGapNanos = meanGapNanos / (1 + swing);
@@ -116,7 +123,10 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
       this.chance = chance;
     }
 
-    /** Returns the number of candidates that a run draws. This number determines how long the run takes. */
+    /**
+     * Returns the number of candidates that a run draws. This number determines how long the run
+     * takes.
+     */
     double candidates() {
       return endNanos / noonGapNanos;
     }
@@ -147,7 +157,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   }
 
   /**
-   * Sends requests as fast as possible until one is denied, then waits for {@code retryAfter}, and starts again.
+   * Sends requests as fast as possible until one is denied, then waits for {@code retryAfter}, and
+   * starts again.
    */
   static final class Rogue implements Behaviour {
 
@@ -171,11 +182,16 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   }
 
   /**
-   * Sends one request, and retries it after each denial. Before a retry, the client waits for {@code retryAfter} and, with jitter, for an additional random time. The bound of the random time doubles with each denial.
+   * Sends one request, and retries it after each denial. Before a retry, the client waits for
+   * {@code retryAfter} and, with jitter, for an additional random time. The bound of the random
+   * time doubles with each denial.
    */
   static final class Retrying implements Behaviour {
 
-    /** After this many denials, the bound of the random time no longer doubles. 2^20 times the wait is longer than any run. */
+    /**
+     * After this many denials, the bound of the random time no longer doubles. 2^20 times the wait
+     * is longer than any run.
+     */
     private static final int MOST_DOUBLINGS = 20;
 
     private final long firstNanos;
@@ -188,7 +204,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
      * Creates the behaviour.
      *
      * @param tries how many requests the client sends before it gives up
-     * @param jitter the bound of the random time after the first denial, as a share of {@code retryAfter}
+     * @param jitter the bound of the random time after the first denial, as a share of {@code
+     *     retryAfter}
      */
     Retrying(long firstNanos, long tries, double jitter, Chance chance) {
       this.firstNanos = firstNanos;
@@ -227,7 +244,9 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
       this.random = new Random(mixed(mixed(seed) + client));
     }
 
-    /** Returns very different numbers for neighbouring numbers, with the finalizer of SplitMix64. */
+    /**
+     * Returns very different numbers for neighbouring numbers, with the finalizer of SplitMix64.
+     */
     private static long mixed(long number) {
       long z = number + 0x9e3779b97f4a7c15L;
       z = (z ^ (z >>> 30)) * 0xbf58476d1ce4e5b9L;
@@ -248,7 +267,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     /** Returns the time to the next event of a Poisson process, at least 1 ns. */
     long gap(double meanNanos) {
       double gapNanos = -StrictMath.log(1 - random.nextDouble()) * meanNanos;
-      return (long) Math.min(gapNanos, Long.MAX_VALUE / 4.0) + 1; // the bound is longer than any run
+      return (long) Math.min(gapNanos, Long.MAX_VALUE / 4.0)
+          + 1; // the bound is longer than any run
     }
   }
 }

@@ -17,7 +17,9 @@ import java.util.regex.Pattern;
 
 /**
  * A group of clients with the same behaviour, parsed from a description such as {@code
- * steady:clients=50,rate=30/1m}: a kind of traffic, a colon, and settings. The default values of the settings are derived from a limit, so that a kind of traffic has the same effect on every limit.
+ * steady:clients=50,rate=30/1m}: a kind of traffic, a colon, and settings. The default values of
+ * the settings are derived from a limit, so that a kind of traffic has the same effect on every
+ * limit.
  */
 public final class ClientGroup {
 
@@ -25,7 +27,8 @@ public final class ClientGroup {
   static final int MOST_CLIENTS = 1_000_000;
 
   /**
-   * The most candidates of a diurnal group. The rate of noon is at most twice the mean rate. So a group with more candidates would also send too many requests over whole days.
+   * The most candidates of a diurnal group. The rate of noon is at most twice the mean rate. So a
+   * group with more candidates would also send too many requests over whole days.
    */
   private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;
 
@@ -81,7 +84,8 @@ public final class ClientGroup {
    * Parses a description.
    *
    * @param quota the limit from which default values are derived
-   * @throws IllegalArgumentException if the description has a mistake; the message names the mistake
+   * @throws IllegalArgumentException if the description has a mistake; the message names the
+   *     mistake
    */
   public static ClientGroup parse(String description, Quota quota, Duration length) {
     int colon = description.indexOf(':');
@@ -100,7 +104,8 @@ public final class ClientGroup {
     Settings settings =
         new Settings(colon < 0 ? "" : description.substring(colon + 1), kind.keys());
     ClientGroup group = new ClientGroup(description, kind, settings, quota, length.toNanos());
-    group.addTo(new ArrayList<>(), 0); // called only to report wrong values now and not during the run
+    group.addTo(
+        new ArrayList<>(), 0); // called only to report wrong values now and not during the run
     return group;
   }
 
@@ -120,7 +125,10 @@ public final class ClientGroup {
     return description;
   }
 
-  /** Adds the clients of this group to a list that already contains the clients of the groups before. */
+  /**
+   * Adds the clients of this group to a list that already contains the clients of the groups
+   * before.
+   */
   void addTo(List<Client> clients, long seed) {
     long many = manyClients();
     long large = kind == TrafficKind.CROWD ? settings.number("large", 5, 0, MOST_CLIENTS) : 0;
@@ -143,7 +151,8 @@ public final class ClientGroup {
   }
 
   /**
-   * Returns the prefix of the clients' names, such as rogue- for the first group and rogue2- for the second.
+   * Returns the prefix of the clients' names, such as rogue- for the first group and rogue2- for
+   * the second.
    */
   private static String nameAfter(List<Client> clients, String name) {
     int group = 1;
@@ -209,7 +218,8 @@ public final class ClientGroup {
   }
 
   /**
-   * Creates the behaviour, and bounds the number of candidates. A bound on requests is not enough: at midnight almost no candidate becomes a request, so a run could take hours without a request.
+   * Creates the behaviour, and bounds the number of candidates. A bound on requests is not enough:
+   * at midnight almost no candidate becomes a request, so a run could take hours without a request.
    */
   private Client.Diurnal diurnal(double defaultGap, Client.Chance chance) {
     Client.Diurnal behaviour =

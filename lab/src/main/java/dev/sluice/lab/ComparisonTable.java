@@ -7,7 +7,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Writes a comparison as text for a terminal, with one line per measure and one column per subject. Columns that do not fit on a line follow in a second block of lines.
+ * Writes a comparison as text for a terminal, with one line per measure and one column per subject.
+ * Columns that do not fit on a line follow in a second block of lines.
  */
 public final class ComparisonTable {
 
@@ -55,7 +56,10 @@ public final class ComparisonTable {
     return lines;
   }
 
-  /** Returns the index of the first column that does not fit on a line. Every line has at least one column. */
+  /**
+   * Returns the index of the first column that does not fit on a line. Every line has at least one
+   * column.
+   */
   private static int firstThatDoesNotFit(int[] widths, int from, int width) {
     int length = widths[0];
     int to = from;

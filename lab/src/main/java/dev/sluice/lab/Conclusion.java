@@ -94,7 +94,9 @@ final class Conclusion {
   }
 
   /**
-   * Compares the longest lockouts. Returns nothing if a subject with a shorter lockout never served more clients. The lockout of a client that gives up ends with its last attempt, so the lockout would look too short.
+   * Compares the longest lockouts. Returns nothing if a subject with a shorter lockout never served
+   * more clients. The lockout of a client that gives up ends with its last attempt, so the lockout
+   * would look too short.
    */
   private Optional<String> lockout() {
     List<Contender> contenders = contrast(RunResult::longestLockoutNanos, NOTABLE);
@@ -168,7 +170,9 @@ final class Conclusion {
   }
 
   /**
-   * Returns the worst subject, Sluice's limiter and the best subject, in this order. Each subject in the list is at least {@code times} times worse than the next. A subject that is too similar is left out. If only one subject remains, the list is empty.
+   * Returns the worst subject, Sluice's limiter and the best subject, in this order. Each subject
+   * in the list is at least {@code times} times worse than the next. A subject that is too similar
+   * is left out. If only one subject remains, the list is empty.
    */
   private List<Contender> contrast(ToLongFunction<RunResult> measure, int times) {
     Comparator<Contender> byValue = Comparator.comparingLong(Contender::value);

@@ -7,11 +7,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The schedule of the process that drains leaky buckets: the times of its runs, and how much each run drains.
+ * The schedule of the process that drains leaky buckets: the times of its runs, and how much each
+ * run drains.
  *
- * @param every the time between two runs. Each run removes from a bucket the tokens that leak in this time.
- *     Zero means the emission interval of the limit, so that a run removes one token
- * @param bucketsPerRun the most buckets that one run drains; the remaining buckets wait for the next run; 0 for no bound
+ * @param every the time between two runs. Each run removes from a bucket the tokens that leak in
+ *     this time. Zero means the emission interval of the limit, so that a run removes one token
+ * @param bucketsPerRun the most buckets that one run drains; the remaining buckets wait for the
+ *     next run; 0 for no bound
  */
 public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
 
@@ -19,7 +21,8 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   public static final Drip HEALTHY = new Drip(Duration.ZERO, 0, List.of());
 
   /**
-   * Checks the values of a schedule. * * @throws IllegalArgumentException if a duration or a number is negative
+   * Checks the values of a schedule. * * @throws IllegalArgumentException if a duration or a number
+   * is negative
    */
   public Drip {
     if (every.isNegative()) {
@@ -33,7 +36,8 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * Returns the same schedule with one more stall. {@code from} is the time from the start of the simulation to the stall.
+   * Returns the same schedule with one more stall. {@code from} is the time from the start of the
+   * simulation to the stall.
    */
   public Drip stalledFrom(Duration from, Duration length) {
     List<Stall> more = new ArrayList<>(stalls);

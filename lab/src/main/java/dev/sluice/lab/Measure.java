@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
-/** A figure by which algorithms are compared. The table and the report list the figures in the order of the constants. */
+/**
+ * A figure by which algorithms are compared. The table and the report list the figures in the order
+ * of the constants.
+ */
 enum Measure {
   REQUESTS(
       "requests",
@@ -21,7 +24,9 @@ enum Measure {
   VARIANCE(
       "variance",
       "How uneven the admitted rate is: the variance of the requests admitted in one time step. 0 is perfectly even. The last step does not count if it is shorter than the others."),
-  /** The requests that a leaky bucket denied only because its process drains buckets at intervals. */
+  /**
+   * The requests that a leaky bucket denied only because its process drains buckets at intervals.
+   */
   WRONGLY_DENIED(
       "wrongly denied",
       "For the leaky bucket only: denied requests that a bucket that leaks continuously would have admitted. The simulated bucket leaks only when its process runs.");

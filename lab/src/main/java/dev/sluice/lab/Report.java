@@ -6,7 +6,9 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * Writes a comparison as one HTML page with text, a table, and three charts. The page contains no script and loads no other files. The page suits wide and narrow screens, light and dark screens, and paper.
+ * Writes a comparison as one HTML page with text, a table, and three charts. The page contains no
+ * script and loads no other files. The page suits wide and narrow screens, light and dark screens,
+ * and paper.
  */
 public final class Report {
 
@@ -23,7 +25,10 @@ public final class Report {
     this.binNanos = scenario.bin().toNanos();
   }
 
-  /** Returns the page in HTML. {@code command} is the command line that creates this page; the page shows it. */
+  /**
+   * Returns the page in HTML. {@code command} is the command line that creates this page; the page
+   * shows it.
+   */
   public static String html(Scenario scenario, List<RunResult> results, String command) {
     return new Report(scenario, results).html(command);
   }
@@ -47,15 +52,18 @@ public final class Report {
         "Admitted requests",
         "All panels have the same square-root scale: half the height is a quarter of the number."
             + " \"Later\" means after the first period of the limit, when the first burst is spent."
-            + " If the peaks are high and narrow, the server behind the limit must be able to serve them." + " If the rate is low and even, a smaller server is enough.");
+            + " If the peaks are high and narrow, the server behind the limit must be able to serve them."
+            + " If the rate is low and even, a smaller server is enough.");
     figure(
         deniedChart(results),
         "Denied requests",
-        "A client that is told to wait for a short time sends more requests. An algorithm with short" + " waits can therefore both admit more requests and deny more requests.");
+        "A client that is told to wait for a short time sends more requests. An algorithm with short"
+            + " waits can therefore both admit more requests and deny more requests.");
     figure(
         levelChart(results, scenario.watchedClient()),
         "One client's bucket",
-        ("How many tokens %s has spent. At the dashed line all tokens are spent, and the next request" + " is denied. The faster the line falls, the sooner the client gets access again.")
+        ("How many tokens %s has spent. At the dashed line all tokens are spent, and the next request"
+                + " is denied. The faster the line falls, the sooner the client gets access again.")
             .formatted(scenario.watchedClient()));
     meanings();
     return out.append("</main>\n</body>\n</html>\n").toString();
@@ -174,7 +182,9 @@ public final class Report {
     numbers(chart, heading);
   }
 
-  /** Writes the numbers of a chart as a table with one row per time step and one column per subject. */
+  /**
+   * Writes the numbers of a chart as a table with one row per time step and one column per subject.
+   */
   private void numbers(Chart chart, String heading) {
     out.append("<details><summary>The numbers of this chart</summary>\n");
     out.append(
@@ -293,7 +303,10 @@ public final class Report {
         : "locked out " + Format.durationInWords(result.longestLockoutNanos());
   }
 
-  /** Returns the peak after the first period if there is one, since the first burst is the same for every algorithm. */
+  /**
+   * Returns the peak after the first period if there is one, since the first burst is the same for
+   * every algorithm.
+   */
   private static String peak(RunResult result) {
     long later = result.peakAfterTheFirstPeriod();
     return later == 0

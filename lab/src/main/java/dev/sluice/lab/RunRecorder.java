@@ -14,7 +14,8 @@ import java.util.OptionalLong;
 import java.util.stream.LongStream;
 
 /**
- * Records one run: the admitted and denied requests of each bin and of each client, and the level of the watched client's bucket. Not thread-safe.
+ * Records one run: the admitted and denied requests of each bin and of each client, and the level
+ * of the watched client's bucket. Not thread-safe.
  */
 final class RunRecorder {
 
@@ -133,7 +134,9 @@ final class RunRecorder {
   }
 
   /**
-   * An ideal leaky bucket, which leaks continuously. It is computed with Sluice's arithmetic, and is charged exactly the requests that the run admitted. If the run denied a request for which this bucket had room, the request was wrongly denied.
+   * An ideal leaky bucket, which leaks continuously. It is computed with Sluice's arithmetic, and
+   * is charged exactly the requests that the run admitted. If the run denied a request for which
+   * this bucket had room, the request was wrongly denied.
    */
   private static final class ContinuousLeak {
 
@@ -158,7 +161,9 @@ final class RunRecorder {
   }
 
   /**
-   * The level of one bucket over time. For each bin, only the first, the lowest, the highest and the last point are stored. A chart of these four points looks the same as a chart of all points.
+   * The level of one bucket over time. For each bin, only the first, the lowest, the highest and
+   * the last point are stored. A chart of these four points looks the same as a chart of all
+   * points.
    */
   private static final class LevelTrace {
 

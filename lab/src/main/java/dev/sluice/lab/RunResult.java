@@ -10,9 +10,11 @@ import java.util.OptionalLong;
  * @param clientsDenied the number of clients that were denied at least once
  * @param clientsNeverServed the number of denied clients that were never admitted
  * @param longestLockoutNanos the longest lockout of one client: the time from a denial to the
- *     client's next admission. If the client is not admitted again, the lockout ends when the {@code retryAfter} of the last denial ends, or at the end of the run
+ *     client's next admission. If the client is not admitted again, the lockout ends when the
+ *     {@code retryAfter} of the last denial ends, or at the end of the run
  * @param lockedOut the client with the longest lockout; empty if no client was denied
- * @param wronglyDenied the denied requests that a bucket that leaks continuously would have admitted; empty except for a leaky bucket
+ * @param wronglyDenied the denied requests that a bucket that leaks continuously would have
+ *     admitted; empty except for a leaky bucket
  * @param binNanos the time step over which requests are counted
  * @param admitted the admitted requests of each step
  * @param denied the denied requests of each step
@@ -72,7 +74,8 @@ public record RunResult(
   }
 
   /**
-   * The variance of the admitted requests per step; 0 means perfectly even. If the end of the run shortens the last step, this step is left out, since it has fewer requests.
+   * The variance of the admitted requests per step; 0 means perfectly even. If the end of the run
+   * shortens the last step, this step is left out, since it has fewer requests.
    */
   double variance() {
     List<Long> whole = admitted.subList(0, (int) (lengthNanos / binNanos));

@@ -11,9 +11,11 @@ import java.util.PriorityQueue;
 import java.util.function.LongConsumer;
 
 /**
- * Simulated traffic. Every algorithm receives the same requests, except from clients whose next request depends on the previous decision.
+ * Simulated traffic. Every algorithm receives the same requests, except from clients whose next
+ * request depends on the previous decision.
  *
- * <p>Immutable and thread-safe. The clock is virtual, so the real duration of a run depends only on the number of requests.
+ * <p>Immutable and thread-safe. The clock is virtual, so the real duration of a run depends only on
+ * the number of requests.
  *
  * @param traffic the groups of clients, at least one
  * @param length the simulated time, at most ten years
@@ -34,8 +36,8 @@ public record Scenario(
   private static final int REQUESTS_PER_REPORT = 1 << 12;
 
   /**
-   * Checks the values of a scenario. * * @throws IllegalArgumentException if there is no traffic, a duration is out of its range, or no
-   *     client has the watched name
+   * Checks the values of a scenario. * * @throws IllegalArgumentException if there is no traffic, a
+   * duration is out of its range, or no client has the watched name
    */
   public Scenario {
     traffic = List.copyOf(traffic);
@@ -85,9 +87,11 @@ public record Scenario(
   }
 
   /**
-   * Runs the traffic against an algorithm. Every run of the same scenario and subject has the same result.
+   * Runs the traffic against an algorithm. Every run of the same scenario and subject has the same
+   * result.
    *
-   * @param progress receives the simulated time in nanoseconds, after every 4,096 requests and at the end
+   * @param progress receives the simulated time in nanoseconds, after every 4,096 requests and at
+   *     the end
    * @throws IllegalArgumentException if a request costs more than the burst of the limit, or if
    *     there are too many requests
    */
@@ -120,7 +124,10 @@ public record Scenario(
     return recorder.result();
   }
 
-  /** Returns the first request of each client. Orders requests by time, and requests of the same time by the index of their client. */
+  /**
+   * Returns the first request of each client. Orders requests by time, and requests of the same
+   * time by the index of their client.
+   */
   private static PriorityQueue<NextRequest> firstRequests(List<Client> clients, long end) {
     PriorityQueue<NextRequest> queue =
         new PriorityQueue<>(

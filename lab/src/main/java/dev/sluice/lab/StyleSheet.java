@@ -33,7 +33,8 @@ final class StyleSheet {
   private StyleSheet() {}
 
   /**
-   * Returns the style of a page: the colours as variables, and all rules except the rules for charts.
+   * Returns the style of a page: the colours as variables, and all rules except the rules for
+   * charts.
    */
   static String ofPage() {
     String style = resource("chart.css");
@@ -45,7 +46,10 @@ final class StyleSheet {
     return inColours(chartRules(), lightColours());
   }
 
-  /** Returns the style of a chart in a page: the style of a chart in a file, and dark colours for dark screens. */
+  /**
+   * Returns the style of a chart in a page: the style of a chart in a file, and dark colours for
+   * dark screens.
+   */
   static String ofInlineChart() {
     String coloured =
         chartRules().lines().filter(rule -> rule.contains("var(--")).collect(joining("\n"));

@@ -6,7 +6,8 @@ import dev.sluice.lab.Algorithm.SimulatedLimiter;
 import java.util.List;
 
 /**
- * An algorithm together with a limit. A comparison has one or more subjects. Only a leaky bucket uses {@code drip}.
+ * An algorithm together with a limit. A comparison has one or more subjects. Only a leaky bucket
+ * uses {@code drip}.
  */
 public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
 

@@ -24,12 +24,19 @@ import java.util.Random;
 import java.util.function.Function;
 
 /**
- * A simulation of calls whose cost is known only after the call, such as calls to a language model. It compares several ways to charge these calls. All calls spend from one bucket. The calls arrive at random times. The costs of calls have a log-normal distribution: the median is 300 tokens, the mean is 494, and the maximum is 4,096. A call generates 50 tokens per second, and lasts at least 0.5 s. A denied call is not retried.
+ * A simulation of calls whose cost is known only after the call, such as calls to a language model.
+ * It compares several ways to charge these calls. All calls spend from one bucket. The calls arrive
+ * at random times. The costs of calls have a log-normal distribution: the median is 300 tokens, the
+ * mean is 494, and the maximum is 4,096. A call generates 50 tokens per second, and lasts at least
+ * 0.5 s. A denied call is not retried.
  *
- * <p>Each call is settled with the receipt of its reservation, as if another server settled it. A process that settles its own reservations refunds less if the reservations are much too large. After each settlement, such a process takes into account that the tokens of later reservations refill earlier. A receipt contains no information about later reservations.
+ * <p>Each call is settled with the receipt of its reservation, as if another server settled it. A
+ * process that settles its own reservations refunds less if the reservations are much too large.
+ * After each settlement, such a process takes into account that the tokens of later reservations
+ * refill earlier. A receipt contains no information about later reservations.
  *
- * <p>The bucket is full at the start and empties in the first quarter of a run, so this quarter is left out of the results.
- * Immutable.
+ * <p>The bucket is full at the start and empties in the first quarter of a run, so this quarter is
+ * left out of the results. Immutable.
  *
  * @param demand the total cost of the calls, as a multiple of the limit
  */
@@ -70,9 +77,15 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
 
   /** A way to charge a call. */
   public enum Scheme {
-    /** A call is admitted if the bucket is not empty. The true cost is charged at the end of the call. */
+    /**
+     * A call is admitted if the bucket is not empty. The true cost is charged at the end of the
+     * call.
+     */
     AFTERWARDS("charge afterwards"),
-    /** A call is admitted if the bucket has enough tokens for the largest cost beyond the tokens held for calls in flight. The true cost is charged at the end of the call. */
+    /**
+     * A call is admitted if the bucket has enough tokens for the largest cost beyond the tokens
+     * held for calls in flight. The true cost is charged at the end of the call.
+     */
     HOLD("hold the largest, charge at the end"),
     /** A call reserves the largest cost, and is settled at its end. */
     LARGEST("reserve the largest, settle"),
@@ -97,9 +110,11 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   /**
    * The result of one scheme. All numbers are shares, where 1 means 100 %.
    *
-   * @param used the true costs of the admitted calls, as a share of the tokens that the limit allows
+   * @param used the true costs of the admitted calls, as a share of the tokens that the limit
+   *     allows
    * @param owed the largest debt of the bucket, as a share of the burst
-   * @param unused the tokens charged beyond the true costs, as a share of the tokens that the limit allows
+   * @param unused the tokens charged beyond the true costs, as a share of the tokens that the limit
+   *     allows
    */
   public record Result(Scheme scheme, double used, double owed, double unused) {}
 
@@ -197,7 +212,8 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
         return reservation::settle;
       }
       Receipt receipt = reservation.receipt();
-      reservation.close(); // this process forgets the reservation, as if another process got the receipt
+      reservation
+          .close(); // this process forgets the reservation, as if another process got the receipt
       return costs -> limiter.settle(receipt, costs);
     }
 
@@ -228,7 +244,10 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     }
   }
 
-  /** Returns the lines of a table with one line per scheme, and a sentence that compares the schemes. */
+  /**
+   * Returns the lines of a table with one line per scheme, and a sentence that compares the
+   * schemes.
+   */
   public List<String> lines(List<Result> results) {
     List<String> lines = new ArrayList<>();
     lines.add(
@@ -265,7 +284,10 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     return results.stream().filter(result -> result.scheme == scheme).findFirst().orElseThrow();
   }
 
-  /** Returns a sentence about the best scheme: of the schemes that use nearly the most tokens, the scheme with the smallest debt. */
+  /**
+   * Returns a sentence about the best scheme: of the schemes that use nearly the most tokens, the
+   * scheme with the smallest debt.
+   */
   private static String verdict(List<Result> results) {
     double most = results.stream().mapToDouble(Result::used).max().orElseThrow();
     Result best =

@@ -18,7 +18,8 @@ import java.util.regex.Pattern;
 /** Reads the recorded trace of {@code vectors/gcra} and replays it on a limiter. */
 final class GcraVectors {
 
-  // Both files have a fixed layout, so two regular expressions suffice instead of a YAML library.
+  // Both files have a fixed layout, so two regular expressions can parse them without a YAML
+  // library.
   private static final String QUOTA = "burst: (\\d+)\\s+count: (\\d+)\\s+period: (\\w+)";
   private static final Pattern DEFAULT = Pattern.compile("(\\w+):\\s+" + QUOTA);
   private static final Pattern OVERRIDE =

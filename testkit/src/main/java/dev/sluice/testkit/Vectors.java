@@ -14,13 +14,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * The recorded cases that every implementation must reproduce. They are resources in {@code
- * vectors/} beside this class:
+ * The recorded cases that every implementation must reproduce. The cases are resources in the
+ * folder {@code vectors/} of this package:
  *
  * <ul>
- *   <li>{@code gcra/}: limits, a trace with these limits, and the decisions on the trace, exact to
- *       the nanosecond; {@code up-to.jsonl} contains operations that spend up to a number of
- *       tokens, with their decisions;
+ *   <li>{@code gcra/}: limits, a trace of operations with these limits, and the decisions on the
+ *       operations, exact to the nanosecond; {@code up-to.jsonl} contains operations that spend up
+ *       to a number of tokens, with the decisions;
  *   <li>{@code settle/}: limits, and a trace of reservations that are settled or cancelled, with
  *       the charge of each settlement;
  *   <li>{@code ids.json}, {@code covering.json}: ids with their bucket keys and covering domains;
