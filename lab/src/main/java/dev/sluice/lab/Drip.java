@@ -21,8 +21,9 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   public static final Drip HEALTHY = new Drip(Duration.ZERO, 0, List.of());
 
   /**
-   * Checks the values of a schedule. * * @throws IllegalArgumentException if a duration or a number
-   * is negative
+   * Checks the values of a schedule.
+   *
+   * @throws IllegalArgumentException if a duration or a number is negative
    */
   public Drip {
     if (every.isNegative()) {

@@ -36,8 +36,10 @@ public record Scenario(
   private static final int REQUESTS_PER_REPORT = 1 << 12;
 
   /**
-   * Checks the values of a scenario. * * @throws IllegalArgumentException if there is no traffic, a
-   * duration is out of its range, or no client has the watched name
+   * Checks the values of a scenario.
+   *
+   * @throws IllegalArgumentException if there is no traffic, a duration is out of its range, or no
+   *     client has the watched name
    */
   public Scenario {
     traffic = List.copyOf(traffic);

@@ -224,8 +224,9 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * Returns the host and the port of the server. * * @return the host and the port in the form
-   * {@code 127.0.0.1:port}
+   * Returns the host and the port of the server.
+   *
+   * @return the host and the port in the form {@code 127.0.0.1:port}
    */
   public String address() {
     return "127.0.0.1:" + port;
