@@ -11,18 +11,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /*
- * Sentinel promotes the replica, and checks once a second whether the replica is a master. Only
- * after this check does Sentinel report the new master to clients. So two times matter. From the
- * promotion on, grants of the old master are lost. From the report on, the delay is the client's
- * fault. The promise covers the second time.
+ * Sentinel promotes the replica, and then checks once a second whether the replica is a master.
+ * Only after this check, Sentinel reports the new master to clients. So two times matter. Tokens
+ * that the old master grants after the promotion are granted again by the new master. After the
+ * report, a client that still calls the old master is at fault. The promise is about the time after
+ * the report.
  */
 
 /**
- * A planned failover under load, observed from outside of the client.
+ * The measurements of a planned failover under load. They are made at the servers, not in the client.
  *
- * @param afterPromotionMillis the time for which the old master ran calls after the promotion
- * @param afterNameMillis the time for which the old master ran calls after Sentinel had reported
- *     the new master
+ * @param afterPromotionMillis how long the old master still received calls after the promotion
+ * @param afterNameMillis how long the old master still received calls after Sentinel had reported the new master
  */
 record Failover(long afterPromotionMillis, long afterNameMillis) {
 
@@ -76,7 +76,7 @@ record Failover(long afterPromotionMillis, long afterNameMillis) {
     try {
       return server.command("ROLE") instanceof List<?> role && role.get(0).equals("master");
     } catch (IllegalStateException e) {
-      return false; // Sentinel closes the connections of a server that it promotes
+      return false; // Redis closes this connection when Sentinel promotes the server
     }
   }
 
