@@ -5,7 +5,11 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Set;
 
-/** A client that uses one protocol of the server (a {@link Door}). Before it closes a connection, the server announces the end of the connection with a goodbye, whose form depends on the protocol. Not thread-safe. */
+/**
+ * A client that uses one protocol of the server (a {@link Door}). Before it closes a connection,
+ * the server announces the end of the connection with a goodbye, whose form depends on the
+ * protocol. Not thread-safe.
+ */
 public interface Client extends AutoCloseable {
 
   /**
@@ -13,11 +17,15 @@ public interface Client extends AutoCloseable {
    *
    * @param id the id whose tokens are spent
    * @param requests the number of requests
-   * @throws IOException if a request that was sent before the server's goodbye gets no response, or if a response is unexpected
+   * @throws IOException if a request that was sent before the server's goodbye gets no response, or
+   *     if a response is unexpected
    */
   Answers ask(String id, int requests) throws IOException;
 
-  /** Returns the operations that this client can request. These operations use the limit {@link Act#LIMIT}. */
+  /**
+   * Returns the operations that this client can request. These operations use the limit {@link
+   * Act#LIMIT}.
+   */
   Set<Act> acts();
 
   /**
@@ -32,7 +40,10 @@ public interface Client extends AutoCloseable {
   @Override
   void close() throws IOException;
 
-  /** An operation on the limit {@link #LIMIT}. A ledger computes the expected contents of the buckets of this limit. */
+  /**
+   * An operation on the limit {@link #LIMIT}. A ledger computes the expected contents of the
+   * buckets of this limit.
+   */
   enum Act {
     SPEND,
 
@@ -57,14 +68,16 @@ public interface Client extends AutoCloseable {
     public static final String PERIOD = "1h";
 
     /**
-     * Returns how many tokens the response to this operation must report as spent. {@code lacked} is the number of spent tokens before the operation.
+     * Returns how many tokens the response to this operation must report as spent. {@code lacked}
+     * is the number of spent tokens before the operation.
      */
     public long shown(long lacked, int cost) {
       return this == REFUND ? lacked - cost : lacked + cost;
     }
 
     /**
-     * Returns the number of spent tokens in the bucket after this operation. {@code lacked} is the number before the operation.
+     * Returns the number of spent tokens in the bucket after this operation. {@code lacked} is the
+     * number before the operation.
      */
     public long left(long lacked, int cost) {
       return this == CHECK || this == RESERVE ? lacked : shown(lacked, cost);
@@ -74,7 +87,8 @@ public interface Client extends AutoCloseable {
   /**
    * The result of an operation.
    *
-   * @param allowed whether the operation was allowed; false if the operation was denied or the store could not decide
+   * @param allowed whether the operation was allowed; false if the operation was denied or the
+   *     store could not decide
    * @param remaining the remaining tokens of each bucket in the response, in the order of the ids
    */
   record Outcome(boolean allowed, List<Long> remaining) {
@@ -88,7 +102,8 @@ public interface Client extends AutoCloseable {
    * @param allowed the number of allowed requests
    * @param denied the number of denied requests
    * @param undecided the number of requests that the store could not decide
-   * @param unanswered the number of requests that had no response when the connection ended; 0 for a protocol in which the server reports which requests it did not read
+   * @param unanswered the number of requests that had no response when the connection ended; 0 for
+   *     a protocol in which the server reports which requests it did not read
    * @param goodbye whether the server has announced the end of the connection
    */
   record Answers(int allowed, int denied, int undecided, int unanswered, boolean goodbye) {

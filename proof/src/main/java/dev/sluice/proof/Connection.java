@@ -49,7 +49,8 @@ public final class Connection implements AutoCloseable {
   }
 
   /**
-   * Waits for at least one byte, and reads all available bytes. Returns the number of bytes, or -1 at the end of the connection.
+   * Waits for at least one byte, and reads all available bytes. Returns the number of bytes, or -1
+   * at the end of the connection.
    */
   public int readSome(byte[] into, int from) throws IOException {
     return in.read(into, from, into.length - from);
@@ -67,7 +68,10 @@ public final class Connection implements AutoCloseable {
     return bytes;
   }
 
-  /** Reads a line, and returns it without its line break; returns null if the connection ended before the line. */
+  /**
+   * Reads a line, and returns it without its line break; returns null if the connection ended
+   * before the line.
+   */
   public @Nullable String lineOrEnd() throws IOException {
     StringBuilder line = new StringBuilder();
     for (int c = in.read(); c != '\n'; c = in.read()) {
@@ -84,7 +88,10 @@ public final class Connection implements AutoCloseable {
     return line.toString();
   }
 
-  /** Reads a line, and returns it without its line break. Throws if the connection ended before the line. */
+  /**
+   * Reads a line, and returns it without its line break. Throws if the connection ended before the
+   * line.
+   */
   public String line() throws IOException {
     String line = lineOrEnd();
     if (line == null) {

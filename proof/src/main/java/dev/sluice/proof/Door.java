@@ -70,14 +70,16 @@ public enum Door {
   }
 
   /**
-   * Returns how many requests a client sends before it reads the responses; 1 if the server can send responses in any order.
+   * Returns how many requests a client sends before it reads the responses; 1 if the server can
+   * send responses in any order.
    */
   public int atOnce() {
     return atOnce;
   }
 
   /**
-   * Connects a client. If this method throws an {@link IOException}, no request was sent, so no request was lost.
+   * Connects a client. If this method throws an {@link IOException}, no request was sent, so no
+   * request was lost.
    */
   public Client open(Server server) throws IOException {
     return open(server.endpoint(this), server.keys());

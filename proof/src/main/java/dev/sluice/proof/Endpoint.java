@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * A port of the server, with or without TLS.
  *
  * @param trust the certificates that clients trust; null for a port without TLS
- * @param protocol the protocol that the client requests in the TLS handshake (ALPN); empty to request none
+ * @param protocol the protocol that the client requests in the TLS handshake (ALPN); empty to
+ *     request none
  */
 public record Endpoint(InetSocketAddress address, @Nullable Trust trust, String protocol) {
 
@@ -26,7 +27,8 @@ public record Endpoint(InetSocketAddress address, @Nullable Trust trust, String 
   public static final int FIRST_HOSTILE_ADDRESS = 2;
 
   /**
-   * The size of an attacker's receive buffer in bytes. The buffer is small, so that data that the attacker does not read fills the buffers of the server.
+   * The size of an attacker's receive buffer in bytes. The buffer is small, so that data that the
+   * attacker does not read fills the buffers of the server.
    */
   public static final int HOSTILE_BUFFER = 4096;
 

@@ -24,7 +24,10 @@ public record Folder(Path path) implements AutoCloseable {
     return path.resolve(name).toString();
   }
 
-  /** Replaces a file atomically, as an editor does when it saves a file. Returns the path of the file. */
+  /**
+   * Replaces a file atomically, as an editor does when it saves a file. Returns the path of the
+   * file.
+   */
   @CanIgnoreReturnValue
   public String write(String name, String text) throws IOException {
     Path fresh = Files.writeString(path.resolve(name + ".new"), text);
@@ -55,7 +58,9 @@ public record Folder(Path path) implements AutoCloseable {
   }
 
   /**
-   * Writes the limits that the clients of {@link Door} use, and returns the path of the file. {@link Client#ask} spends from the first limit, which has the given quota. The operations of {@link Client#acts} use the second limit.
+   * Writes the limits that the clients of {@link Door} use, and returns the path of the file.
+   * {@link Client#ask} spends from the first limit, which has the given quota. The operations of
+   * {@link Client#acts} use the second limit.
    */
   @CanIgnoreReturnValue
   public String limits(long burst, long count, String period) throws IOException {

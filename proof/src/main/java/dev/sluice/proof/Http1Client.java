@@ -9,7 +9,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An HTTP/1.1 client that sends one request at a time on a keep-alive connection. The server's goodbye is the header {@code Connection: close}.
+ * An HTTP/1.1 client that sends one request at a time on a keep-alive connection. The server's
+ * goodbye is the header {@code Connection: close}.
  */
 final class Http1Client extends JsonClient {
 

@@ -44,7 +44,8 @@ public final class Http2Frames {
   }
 
   /**
-   * Returns the preface and a settings frame. The settings limit each response to a flow-control window of {@code responseWindow} bytes.
+   * Returns the preface and a settings frame. The settings limit each response to a flow-control
+   * window of {@code responseWindow} bytes.
    */
   public static byte[] greeting(int responseWindow) {
     byte[] setting =
@@ -84,7 +85,10 @@ public final class Http2Frames {
     return joined(new byte[] {(byte) bytes.length}, bytes);
   }
 
-  /** Encodes a gRPC message. {@code length} is the length written before the message, which can differ from the real length. */
+  /**
+   * Encodes a gRPC message. {@code length} is the length written before the message, which can
+   * differ from the real length.
+   */
   public static byte[] grpcMessage(int length, byte[] message) {
     return ByteBuffer.allocate(GRPC_PREFIX + message.length)
         .put((byte) 0)

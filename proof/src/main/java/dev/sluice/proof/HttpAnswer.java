@@ -11,7 +11,8 @@ import java.util.Map;
 /**
  * An HTTP response.
  *
- * @param headers the values of the headers, by the name in lower case; with HTTP/2, also of the trailers
+ * @param headers the values of the headers, by the name in lower case; with HTTP/2, also of the
+ *     trailers
  * @param body the body, as one character per byte
  */
 public record HttpAnswer(int status, Map<String, String> headers, String body) {

@@ -40,7 +40,10 @@ abstract class JsonClient implements Client {
     return Answers.of(allowed);
   }
 
-  /** Counts the allowed and denied spends in the response to a stream of spends. The response has one line per spend. */
+  /**
+   * Counts the allowed and denied spends in the response to a stream of spends. The response has
+   * one line per spend.
+   */
   static Answers answers(HttpAnswer answer, int lines) throws IOException {
     int allowed = answer.body().split(ALLOWED, -1).length - 1;
     int denied = answer.body().split(DENIED, -1).length - 1;
@@ -100,7 +103,9 @@ abstract class JsonClient implements Client {
         : all.get(0);
   }
 
-  /** Reads the outcome from a response. The response to a batch contains one decision for each id. */
+  /**
+   * Reads the outcome from a response. The response to a batch contains one decision for each id.
+   */
   static Outcome outcome(Act act, HttpAnswer answer) throws IOException {
     String body = answer.body();
     if (answer.status() == 503 || body.contains("\"status\":503")) {

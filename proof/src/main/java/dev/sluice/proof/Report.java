@@ -16,7 +16,10 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The report of a campaign. A campaign attempts in several ways to break a promise. The report prints a table with a row for each attempt, and the row contains whether the promise was kept. With {@code --write}, each row also replaces the row with the same name and command in {@code proof/results}. Only one thread can use a report.
+ * The report of a campaign. A campaign attempts in several ways to break a promise. The report
+ * prints a table with a row for each attempt, and the row contains whether the promise was kept.
+ * With {@code --write}, each row also replaces the row with the same name and command in {@code
+ * proof/results}. Only one thread can use a report.
  */
 public final class Report {
 
@@ -35,7 +38,8 @@ public final class Report {
    *
    * @param wanted the names of the attempts to run; empty for all
    * @param file the file that receives the rows; null to write no file
-   * @param run the date, the machine and the command as JSON fields, which every row in the file contains
+   * @param run the date, the machine and the command as JSON fields, which every row in the file
+   *     contains
    */
   Report(List<String> wanted, @Nullable Path file, String run) {
     this.wanted = wanted;
@@ -57,7 +61,10 @@ public final class Report {
     String seen() throws Exception;
   }
 
-  /** Parses the command-line arguments of a campaign. A wrong argument ends the process with exit code 2. */
+  /**
+   * Parses the command-line arguments of a campaign. A wrong argument ends the process with exit
+   * code 2.
+   */
   public static final class Arguments {
 
     private final String command;
@@ -69,7 +76,10 @@ public final class Report {
       this.words = new ArrayList<>(List.of(words));
     }
 
-    /** Removes an option that has no value from the arguments. Returns whether the option was present. */
+    /**
+     * Removes an option that has no value from the arguments. Returns whether the option was
+     * present.
+     */
     public boolean takes(String option) {
       boolean found = words.remove(option);
       if (found) {
@@ -78,7 +88,10 @@ public final class Report {
       return found;
     }
 
-    /** Removes an option from the arguments and returns its value; returns null if the option is absent. */
+    /**
+     * Removes an option from the arguments and returns its value; returns null if the option is
+     * absent.
+     */
     public @Nullable String value(String option, String pattern, String expected) {
       int at = words.indexOf(option);
       if (at < 0) {
@@ -93,7 +106,10 @@ public final class Report {
       return value;
     }
 
-    /** Removes a number of at most six digits from the arguments and returns it; returns {@code otherwise} if there is no number. */
+    /**
+     * Removes a number of at most six digits from the arguments and returns it; returns {@code
+     * otherwise} if there is no number.
+     */
     public int number(int otherwise) {
       int number = otherwise;
       for (String word : List.copyOf(words)) {
@@ -148,9 +164,11 @@ public final class Report {
   }
 
   /**
-   * Prints the heading of a table. The last column of a table contains whether the promise was kept.
+   * Prints the heading of a table. The last column of a table contains whether the promise was
+   * kept.
    *
-   * @param ofName the number of columns that together form the name of an attempt, counted from the first column
+   * @param ofName the number of columns that together form the name of an attempt, counted from the
+   *     first column
    */
   public void table(int ofName, String... headings) {
     names = ofName;

@@ -8,14 +8,20 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A client that pipelines commands of the Redis protocol. In this protocol, a server can only close the connection to say goodbye. The client counts the commands that have no reply when the connection ends. The caller must find out whether the server could still have read these commands, and, from the bucket, whether the server ran one of them.
+ * A client that pipelines commands of the Redis protocol. In this protocol, a server can only close
+ * the connection to say goodbye. The client counts the commands that have no reply when the
+ * connection ends. The caller must find out whether the server could still have read these
+ * commands, and, from the bucket, whether the server ran one of them.
  */
 public final class RespClient implements Client {
 
   private final Connection connection;
   private final StringBuilder unsent = new StringBuilder();
 
-  /** Creates a client for a connection. Authenticates with the token of the operator if the server requires a token. */
+  /**
+   * Creates a client for a connection. Authenticates with the token of the operator if the server
+   * requires a token.
+   */
   RespClient(Connection connection, Keys keys) throws IOException {
     this.connection = connection;
     if (!keys.operator().isEmpty()) {
@@ -47,7 +53,8 @@ public final class RespClient implements Client {
   }
 
   /**
-   * Sends the queued commands and reads a reply. Returns an array as a list, and null as an empty text.
+   * Sends the queued commands and reads a reply. Returns an array as a list, and null as an empty
+   * text.
    */
   public Object reply() throws IOException {
     flush();

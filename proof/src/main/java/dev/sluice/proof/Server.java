@@ -73,11 +73,13 @@ public final class Server implements AutoCloseable {
   /**
    * The settings with which a server process is started.
    *
-   * @param heap the heap size, such as 256m, with no bound on other memory; null for the JVM flags for a machine with {@value ServerFlags#SMALL_MIB} MiB
+   * @param heap the heap size, such as 256m, with no bound on other memory; null for the JVM flags
+   *     for a machine with {@value ServerFlags#SMALL_MIB} MiB
    * @param trust the certificates that clients trust; null for a server without TLS
    * @param keys the access tokens of the server
    * @param environment additional environment variables of the process
-   * @param shell a shell command to run before the server, such as {@code ulimit -n 64}; empty for none
+   * @param shell a shell command to run before the server, such as {@code ulimit -n 64}; empty for
+   *     none
    * @param options the command-line options that every start uses
    */
   public record Launch(
@@ -96,7 +98,8 @@ public final class Server implements AutoCloseable {
     }
 
     /**
-     * Adds TLS. The server uses the certificate in a folder, which a test can replace later. Clients trust the given certificates.
+     * Adds TLS. The server uses the certificate in a folder, which a test can replace later.
+     * Clients trust the given certificates.
      */
     public Launch withTls(Folder folder, Trust trusted) {
       return new Launch(heap, trusted, keys, environment, shell, joined(folder.tls()));
@@ -133,7 +136,10 @@ public final class Server implements AutoCloseable {
       return heap != null || peakMib <= ServerFlags.SMALL_MIB;
     }
 
-    /** Describes the promised bound on the process's memory, as the end of a sentence about the server. */
+    /**
+     * Describes the promised bound on the process's memory, as the end of a sentence about the
+     * server.
+     */
     public String promise() {
       return heap == null
           ? String.format(Locale.ROOT, "lives within %d MiB", ServerFlags.SMALL_MIB)
@@ -207,7 +213,10 @@ public final class Server implements AutoCloseable {
     return Launch.SMALL.start(options);
   }
 
-  /** Sends the first requests, during which the server loads classes. On a busy machine, these requests are slow. */
+  /**
+   * Sends the first requests, during which the server loads classes. On a busy machine, these
+   * requests are slow.
+   */
   private void warmUp() throws IOException, InterruptedException {
     for (String path : List.of("/readyz", "/metrics", "/v1/admin/overrides")) {
       long end = System.nanoTime() + PATIENCE.toNanos();
@@ -350,7 +359,8 @@ public final class Server implements AutoCloseable {
   }
 
   /**
-   * Waits until the process has ended, and returns its exit code; returns -1 if the process does not end within a minute. After this call, the log is complete.
+   * Waits until the process has ended, and returns its exit code; returns -1 if the process does
+   * not end within a minute. After this call, the log is complete.
    */
   public int exitCode() throws InterruptedException {
     if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {

@@ -14,7 +14,9 @@ import java.time.Instant;
 import java.util.Base64;
 import java.util.concurrent.TimeUnit;
 
-/** A self-signed certificate for localhost, with its private key. The program keytool makes both. */
+/**
+ * A self-signed certificate for localhost, with its private key. The program keytool makes both.
+ */
 public record TlsIdentity(X509Certificate certificate, Key key) {
 
   private static final String PASSWORD = "changeit";
@@ -26,7 +28,9 @@ public record TlsIdentity(X509Certificate certificate, Key key) {
     return endingIn(TimeUnit.DAYS.toSeconds(1), folder);
   }
 
-  /** Makes a certificate that has been valid since yesterday and expires in {@code seconds} seconds. */
+  /**
+   * Makes a certificate that has been valid since yesterday and expires in {@code seconds} seconds.
+   */
   public static TlsIdentity endingIn(long seconds, Folder folder)
       throws IOException, InterruptedException, GeneralSecurityException {
     Path store = Path.of(folder.file("made.p12"));
@@ -51,7 +55,8 @@ public record TlsIdentity(X509Certificate certificate, Key key) {
   }
 
   /**
-   * Writes the certificate file and the key file. {@link Folder#tls} returns the server options for these files.
+   * Writes the certificate file and the key file. {@link Folder#tls} returns the server options for
+   * these files.
    */
   public void install(Folder folder) throws IOException, GeneralSecurityException {
     folder.write("tls.key", pem("PRIVATE KEY", key.getEncoded()));

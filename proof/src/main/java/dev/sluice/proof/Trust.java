@@ -45,9 +45,11 @@ public final class Trust {
   }
 
   /**
-   * Creates the client's side of a TLS connection. Uses a native TLS library if one is available. An attacker makes thousands of handshakes, and the native library needs a tenth of the time.
+   * Creates the client's side of a TLS connection. Uses a native TLS library if one is available.
+   * An attacker makes thousands of handshakes, and the native library needs a tenth of the time.
    *
-   * @param protocol the protocol that the client requests in the handshake (ALPN); empty to request none
+   * @param protocol the protocol that the client requests in the handshake (ALPN); empty to request
+   *     none
    */
   public SSLEngine engine(String protocol) {
     return engines

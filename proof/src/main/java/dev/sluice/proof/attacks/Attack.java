@@ -11,7 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * An attack of hostile clients on the server. Each attack lasts a few seconds, and exceeds none of the bounds that the documentation of the server gives for clients.
+ * An attack of hostile clients on the server. Each attack lasts a few seconds, and exceeds none of
+ * the bounds that the documentation of the server gives for clients.
  */
 enum Attack {
   UNREAD_HTTP2("HTTP/2 responses that nobody reads", 32, 500_000) {
@@ -166,7 +167,10 @@ enum Attack {
 
   private static final int MOST_BODY = Integer.getInteger("attacks.body", 1 << 17);
 
-  /** The header of a chunked request. The only chunk of the request is one byte larger than the largest allowed body. */
+  /**
+   * The header of a chunked request. The only chunk of the request is one byte larger than the
+   * largest allowed body.
+   */
   private static final byte[] CHUNKED =
       Connection.ascii(
           "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"
@@ -181,8 +185,10 @@ enum Attack {
   /**
    * Describes an attack.
    *
-   * @param connections the number of connections that the attack must open; if it opens fewer, the attack counts as not tried
-   * @param leastBytes the number of bytes that the attack must at least send; the server can reject further bytes
+   * @param connections the number of connections that the attack must open; if it opens fewer, the
+   *     attack counts as not tried
+   * @param leastBytes the number of bytes that the attack must at least send; the server can reject
+   *     further bytes
    */
   Attack(String text, int connections, long leastBytes) {
     this.text = text;
@@ -195,7 +201,8 @@ enum Attack {
   }
 
   /**
-   * Opens all connections, and attacks for several seconds. The server is allowed to close the connections.
+   * Opens all connections, and attacks for several seconds. The server is allowed to close the
+   * connections.
    *
    * @throws IOException if a connection was not opened
    */
@@ -226,9 +233,7 @@ enum Attack {
             cause);
   }
 
-  /**
-   * Returns a condition that becomes true when an attack that starts now must end.
-   */
+  /** Returns a condition that becomes true when an attack that starts now must end. */
   private static BooleanSupplier forSeconds() {
     long startNanos = System.nanoTime();
     return () -> System.nanoTime() - startNanos > TimeUnit.SECONDS.toNanos(SECONDS);

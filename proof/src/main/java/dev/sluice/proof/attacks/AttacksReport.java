@@ -16,7 +16,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The command {@code ./sluice prove attacks}. Runs every attack, and prints the measured figures and whether the promise was kept. Exits with 1 if a promise was broken.
+ * The command {@code ./sluice prove attacks}. Runs every attack, and prints the measured figures
+ * and whether the promise was kept. Exits with 1 if a promise was broken.
  */
 final class AttacksReport {
 
@@ -148,7 +149,9 @@ final class AttacksReport {
       for (Target each : Target.values()) {
         clients.add(WellBehaved.start(each, server, PAUSE_AT_ALL_DOORS_MILLIS));
       }
-      Thread.sleep(CALM_AT_ALL_DOORS_MILLIS); // lets the server warm up, since a server that has just started is slow
+      Thread.sleep(
+          CALM_AT_ALL_DOORS_MILLIS); // lets the server warm up, since a server that has just
+      // started is slow
       Endpoint endpoint = server.endpoint(target.door());
       Beside beside = new Beside(server, clients, CALM_AT_ALL_DOORS_MILLIS);
       for (DoorAttack attack : DoorAttack.values()) {
@@ -160,7 +163,9 @@ final class AttacksReport {
           seen = String.valueOf(e.getMessage());
           kept = false;
         }
-        Thread.sleep(SETTLING_MILLIS); // so that even a short attack overlaps with requests of well-behaved clients
+        Thread.sleep(
+            SETTLING_MILLIS); // so that even a short attack overlaps with requests of well-behaved
+        // clients
         beside.judge(kept, target.text(), attack.text(), seen);
       }
     } finally {
@@ -186,7 +191,9 @@ final class AttacksReport {
       linesBefore = server.logLines();
     }
 
-    /** Prints the figures since the previous call, and whether they are within the promised bounds. */
+    /**
+     * Prints the figures since the previous call, and whether they are within the promised bounds.
+     */
     void judge(boolean tried, String... cells) throws IOException {
       Figures seen = WellBehaved.take(clients);
       long peak = server.peakMib();

@@ -58,7 +58,8 @@ enum DoorAttack {
     }
   },
   /**
-   * Uses one thread, since more threads would use processor time that the server and the well-behaved clients need.
+   * Uses one thread, since more threads would use processor time that the server and the
+   * well-behaved clients need.
    */
   FLOOD("64 clients that send without reading") {
     @Override
@@ -163,7 +164,10 @@ enum DoorAttack {
     return text;
   }
 
-  /** Returns the seed from which the fuzzed bytes are generated. To repeat a run, set this seed with {@code -Dattacks.seed}. */
+  /**
+   * Returns the seed from which the fuzzed bytes are generated. To repeat a run, set this seed with
+   * {@code -Dattacks.seed}.
+   */
   static long seed() {
     return SEED;
   }
@@ -241,7 +245,8 @@ enum DoorAttack {
   }
 
   /**
-   * Returns whether a failure means that the server closed the connection. If the server closes a connection, a TLS socket throws an exception, and a plain socket returns the end of the stream.
+   * Returns whether a failure means that the server closed the connection. If the server closes a
+   * connection, a TLS socket throws an exception, and a plain socket returns the end of the stream.
    */
   private static boolean isEnd(IOException failure) {
     String message = String.valueOf(failure.getMessage());
@@ -288,7 +293,8 @@ enum DoorAttack {
   }
 
   /**
-   * Opens connections from several addresses. Throws if the server refuses so many connections that the attack is pointless.
+   * Opens connections from several addresses. Throws if the server refuses so many connections that
+   * the attack is pointless.
    */
   private static List<HostileConnection> connected(
       HostileConnections peers, int count, int addresses, Endpoint server)

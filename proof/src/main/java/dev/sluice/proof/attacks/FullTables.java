@@ -12,7 +12,8 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Attacks with the Redis protocol that fill the table of buckets in the server's memory. No limit denies the requests of the attackers.
+ * Attacks with the Redis protocol that fill the table of buckets in the server's memory. No limit
+ * denies the requests of the attackers.
  */
 final class FullTables {
 
@@ -34,7 +35,8 @@ final class FullTables {
   private FullTables() {}
 
   /**
-   * Reserves tokens and cancels the reservation, repeatedly. Previously, each cancellation left a mark in the table for a day, and 422,569 marks filled the table.
+   * Reserves tokens and cancels the reservation, repeatedly. Previously, each cancellation left a
+   * mark in the table for a day, and 422,569 marks filled the table.
    */
   static String marks(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
@@ -86,7 +88,8 @@ final class FullTables {
   }
 
   /**
-   * Fills the table with buckets of one limit. The server removes a bucket from the table only when the bucket is full again.
+   * Fills the table with buckets of one limit. The server removes a bucket from the table only when
+   * the bucket is full again.
    */
   static String ids(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();

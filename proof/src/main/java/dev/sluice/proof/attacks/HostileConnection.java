@@ -17,7 +17,10 @@ import javax.net.ssl.SSLEngineResult.HandshakeStatus;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** A connection of an attacker. It writes as much as the server accepts, and reads only when the attack calls {@link #read}. */
+/**
+ * A connection of an attacker. It writes as much as the server accepts, and reads only when the
+ * attack calls {@link #read}.
+ */
 final class HostileConnection implements AutoCloseable {
 
   private final SocketChannel channel;
@@ -36,7 +39,8 @@ final class HostileConnection implements AutoCloseable {
    * Connects, and completes the TLS handshake if the endpoint has TLS.
    *
    * @param from the last number of the client's address 127.0.0.x
-   * @throws IOException if the server refuses the connection; if the server accepts the connection and resets it at once, the method returns a broken connection
+   * @throws IOException if the server refuses the connection; if the server accepts the connection
+   *     and resets it at once, the method returns a broken connection
    */
   static HostileConnection connect(Endpoint server, int from) throws IOException {
     SocketChannel channel = SocketChannel.open();
@@ -73,7 +77,10 @@ final class HostileConnection implements AutoCloseable {
     unsent = all.put(unsent).put(more).flip();
   }
 
-  /** Writes as many bytes as the network accepts without waiting. Returns whether bytes were written. */
+  /**
+   * Writes as many bytes as the network accepts without waiting. Returns whether bytes were
+   * written.
+   */
   boolean pump() {
     if (isIdle()) {
       return false;
@@ -88,7 +95,10 @@ final class HostileConnection implements AutoCloseable {
     }
   }
 
-  /** Returns whether the server has closed the connection, as far as a read or a write has detected this. */
+  /**
+   * Returns whether the server has closed the connection, as far as a read or a write has detected
+   * this.
+   */
   boolean isBroken() {
     return broken;
   }
@@ -97,7 +107,9 @@ final class HostileConnection implements AutoCloseable {
     return broken || (!unsent.hasRemaining() && (tls == null || !tls.holds()));
   }
 
-  /** Returns the number of bytes written to the network; with TLS, the number of encrypted bytes. */
+  /**
+   * Returns the number of bytes written to the network; with TLS, the number of encrypted bytes.
+   */
   long sentBytes() {
     return sentBytes;
   }
@@ -125,7 +137,8 @@ final class HostileConnection implements AutoCloseable {
   }
 
   /**
-   * The TLS layer of one hostile connection. After the handshake, it reads only when the attack reads, so data from the server stays in the network. Not thread-safe.
+   * The TLS layer of one hostile connection. After the handshake, it reads only when the attack
+   * reads, so data from the server stays in the network. Not thread-safe.
    */
   private static final class TlsLayer {
 
@@ -141,7 +154,8 @@ final class HostileConnection implements AutoCloseable {
     }
 
     /**
-     * Makes the handshake. Blocks until the handshake is complete, then frees its buffers, since an attack can have thousands of idle connections.
+     * Makes the handshake. Blocks until the handshake is complete, then frees its buffers, since an
+     * attack can have thousands of idle connections.
      *
      * @param channel in blocking mode
      */

@@ -12,7 +12,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
 /**
- * The hostile connections of one attack. All connections stay open until {@link #close}. Not thread-safe: one thread sends and reads on all connections.
+ * The hostile connections of one attack. All connections stay open until {@link #close}. Not
+ * thread-safe: one thread sends and reads on all connections.
  */
 final class HostileConnections implements AutoCloseable {
 
@@ -39,7 +40,8 @@ final class HostileConnections implements AutoCloseable {
    * Opens a connection.
    *
    * @param from the last number of the client's address 127.0.0.x
-   * @throws IOException if this machine or the server refuses the connection; a connection that the server accepts and then closes is no error
+   * @throws IOException if this machine or the server refuses the connection; a connection that the
+   *     server accepts and then closes is no error
    */
   HostileConnection connect(int from) throws IOException {
     return connect(server.speaking(Endpoint.HTTP1), from);
@@ -56,9 +58,12 @@ final class HostileConnections implements AutoCloseable {
   }
 
   /**
-   * Opens many connections, from several addresses in turn. With TLS, several threads make the handshakes. A single thread would take so long that the server would close the first connections as idle.
+   * Opens many connections, from several addresses in turn. With TLS, several threads make the
+   * handshakes. A single thread would take so long that the server would close the first
+   * connections as idle.
    *
-   * @param protocol the protocol that the client requests in the TLS handshake, as in {@link Endpoint}
+   * @param protocol the protocol that the client requests in the TLS handshake, as in {@link
+   *     Endpoint}
    * @return the new connections
    */
   List<HostileConnection> connectAll(int count, int addresses, String protocol) throws IOException {
@@ -123,7 +128,10 @@ final class HostileConnections implements AutoCloseable {
     }
   }
 
-  /** Sends on all connections as much as the server accepts without waiting. Returns whether bytes were sent. */
+  /**
+   * Sends on all connections as much as the server accepts without waiting. Returns whether bytes
+   * were sent.
+   */
   boolean pump() {
     boolean some = false;
     for (HostileConnection peer : all) {

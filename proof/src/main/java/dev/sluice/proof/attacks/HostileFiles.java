@@ -11,7 +11,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Attacks that replace a valid file of a running server with a malicious file. Each attack is one method, which returns a summary of the result, or throws if a promise was broken.
+ * Attacks that replace a valid file of a running server with a malicious file. Each attack is one
+ * method, which returns a summary of the result, or throws if a promise was broken.
  */
 final class HostileFiles {
 
@@ -25,7 +26,8 @@ final class HostileFiles {
   private static final int MOST_LINE = 1_000; // the most characters of a log line
   private static final int MOST_SHOWN = 200;
   private static final long MOST_RELOAD_MILLIS = 5_000;
-  private static final long POLLS_MILLIS = 4_000; // the server polls once per second, and reports a missing file after three polls
+  private static final long POLLS_MILLIS =
+      4_000; // the server polls once per second, and reports a missing file after three polls
   private static final long PATIENCE_MILLIS = 20_000;
   private static final String SECRET = "u3S3cr3tHash";
   private static final List<String> SECRETS =
@@ -38,7 +40,10 @@ final class HostileFiles {
 
   private HostileFiles() {}
 
-  /** Writes a limit file with a number of 8 Mi digits. Previously, the server took 22 seconds to parse such a number. */
+  /**
+   * Writes a limit file with a number of 8 Mi digits. Previously, the server took 22 seconds to
+   * parse such a number.
+   */
   static String digits(Server.Launch launch) throws Exception {
     String digits = "9".repeat(8 << 20);
     try (Folder folder = Folder.make();
@@ -181,7 +186,8 @@ final class HostileFiles {
   }
 
   /**
-   * Requests a reload, and throws unless the server rejects it. Returns the text of the response and the list of limits.
+   * Requests a reload, and throws unless the server rejects it. Returns the text of the response
+   * and the list of limits.
    */
   private static String refusedReload(Server server) throws Exception {
     HttpResponse<String> answer = reload(server);

@@ -19,7 +19,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
 
 /**
- * An attack that does not measure response times. It returns a summary of the result, or throws if a promise was broken.
+ * An attack that does not measure response times. It returns a summary of the result, or throws if
+ * a promise was broken.
  */
 enum Scenario {
   SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
@@ -209,7 +210,9 @@ enum Scenario {
     }
   }
 
-  /** Returns the header of a snapshot. The header contains a larger number of buckets than the file. */
+  /**
+   * Returns the header of a snapshot. The header contains a larger number of buckets than the file.
+   */
   private static ByteBuffer claims(long count) {
     return ByteBuffer.allocate(5 * Long.BYTES)
         .putLong(SNAPSHOT_VERSION_1)
@@ -219,7 +222,8 @@ enum Scenario {
   }
 
   /**
-   * Returns a snapshot in which all buckets of a segment have hashes of the same line. These are more buckets than a line can hold.
+   * Returns a snapshot in which all buckets of a segment have hashes of the same line. These are
+   * more buckets than a line can hold.
    */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);

@@ -203,7 +203,8 @@ enum Target {
     @Override
     Map<String, byte[]> tooDeep() {
       byte[] groups = new byte[60_000];
-      Arrays.fill(groups, (byte) 0x1b); // each byte begins an unknown group inside the previous group
+      Arrays.fill(
+          groups, (byte) 0x1b); // each byte begins an unknown group inside the previous group
       return Map.of(
           "a message of nested groups",
           call(RATE_LIMIT, Http2Frames.grpcMessage(groups.length, groups)));
@@ -294,16 +295,23 @@ enum Target {
   /** Returns requests whose content is nested too deeply, by their descriptions. */
   abstract Map<String, byte[]> tooDeep();
 
-  /** Returns requests that are too long, or that declare a length that is too long, by their descriptions. */
+  /**
+   * Returns requests that are too long, or that declare a length that is too long, by their
+   * descriptions.
+   */
   abstract Map<String, byte[]> tooLong();
 
-  /** Returns whether enough was read of the response to a request that is nested too deeply or too long. */
+  /**
+   * Returns whether enough was read of the response to a request that is nested too deeply or too
+   * long.
+   */
   boolean isWhole(byte[] answer, int length) {
     return length > 0;
   }
 
   /**
-   * Returns whether a response is an error of this protocol. The server must reply with an error if a request is nested too deeply or too long.
+   * Returns whether a response is an error of this protocol. The server must reply with an error if
+   * a request is nested too deeply or too long.
    */
   abstract boolean isError(String answer);
 
@@ -313,7 +321,8 @@ enum Target {
   }
 
   /**
-   * Reads the response to {@link #request}. Throws an {@link IOException} if the response is not a decision.
+   * Reads the response to {@link #request}. Throws an {@link IOException} if the response is not a
+   * decision.
    */
   void readAnswer(Connection from) throws IOException {
     HttpAnswer answer = HttpAnswer.read(from);
@@ -426,7 +435,8 @@ enum Target {
     }
 
     /**
-     * Returns whether the server rejected the call, with an error status or with the error code of a GOAWAY frame.
+     * Returns whether the server rejected the call, with an error status or with the error code of
+     * a GOAWAY frame.
      */
     boolean isError() {
       return reason != 0 || (ended && !status.isEmpty() && !status.equals("0"));

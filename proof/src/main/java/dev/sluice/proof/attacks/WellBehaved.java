@@ -9,7 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A well-behaved client of one protocol, which sends a request every few milliseconds. If the protocol allows several requests on a connection, the client sends ten requests on each. The server must decide each request.
+ * A well-behaved client of one protocol, which sends a request every few milliseconds. If the
+ * protocol allows several requests on a connection, the client sends ten requests on each. The
+ * server must decide each request.
  */
 final class WellBehaved implements AutoCloseable {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Attacks on a server with a small heap. During an attack, the response times of well-behaved clients are measured.
+ * Attacks on a server with a small heap. During an attack, the response times of well-behaved
+ * clients are measured.
  */
 @NullMarked
 @CheckReturnValue

@@ -20,7 +20,8 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
 /**
- * A Spring Boot application that creates its beans only at the first request. The application prints its port, and runs until its standard input ends.
+ * A Spring Boot application that creates its beans only at the first request. The application
+ * prints its port, and runs until its standard input ends.
  */
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration
@@ -62,7 +63,8 @@ public class ColdBoot {
   }
 
   /**
-   * Starts the application in a separate process, and sends the first requests at the same time, each on a separate connection. Returns how many requests failed.
+   * Starts the application in a separate process, and sends the first requests at the same time,
+   * each on a separate connection. Returns how many requests failed.
    */
   static long failedRequests(URI store, int requests) throws IOException {
     Process application = Log.start(ColdBoot.class, store.toString());

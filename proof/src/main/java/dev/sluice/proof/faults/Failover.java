@@ -19,10 +19,12 @@ import java.util.regex.Pattern;
  */
 
 /**
- * The measurements of a planned failover under load. They are made at the servers, not in the client.
+ * The measurements of a planned failover under load. They are made at the servers, not in the
+ * client.
  *
  * @param afterPromotionMillis how long the old master still received calls after the promotion
- * @param afterNameMillis how long the old master still received calls after Sentinel had reported the new master
+ * @param afterNameMillis how long the old master still received calls after Sentinel had reported
+ *     the new master
  */
 record Failover(long afterPromotionMillis, long afterNameMillis) {
 

@@ -6,7 +6,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The command {@code ./sluice prove faults}. Runs every trial and prints the results. Exits with 1 if a promise was broken.
+ * The command {@code ./sluice prove faults}. Runs every trial and prints the results. Exits with 1
+ * if a promise was broken.
  */
 final class FaultsReport {
 

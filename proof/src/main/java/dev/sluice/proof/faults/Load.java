@@ -27,7 +27,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A process that puts load on a store. Four threads spend tokens, with single spends and with batches, and print each grant and each call.
+ * A process that puts load on a store. Four threads spend tokens, with single spends and with
+ * batches, and print each grant and each call.
  */
 public final class Load {
 
@@ -41,7 +42,8 @@ public final class Load {
   static final String HOURLY = "CallsAnHour";
 
   /**
-   * A burst of 20 tokens, and one token refills every three minutes. Once a bucket is empty, it denies until the end of a trial.
+   * A burst of 20 tokens, and one token refills every three minutes. Once a bucket is empty, it
+   * denies until the end of a trial.
    */
   static final Quota HOURLY_QUOTA = Quota.per(20, Duration.ofHours(1));
 
@@ -90,7 +92,8 @@ public final class Load {
   /**
    * Runs the load.
    *
-   * @param args the address of the store, the duration in seconds, and the factor by which the limit and the costs are multiplied
+   * @param args the address of the store, the duration in seconds, and the factor by which the
+   *     limit and the costs are multiplied
    * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
@@ -131,7 +134,8 @@ public final class Load {
           decision.parts().forEach(this::granted);
         }
       } catch (StoreException e) {
-        answered = false; // the call failed, so it granted nothing, but the store can have charged it
+        answered =
+            false; // the call failed, so it granted nothing, but the store can have charged it
       }
       out.printf("%s %s %s%n", CALL, System.nanoTime() - start, answered);
       try {
@@ -151,7 +155,8 @@ public final class Load {
   }
 
   /**
-   * Makes calls from many callers at the same time, without a thread for each caller. Returns how long the slowest call took, including failed calls.
+   * Makes calls from many callers at the same time, without a thread for each caller. Returns how
+   * long the slowest call took, including failed calls.
    */
   static long longestCallMillis(Limiter limiter, int callers) throws InterruptedException {
     AtomicLong longest = new AtomicLong();
@@ -173,7 +178,9 @@ public final class Load {
   }
 
   /**
-   * Measures for how long the machine stops a thread, by how much too late a sleeping thread wakes up. The machine can delay every call by this time. Runs a thread until this object is closed. Thread-safe.
+   * Measures for how long the machine stops a thread, by how much too late a sleeping thread wakes
+   * up. The machine can delay every call by this time. Runs a thread until this object is closed.
+   * Thread-safe.
    */
   static final class Stalls implements AutoCloseable {
 
@@ -196,7 +203,8 @@ public final class Load {
           longestNanos = Math.max(longestNanos, stallNanos);
         }
       } catch (InterruptedException e) {
-        // This object was closed. }
+        // This object was closed.
+      }
     }
 
     long longestNanos() {

@@ -25,7 +25,10 @@ import java.util.concurrent.Future;
  * and computes in whole nanoseconds.
  */
 
-/** The calls and grants that the processes of a load printed. This class checks the grants against the limit. */
+/**
+ * The calls and grants that the processes of a load printed. This class checks the grants against
+ * the limit.
+ */
 final class Log {
 
   private static final long NANOS_PER_MILLI = 1_000_000;
@@ -136,7 +139,8 @@ final class Log {
   }
 
   /**
-   * Adds every grant to the leaky bucket of its id. Returns the largest number of tokens that a bucket granted beyond its limit at any time.
+   * Adds every grant to the leaky bucket of its id. Returns the largest number of tokens that a
+   * bucket granted beyond its limit at any time.
    */
   long excess() {
     long interval = quota.intervalNanos();

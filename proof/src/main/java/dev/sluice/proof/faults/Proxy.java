@@ -12,7 +12,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A proxy that forwards bytes between clients and one server, and injects faults: delays, closed connections, and connections on which no bytes are forwarded. Thread-safe.
+ * A proxy that forwards bytes between clients and one server, and injects faults: delays, closed
+ * connections, and connections on which no bytes are forwarded. Thread-safe.
  */
 final class Proxy implements AutoCloseable {
 

@@ -29,7 +29,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /**
- * A trial: load and faults on one topology. A trial returns a summary of the result, or throws if a promise was broken.
+ * A trial: load and faults on one topology. A trial returns a summary of the result, or throws if a
+ * promise was broken.
  */
 enum Trial {
   SINGLE("8 processes on one server: delays, cuts, silence, a freeze") {
@@ -187,7 +188,8 @@ enum Trial {
           RedisStore store = RedisStore.builder(redis.uri()).queue(CALLERS).open()) {
         Limiter limiter = Limiter.of(Load.LIMITS, store);
         long answered = Load.longestCallMillis(limiter, CALLERS);
-        long first = whileFrozen(redis, limiter); // only reported here; FIRST_OUTAGE checks the first outage
+        long first =
+            whileFrozen(redis, limiter); // only reported here; FIRST_OUTAGE checks the first outage
         awaitDecision(limiter);
         try (Stalls stalls = new Stalls()) {
           long longest = whileFrozen(redis, limiter);
@@ -285,7 +287,8 @@ enum Trial {
   }
 
   /**
-   * Injects a random fault about once a second. Stops some time before the end, so that the store can recover from the last fault.
+   * Injects a random fault about once a second. Stops some time before the end, so that the store
+   * can recover from the last fault.
    */
   private static void disturb(List<Proxy> proxies, List<LocalRedis> servers) throws Exception {
     Random random = new Random();
@@ -333,7 +336,10 @@ enum Trial {
     }
   }
 
-  /** Kills the process of one PostgreSQL session with SIGKILL. PostgreSQL then ends all other sessions and recovers. */
+  /**
+   * Kills the process of one PostgreSQL session with SIGKILL. PostgreSQL then ends all other
+   * sessions and recovers.
+   */
   private static void killSession(DataSource source) {
     try (Connection connection = source.getConnection();
         Statement statement = connection.createStatement();
@@ -427,9 +433,7 @@ enum Trial {
     }
   }
 
-  /**
-   * Keeps every processor of the machine busy until this object is closed.
-   */
+  /** Keeps every processor of the machine busy until this object is closed. */
   private static final class Spinning implements AutoCloseable {
 
     private final CountDownLatch over = new CountDownLatch(1);

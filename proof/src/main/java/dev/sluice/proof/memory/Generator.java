@@ -28,14 +28,17 @@ final class Generator {
   private List<Verb> acts = ACTS;
   private int tickOdds; // on average, one in this many calls moves the clock
   private boolean brimful; // whether calls first fill the store, completely or nearly
-  private boolean slow; // whether the clock moves so far that the store's upkeep runs while tokens refill
+  private boolean
+      slow; // whether the clock moves so far that the store's upkeep runs while tokens refill
 
   Generator(Random random) {
     this.random = random;
   }
 
   /**
-   * Returns a history without turns. The scheduler chooses the turns during the run. Half of the histories use only two or three kinds of operations. If all kinds were always mixed, many calls of the same few kinds would be rare. In each history, the clock moves at a different rate.
+   * Returns a history without turns. The scheduler chooses the turns during the run. Half of the
+   * histories use only two or three kinds of operations. If all kinds were always mixed, many calls
+   * of the same few kinds would be rare. In each history, the clock moves at a different rate.
    */
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();
@@ -93,7 +96,10 @@ final class Generator {
     if (brimful && setup.keys() > 1 && random.nextInt(4) == 0) {
       return exchange(setup);
     }
-    int size = random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // two of three calls use only one bucket
+    int size =
+        random.nextInt(3) == 0
+            ? 2 + random.nextInt(3)
+            : 1; // two of three calls use only one bucket
     List<Part> parts = new ArrayList<>();
     List<Integer> keys = new ArrayList<>();
     boolean twice = random.nextInt(100) == 0;
@@ -112,7 +118,10 @@ final class Generator {
     return Op.charge(parts);
   }
 
-  /** Returns a batch that removes a bucket or fills it. In two of three cases, the batch also spends from another bucket, which it creates if necessary. */
+  /**
+   * Returns a batch that removes a bucket or fills it. In two of three cases, the batch also spends
+   * from another bucket, which it creates if necessary.
+   */
   private Op exchange(Setup setup) {
     int dying = random.nextInt(setup.keys());
     int born = (dying + 1 + random.nextInt(setup.keys() - 1)) % setup.keys();
@@ -127,7 +136,9 @@ final class Generator {
     return Op.charge(random.nextBoolean() ? List.of(death, birth) : List.of(birth, death));
   }
 
-  /** Returns up to four batches that spend from most keys, so that segments of the table must grow. */
+  /**
+   * Returns up to four batches that spend from most keys, so that segments of the table must grow.
+   */
   private List<Op> many(Setup setup) {
     int most = 1 + random.nextInt(4);
     List<List<Part>> batches = new ArrayList<>();
@@ -144,7 +155,9 @@ final class Generator {
   }
 
   /**
-   * Returns calls that create as many buckets as the store can hold, or one bucket less. Some of these buckets soon refill completely. A call that needs another bucket can then replace such a bucket.
+   * Returns calls that create as many buckets as the store can hold, or one bucket less. Some of
+   * these buckets soon refill completely. A call that needs another bucket can then replace such a
+   * bucket.
    */
   private List<Op> filled(Setup setup) {
     List<Integer> keys = new ArrayList<>();
@@ -174,7 +187,8 @@ final class Generator {
   }
 
   /**
-   * Returns a step of the clock that is long enough for the store's upkeep to run and for some buckets to refill completely.
+   * Returns a step of the clock that is long enough for the store's upkeep to run and for some
+   * buckets to refill completely.
    */
   private long tickOfUpkeep() {
     return MILLI + random.nextInt((int) MILLI);

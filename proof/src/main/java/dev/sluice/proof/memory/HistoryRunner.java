@@ -12,7 +12,8 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs histories, and checks the results of the calls. A JVM can have only one runner at a time, and only one thread can use the runner.
+ * Runs histories, and checks the results of the calls. A JVM can have only one runner at a time,
+ * and only one thread can use the runner.
  */
 final class HistoryRunner {
 
@@ -78,7 +79,8 @@ final class HistoryRunner {
   }
 
   /**
-   * Returns the work of each thread. When a call ends, it is added to {@code calls}, with the numbers of steps since the start of the history.
+   * Returns the work of each thread. When a call ends, it is added to {@code calls}, with the
+   * numbers of steps since the start of the history.
    */
   private List<Runnable> works(
       InstrumentedStore world, Clock clock, List<List<Op>> threads, List<Call> calls, long offset) {
@@ -134,7 +136,10 @@ final class HistoryRunner {
     return world.leftovers();
   }
 
-  /** Returns whether a TAT is further in the future than a whole burst. This is possible after the clock has stepped back. */
+  /**
+   * Returns whether a TAT is further in the future than a whole burst. This is possible after the
+   * clock has stepped back.
+   */
   private static boolean isFar(Setup setup, Call call) {
     for (int i = 0; i < call.answer().nowNanos().size(); i++) {
       if (call.answer().tatNanos().get(i) > call.answer().nowNanos().get(i) + setup.offsetNanos()) {
@@ -163,7 +168,8 @@ final class HistoryRunner {
    * @param steps the number of steps
    * @param violation the violated invariant; empty if all invariants hold
    * @param calls the calls that returned
-   * @param story lines that describe the order in which the threads ran; empty if they were not requested
+   * @param story lines that describe the order in which the threads ran; empty if they were not
+   *     requested
    */
   record Run(History history, long steps, String violation, List<Call> calls, List<String> story) {
 
@@ -172,7 +178,8 @@ final class HistoryRunner {
     }
 
     /**
-     * Returns the violation without numbers and names. Runs with equal texts are assumed to show the same fault.
+     * Returns the violation without numbers and names. Runs with equal texts are assumed to show
+     * the same fault.
      */
     String kind() {
       return violation

@@ -22,7 +22,8 @@ public interface InstrumentedStore {
   String leftovers();
 
   /**
-   * The clock of a run. The clock needs no synchronization, since only one thread of a simulation runs at a time.
+   * The clock of a run. The clock needs no synchronization, since only one thread of a simulation
+   * runs at a time.
    */
   public static final class Clock {
 
@@ -49,11 +50,15 @@ public interface InstrumentedStore {
    *
    * @param failure the class and message of the exception; empty if the call did not throw
    * @param nowNanos for each charge, the current time that the store used
-   * @param tatNanos for each charge, the TAT before the charge; for a snapshot, the TAT of each key, or 0 for a key that the snapshot does not contain
+   * @param tatNanos for each charge, the TAT before the charge; for a snapshot, the TAT of each
+   *     key, or 0 for a key that the snapshot does not contain
    */
   public record Answer(String failure, List<Long> nowNanos, List<Long> tatNanos) {
 
-    /** The failure of a call that the store rejected because the store already has the most buckets that it can hold. */
+    /**
+     * The failure of a call that the store rejected because the store already has the most buckets
+     * that it can hold.
+     */
     public static final String FULL = "full";
 
     /** The failure of a batch that contains the same bucket twice. */

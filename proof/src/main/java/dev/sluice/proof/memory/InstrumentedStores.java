@@ -9,7 +9,8 @@ import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
 
 /**
- * Creates stores from an instrumented copy of the store's classes. Only one thread can use this object.
+ * Creates stores from an instrumented copy of the store's classes. Only one thread can use this
+ * object.
  */
 final class InstrumentedStores {
 
@@ -42,7 +43,8 @@ final class InstrumentedStores {
   }
 
   /**
-   * Loads an instrumented copy of the classes in the store's package. The parent class loader loads all other classes. Thread-safe.
+   * Loads an instrumented copy of the classes in the store's package. The parent class loader loads
+   * all other classes. Thread-safe.
    */
   private static final class InstrumentingLoader extends ClassLoader {
 
@@ -76,7 +78,8 @@ final class InstrumentedStores {
           throw new ClassNotFoundException(name);
         }
         byte[] bytes = in.readAllBytes();
-        if (!name.startsWith(InstrumentedStores.NAME)) { // the simulator's own class in this package is not tested
+        if (!name.startsWith(
+            InstrumentedStores.NAME)) { // the simulator's own class in this package is not tested
           bytes = instrumenter.instrument(bytes);
         }
         return defineClass(name, bytes, 0, bytes.length);

@@ -49,7 +49,8 @@ final class Instrumenter {
           "tryLock()Z", "(L" + LOCK + ";I)Z");
 
   /**
-   * Classes whose objects are used by only one thread, so accesses to their fields and arrays are not steps.
+   * Classes whose objects are used by only one thread, so accesses to their fields and arrays are
+   * not steps.
    */
   private static final Set<String> CONFINED =
       Set.of("TableBatch", "TableBuckets", "Snapshot", "BucketStore");
@@ -218,7 +219,8 @@ final class Instrumenter {
   }
 
   /**
-   * The numbered places in the instrumented code at which the scheduler can stop a thread. Only one thread can use this object.
+   * The numbered places in the instrumented code at which the scheduler can stop a thread. Only one
+   * thread can use this object.
    */
   static final class Sites {
 
@@ -234,7 +236,8 @@ final class Instrumenter {
     }
 
     /**
-     * Returns a hash of a place. Unlike the number of the place, the hash does not depend on the order in which classes are loaded.
+     * Returns a hash of a place. Unlike the number of the place, the hash does not depend on the
+     * order in which classes are loaded.
      */
     int hash(int site) {
       return site < 0 ? 0 : hashes[site];

@@ -16,7 +16,9 @@ import java.util.Set;
  */
 
 /**
- * Checks linearizability: whether the calls, run one after the other in some order, give the same results. A call that ended before another began must also come first in this order. Not thread-safe.
+ * Checks linearizability: whether the calls, run one after the other in some order, give the same
+ * results. A call that ended before another began must also come first in this order. Not
+ * thread-safe.
  */
 final class LinearizationJudge {
 

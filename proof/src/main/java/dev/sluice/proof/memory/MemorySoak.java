@@ -32,7 +32,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
  */
 
 /**
- * A long load test of the memory store. Runs for many minutes, and checks every decision. Exits with 1 if a decision was wrong.
+ * A long load test of the memory store. Runs for many minutes, and checks every decision. Exits
+ * with 1 if a decision was wrong.
  */
 final class MemorySoak {
 
@@ -205,7 +206,8 @@ final class MemorySoak {
   }
 
   /**
-   * Checks how many tokens each hot key granted. A hot bucket would refill completely only after 10 s without a spend, which never happened. So each key granted all tokens that refilled.
+   * Checks how many tokens each hot key granted. A hot bucket would refill completely only after 10
+   * s without a spend, which never happened. So each key granted all tokens that refilled.
    */
   private void checkHotKeys(long startNanos, long endNanos) {
     long intervalNanos = HOT.incrementNanos(1);

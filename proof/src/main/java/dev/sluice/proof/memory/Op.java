@@ -7,7 +7,8 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
- * One call of a simulated thread: a charge of one or more buckets, a snapshot, or a step of the clock.
+ * One call of a simulated thread: a charge of one or more buckets, a snapshot, or a step of the
+ * clock.
  *
  * @param kind the kind of call
  * @param parts the buckets that are charged; empty for other kinds of calls
@@ -34,7 +35,8 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     /** Spends tokens if the bucket has the tokens. Never denies the batch. */
     SPEND_ONLY,
     /**
-     * Spends as many tokens as the bucket has, but at most the cost. A call with this operation charges only one bucket.
+     * Spends as many tokens as the bucket has, but at most the cost. A call with this operation
+     * charges only one bucket.
      */
     SPEND_UP_TO,
     /** Refunds tokens. */

@@ -7,7 +7,8 @@ import dev.sluice.proof.memory.Op.Part;
 import java.util.List;
 
 /**
- * Checks that no bucket granted more tokens than its burst, its refill, its refunds and its resets allow. This invariant holds for every order of the calls.
+ * Checks that no bucket granted more tokens than its burst, its refill, its refunds and its resets
+ * allow. This invariant holds for every order of the calls.
  */
 final class OverspendJudge {
 

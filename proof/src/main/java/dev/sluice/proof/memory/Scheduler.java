@@ -13,14 +13,17 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the threads of a simulation, of which only one runs at a time. A simulated thread is a {@link Strand}. If the same strand continues after a step, no thread is woken. Otherwise the scheduler wakes the thread of the next strand, and parks the current thread.
+ * Runs the threads of a simulation, of which only one runs at a time. A simulated thread is a
+ * {@link Strand}. If the same strand continues after a step, no thread is woken. Otherwise the
+ * scheduler wakes the thread of the next strand, and parks the current thread.
  *
  * <p>Runs one history at a time.
  */
 final class Scheduler {
 
   /**
-   * A call with more steps is assumed never to end. The longest correct calls (a batch over all segments, a search for a free entry, a snapshot) take about ten thousand steps.
+   * A call with more steps is assumed never to end. The longest correct calls (a batch over all
+   * segments, a search for a free entry, a snapshot) take about ten thousand steps.
    */
   private static final long MOST_STEPS_OF_A_CALL = 150_000;
 
@@ -200,7 +203,8 @@ final class Scheduler {
 
   private static void unwind(Strand me) {
     if (!me.unwound) {
-      me.unwound = true; // from now on, code of this strand (such as a finally block) is no longer simulated
+      me.unwound =
+          true; // from now on, code of this strand (such as a finally block) is no longer simulated
       throw new Unwound();
     }
   }

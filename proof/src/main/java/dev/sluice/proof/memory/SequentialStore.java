@@ -13,7 +13,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A model of the store in which calls run one after the other, and buckets are never deleted except by a reset. The model checks the results of calls in a given order. It shares no code with the store's arithmetic. All calls of a run use the same burst. A TAT can be further in the future than this burst only after the clock has stepped back, and the model does not check such runs.
+ * A model of the store in which calls run one after the other, and buckets are never deleted except
+ * by a reset. The model checks the results of calls in a given order. It shares no code with the
+ * store's arithmetic. All calls of a run use the same burst. A TAT can be further in the future
+ * than this burst only after the clock has stepped back, and the model does not check such runs.
  *
  * <p>Only {@link #apply} changes a model. Callers use this method on a copy.
  */
@@ -23,7 +26,8 @@ final class SequentialStore {
   final long[] tatNanos;
   private final long[] writtenNanos; // by key, the latest time with which a TAT was written
   private final long[] resetNanos; // by key, the latest time of a call that removed the bucket
-  private final List<Map<Long, Long>> metBy; // by key and TAT, the earliest time at which a call can find this TAT
+  private final List<Map<Long, Long>>
+      metBy; // by key and TAT, the earliest time at which a call can find this TAT
 
   SequentialStore(Setup setup) {
     this.setup = setup;
@@ -52,7 +56,8 @@ final class SequentialStore {
   }
 
   /**
-   * Applies a call. Returns whether the result of the call is correct. If the result is wrong, this model must not be used again.
+   * Applies a call. Returns whether the result of the call is correct. If the result is wrong, this
+   * model must not be used again.
    */
   boolean apply(Call call) {
     List<Part> parts = call.op().parts();
@@ -147,8 +152,7 @@ final class SequentialStore {
         }
         put(key, nowNanos, 0);
       }
-      case CHECK -> {
-      }
+      case CHECK -> {}
     }
     return true;
   }
@@ -162,7 +166,9 @@ final class SequentialStore {
   }
 
   /**
-   * Returns whether the store can have been too full for the new buckets of a call at some time during the call. The store can also report that it is full if another thread creates one of these buckets during the call.
+   * Returns whether the store can have been too full for the new buckets of a call at some time
+   * during the call. The store can also report that it is full if another thread creates one of
+   * these buckets during the call.
    */
   private boolean mayBeFull(Call call) {
     long live = Arrays.stream(tatNanos).filter(tat -> tat > call.begunNanos()).count();

@@ -5,14 +5,17 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The methods that instrumented code calls before each access to shared memory, and instead of calls that wait. If no simulation is running, {@link #step} does nothing, and the other methods do the same as the replaced calls.
+ * The methods that instrumented code calls before each access to shared memory, and instead of
+ * calls that wait. If no simulation is running, {@link #step} does nothing, and the other methods
+ * do the same as the replaced calls.
  *
  * <p>Only one simulation runs in a JVM at a time.
  */
 public final class Steps {
 
   /**
-   * The scheduler of the running simulation; null if no simulation is running. Only the thread that currently runs uses this field.
+   * The scheduler of the running simulation; null if no simulation is running. Only the thread that
+   * currently runs uses this field.
    */
   private static @Nullable Scheduler scheduler;
 

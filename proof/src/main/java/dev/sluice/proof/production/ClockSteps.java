@@ -19,9 +19,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A drill in which the clock of the server's process steps by an hour, forwards and back. The promise: A step forwards fills a bucket at most once. After a step back, a bucket is treated as empty and refills as usual, so no client is locked out. Time-outs, idle connections, reloads and TLS are not affected.
+ * A drill in which the clock of the server's process steps by an hour, forwards and back. The
+ * promise: A step forwards fills a bucket at most once. After a step back, a bucket is treated as
+ * empty and refills as usual, so no client is locked out. Time-outs, idle connections, reloads and
+ * TLS are not affected.
  *
- * <p>The library libfaketime changes the wall clock of the process, but not its monotonic clock. A real clock step has the same effect.
+ * <p>The library libfaketime changes the wall clock of the process, but not its monotonic clock. A
+ * real clock step has the same effect.
  */
 final class ClockSteps implements ProductionReport.Drill {
 
@@ -66,7 +70,8 @@ final class ClockSteps implements ProductionReport.Drill {
               "1",
               "DONT_FAKE_MONOTONIC",
               "1",
-              "FAKETIME_FORCE_MONOTONIC_FIX", // without this setting, every wait with a time-out would end immediately
+              "FAKETIME_FORCE_MONOTONIC_FIX", // without this setting, every wait with a time-out
+              // would end immediately
               "0");
       try (Server server =
           Server.Launch.SMALL

@@ -16,7 +16,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A drill with a low limit of file descriptors. The promise: With 64 descriptors, the server either starts, or exits with a message that names the remedy. If the server starts, 300 connections neither stop the server nor fill its log, and a log line names the remedy. After these connections are closed, the server serves clients again.
+ * A drill with a low limit of file descriptors. The promise: With 64 descriptors, the server either
+ * starts, or exits with a message that names the remedy. If the server starts, 300 connections
+ * neither stop the server nor fill its log, and a log line names the remedy. After these
+ * connections are closed, the server serves clients again.
  */
 final class FewDescriptors implements ProductionReport.Drill {
 

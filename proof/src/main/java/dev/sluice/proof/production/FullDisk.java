@@ -20,7 +20,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A drill in which the disk with the snapshot, the audit log and the overrides file is full. The promise: The server continues to decide. A metric and one log line report each of the three failures. A change that cannot be saved is rejected with 503 and has no effect. When the disk has free space, saving works again, and no temporary files remain.
+ * A drill in which the disk with the snapshot, the audit log and the overrides file is full. The
+ * promise: The server continues to decide. A metric and one log line report each of the three
+ * failures. A change that cannot be saved is rejected with 503 and has no effect. When the disk has
+ * free space, saving works again, and no temporary files remain.
  */
 final class FullDisk implements ProductionReport.Drill {
 
@@ -146,7 +149,9 @@ final class FullDisk implements ProductionReport.Drill {
   }
 
   /**
-   * Returns a failure that the server has not reported yet; empty if the server has reported all failures. On a full tmpfs, the audit log can still fill its last page. So lines are lost only after several changes, however long the drill waits.
+   * Returns a failure that the server has not reported yet; empty if the server has reported all
+   * failures. On a full tmpfs, the audit log can still fill its last page. So lines are lost only
+   * after several changes, however long the drill waits.
    */
   private static String uncounted(Server server) throws Exception {
     if (server.metric("sluice_snapshot_failures_total") == 0) {
@@ -204,7 +209,10 @@ final class FullDisk implements ProductionReport.Drill {
     @Override
     void close() throws Exception;
 
-    /** Returns a disk that seems full if the size of the server's files is limited. Needs no privileges. */
+    /**
+     * Returns a disk that seems full if the size of the server's files is limited. Needs no
+     * privileges.
+     */
     static Disk limited() throws IOException {
       Folder folder = Folder.make();
       return new Disk() {

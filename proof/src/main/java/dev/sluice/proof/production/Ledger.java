@@ -14,9 +14,13 @@ import java.util.Random;
 import java.util.stream.Stream;
 
 /**
- * The expected contents of the buckets that one client uses. The limit is so large that every operation is allowed, and less than one token refills during an epoch. So every response must contain exactly the number of tokens that the earlier operations have left. Not thread-safe.
+ * The expected contents of the buckets that one client uses. The limit is so large that every
+ * operation is allowed, and less than one token refills during an epoch. So every response must
+ * contain exactly the number of tokens that the earlier operations have left. Not thread-safe.
  *
- * <p>Each outage of the store starts a new epoch. A new epoch uses new buckets, since the store can have lost the old buckets in the outage. If an operation gets no decision, it is unknown whether the store charged it, so the ledger no longer checks the buckets of this operation.
+ * <p>Each outage of the store starts a new epoch. A new epoch uses new buckets, since the store can
+ * have lost the old buckets in the outage. If an operation gets no decision, it is unknown whether
+ * the store charged it, so the ledger no longer checks the buckets of this operation.
  */
 final class Ledger {
 

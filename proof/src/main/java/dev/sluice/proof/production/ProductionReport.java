@@ -6,7 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The command {@code ./sluice prove production}. Runs the drills and prints their results. Exits with 1 if a promise was broken or a drill could not be run.
+ * The command {@code ./sluice prove production}. Runs the drills and prints their results. Exits
+ * with 1 if a promise was broken or a drill could not be run.
  */
 final class ProductionReport {
 

@@ -26,7 +26,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 
 /**
- * A drill with a long load of all protocols and operations, over TLS and with access tokens. The server uses its own Redis. Every 10 s, the limit changes. Every 3 minutes, Redis is unreachable for 10 s, alternately because it is frozen and because it is killed. Every 5 minutes, the certificate is replaced. The promise: No response is lost or unexpected. No bucket grants more tokens than its limit allows, and with each protocol at least one bucket grants nearly all allowed tokens. A second limit is used by all operations, and its buckets always have exactly the expected number of tokens. Memory, threads and file descriptors do not grow, and the number of log lines is bounded.
+ * A drill with a long load of all protocols and operations, over TLS and with access tokens. The
+ * server uses its own Redis. Every 10 s, the limit changes. Every 3 minutes, Redis is unreachable
+ * for 10 s, alternately because it is frozen and because it is killed. Every 5 minutes, the
+ * certificate is replaced. The promise: No response is lost or unexpected. No bucket grants more
+ * tokens than its limit allows, and with each protocol at least one bucket grants nearly all
+ * allowed tokens. A second limit is used by all operations, and its buckets always have exactly the
+ * expected number of tokens. Memory, threads and file descriptors do not grow, and the number of
+ * log lines is bounded.
  *
  * <p>The failure rule of the limits denies, so no token is granted while Redis is unreachable.
  */
@@ -44,12 +51,15 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final int FIRST_ROTATION_SECONDS = 90;
   private static final long MANY = 40;
   private static final long FEW = 20;
-  private static final String STORE_TIMEOUT = "2s"; // long, so that a delay of a busy machine is not taken for an outage
+  private static final String STORE_TIMEOUT =
+      "2s"; // long, so that a delay of a busy machine is not taken for an outage
   // While Redis is reachable, at most one in this many requests is allowed to be undecided.
   private static final int MOST_UNDECIDED = 1_000;
 
   /**
-   * With each protocol, at least one window must grant this share of the allowed tokens. On a quiet machine, a client sends three times as many requests as a window of 20 tokens per second needs. Outages affect only some of the windows.
+   * With each protocol, at least one window must grant this share of the allowed tokens. On a quiet
+   * machine, a client sends three times as many requests as a window of 20 tokens per second needs.
+   * Outages affect only some of the windows.
    */
   private static final double LEAST_FULL = 0.9;
 
@@ -246,7 +256,8 @@ final class ServerSoak implements ProductionReport.Drill {
    */
   private void act(Client client, Ledger ledger) throws IOException {
     boolean wasAway = away;
-    int epoch = outages; // read before mayBeAway, since an outage sets mayBeAway first and outages second
+    int epoch =
+        outages; // read before mayBeAway, since an outage sets mayBeAway first and outages second
     boolean couldBeAway = mayBeAway;
     boolean decided = ledger.act(client, epoch, !couldBeAway);
     acts.incrementAndGet();
@@ -330,7 +341,9 @@ final class ServerSoak implements ProductionReport.Drill {
   }
 
   /**
-   * A window: the time in which one limit is in force, and the tokens that each bucket granted in this time. A token counts only if both its request and its response are within this time. Thread-safe.
+   * A window: the time in which one limit is in force, and the tokens that each bucket granted in
+   * this time. A token counts only if both its request and its response are within this time.
+   * Thread-safe.
    */
   private static final class Window {
 
