@@ -27,8 +27,8 @@ import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
 /**
- * {@code ./sluice bench memory}: runs the rows, prints figures, ratios and goals, and writes them
- * as JSON, SVG and Markdown.
+ * The command {@code ./sluice bench memory}. Measures the rows, prints figures, ratios and goals,
+ * and writes them as JSON, SVG and Markdown.
  */
 final class MemoryReport {
 
@@ -55,7 +55,10 @@ final class MemoryReport {
 
   private static final int ROUNDS = 3;
 
-  /** The bytes of a request's id: an array of 20 bytes, or a text with a copy of them. */
+  /**
+   * The heap size of a request's id in bytes, which is subtracted from the measured bytes. {@code
+   * ARRAY} is the size of an array of 20 bytes, {@code TEXT} the size of a string of 20 characters.
+   */
   private static final double ARRAY = 40;
 
   private static final double TEXT = ARRAY + 24 + 40;
@@ -173,7 +176,10 @@ final class MemoryReport {
     System.out.println("Written: " + out.resolve("memory.{json,svg,md}"));
   }
 
-  /** Returns a heap size that fits the peers' objects; a larger one starts slowly on some hosts. */
+  /**
+   * Returns a heap size that is large enough for all limiters. With a much larger heap, the JVM
+   * starts slowly on some machines.
+   */
   private static String heap(int keys) {
     return keys > 1_000_000 ? "8g" : keys > 1_000 ? "2g" : "1g";
   }
@@ -198,7 +204,8 @@ final class MemoryReport {
             "-XX:+Use" + row.collector() + "GC",
             "-Xms" + heap,
             "-Xmx" + heap,
-            "-XX:+AlwaysPreTouch") // otherwise the first use of each page of the heap takes time
+            "-XX:+AlwaysPreTouch") // otherwise the first use of each heap page would be part of the
+        // measured time
         .warmupIterations(smoke ? 1 : 3)
         .warmupTime(TimeValue.milliseconds(smoke ? 100 : 400))
         .measurementIterations(smoke ? 1 : 3)
@@ -221,8 +228,8 @@ final class MemoryReport {
   }
 
   /**
-   * Measures the heap of the subjects in the rows at a million keys; for Sluice also at other
-   * numbers of keys.
+   * Measures the heap memory per bucket: of every limiter in the rows with a million keys, and of
+   * Sluice also with other numbers of keys.
    */
   private List<Size> sizes() throws IOException, InterruptedException {
     print("", "| keys | who | bytes of heap per live bucket |", "|---:|---|---:|");
@@ -266,7 +273,7 @@ final class MemoryReport {
     return Double.parseDouble(text.strip());
   }
 
-  /** Prints lines of the page. */
+  /** Prints lines, and adds them to the Markdown page. */
   private void print(String... lines) {
     for (String line : lines) {
       System.out.println(line);

@@ -33,10 +33,10 @@ import org.jspecify.annotations.Nullable;
 import org.mariadb.jdbc.MariaDbDataSource;
 
 /**
- * Implements {@code ./sluice bench sql}: compares the PostgreSQL store with Bucket4j's managers on
- * as many connections, and the MariaDB store with one prepared statement. In each row the subjects
- * take turns, several times, in one process; a figure is the median of the rounds. Prints each row
- * when it is done.
+ * The command {@code ./sluice bench sql}. Compares the PostgreSQL store with Bucket4j, which has
+ * the same number of connections, and the MariaDB store with one prepared statement. The subjects
+ * of a row run in one process and are measured in turn, in several rounds. A figure is the median
+ * of the rounds. Each row is printed when it was measured.
  */
 public final class SqlReport {
 
@@ -51,10 +51,13 @@ public final class SqlReport {
         --growth IDS     instead, the size of the table while so many ids spend once each
       """;
 
-  /** A field, since a logger that nobody holds forgets its level. */
+  /**
+   * The logger of Sluice, whose level is changed. Without this field, the logger could be
+   * garbage-collected and would lose its level.
+   */
   private static final Logger STORE_LOG = Logger.getLogger("dev.sluice");
 
-  /** The rows of docs/benchmarks.md, each beside its best peer. */
+  /** The names of the rows in docs/benchmarks.md. */
   private static final Set<String> HEADLINES =
       Set.of(
           "PostgreSQL, 1 caller, in turn with select 1, p50",
@@ -82,7 +85,7 @@ public final class SqlReport {
   /**
    * Measures all rows, then compares them with the goals.
    *
-   * @param args as in the usage
+   * @param args the arguments that the usage text describes
    * @throws Exception if the database fails
    */
   public static void main(String[] args) throws Exception {
@@ -195,7 +198,7 @@ public final class SqlReport {
         url + (url.contains("?") ? "&" : "?") + "currentSchema=" + name + options);
   }
 
-  /** Returns a database of a MariaDB of this run; null if the machine has none. */
+  /** Starts MariaDB and returns a new database; null if MariaDB is not installed. */
   private static @Nullable Database mariaDb() throws SQLException {
     String server;
     try {
@@ -215,7 +218,7 @@ public final class SqlReport {
         false);
   }
 
-  /** Compares the subjects; returns the rate of Sluice. */
+  /** Measures the subjects in one row. Returns the rate of Sluice. */
   @CanIgnoreReturnValue
   private double beside(String row, Database database, Load load, int charges, double wanted)
       throws SQLException, InterruptedException {
@@ -229,7 +232,7 @@ public final class SqlReport {
       for (int round = 0; round <= ROUNDS; round++) {
         for (Map.Entry<String, Subject> subject : subjects.entrySet()) {
           Round measured = load.run(seconds, List.of(subject.getValue())).get(0);
-          if (round > 0) { // the first round only warms up
+          if (round > 0) { // the first round is only for warming up
             rounds.getOrDefault(subject.getKey(), List.of()).add(measured);
           }
         }
@@ -261,7 +264,7 @@ public final class SqlReport {
     return rate;
   }
 
-  /** Compares the latency of one caller with that of a statement that does nothing. */
+  /** Compares the latency of one caller with the latency of a statement that does nothing. */
   private void besideSelectOne(Database database) throws SQLException, InterruptedException {
     List<Round> ours = new ArrayList<>();
     List<Round> bound = new ArrayList<>();
