@@ -17,7 +17,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Measures a few scenes, using only the API that all versions of the library have. The script {@code run} in this folder compares versions with this program. For each scene, the program prints a line with the name, a tab, and the time.
+ * Measures a few scenes, using only the API that all versions of the library have. The script
+ * {@code run} in this folder compares versions with this program. For each scene, the program
+ * prints a line with the name, a tab, and the time.
  *
  * <p>As in a server, each request to the memory store has a new string as its id.
  */
@@ -72,7 +74,10 @@ public final class Beside {
     return new String(ascii, 0);
   }
 
-  /** Returns the nanoseconds per decision in the median window. The time for creating the ids is not included. */
+  /**
+   * Returns the nanoseconds per decision in the median window. The time for creating the ids is not
+   * included.
+   */
   private static double nanos(byte[][] ids, Spend spend) {
     double[] windows = new double[WINDOWS];
     String[] texts = new String[CALLS];

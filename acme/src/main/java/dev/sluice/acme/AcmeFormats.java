@@ -70,8 +70,8 @@ final class AcmeFormats {
     }
 
     /**
-     * Returns whether a text is an IP address or looks like one. An error message calls such a text
-     * an invalid IP address, not an invalid domain.
+     * Returns whether a text is an IP address or looks like one. Error messages describe a text
+     * that looks like an IP address as an invalid IP address, not as an invalid domain.
      */
     static boolean isAddress(String text) {
       return LIKE_IPV6.matcher(text).matches() || IpAddress.parse(text) != null;

@@ -70,9 +70,9 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transactions for a new order. The batch spends one token of the account, and checks
-   * the limits that would prevent issuance. Spend the batch before the order is created. A renewal
-   * is exempt from the limits on orders and on domains.
+   * Returns the transactions for a new order. The batch spends one token of the account. It also
+   * checks all limits under which the certificate could not be issued. Spend the batch before the
+   * order is created. A renewal is exempt from the limits on orders and on domains.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param requested the identifiers, 1 to {@link #MOST_IDENTIFIERS}; repetitions are ignored

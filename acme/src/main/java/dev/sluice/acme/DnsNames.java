@@ -18,8 +18,8 @@ final class DnsNames {
   private static final int MOST_LABELS = 10; // the limit in strict mode, as in Boulder's policy
 
   /*
-   * Non-transitional UTS #46, in which ß stays ß. The JDK's java.net.IDN implements IDNA2003 with
-   * Unicode 3.2, and would reject the valid name xn--fa-hia (faß).
+   * This converter implements non-transitional UTS #46, in which ß stays ß. The JDK's java.net.IDN
+   * implements IDNA2003 with Unicode 3.2. It would reject the valid name xn--fa-hia (faß).
    */
   private static final IDNA UTS46 =
       IDNA.getUTS46Instance(IDNA.NONTRANSITIONAL_TO_UNICODE | IDNA.NONTRANSITIONAL_TO_ASCII);

@@ -76,7 +76,7 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Returns whether this is a DNS name or an IP address.
+   * Returns the type: a DNS name or an IP address.
    *
    * @return the type of the identifier
    */
@@ -94,7 +94,7 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Returns whether this is a name with a wildcard.
+   * Returns whether this identifier is a name with a wildcard.
    *
    * @return true if the name starts with {@code *.}
    */

@@ -137,7 +137,7 @@ public final class PublicSuffixes {
     return registeredOf(plain.toLowerCase(Locale.ROOT));
   }
 
-  /** Returns the registered name of a name in canonical form. */
+  /** Returns the registered name of a DNS name that is already in canonical form. */
   String registeredOf(String canonical) {
     String suffix = all.suffixOf(canonical);
     if (suffix == null) {

@@ -80,7 +80,7 @@ final class Axis {
     return lengthNanos > 2 * DAY && nanos % DAY == 0 ? nanos / DAY + "d" : Format.duration(nanos);
   }
 
-  /** Formats the number beside a tick. */
+  /** Formats the number next to a tick. */
   static String number(double value) {
     if (value < 10_000) {
       return Format.brief(value);

@@ -109,7 +109,7 @@ public final class ClientGroup {
     return group;
   }
 
-  /** Returns the names of the kinds of traffic, with which a description begins. */
+  /** Returns the names of the kinds of traffic. A description begins with one of these names. */
   public static List<String> kinds() {
     return Arrays.stream(TrafficKind.values()).map(TrafficKind::text).toList();
   }

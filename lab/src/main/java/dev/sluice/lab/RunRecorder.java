@@ -134,9 +134,9 @@ final class RunRecorder {
   }
 
   /**
-   * An ideal leaky bucket, which leaks continuously. It is computed with Sluice's arithmetic, and
-   * is charged exactly the requests that the run admitted. If the run denied a request for which
-   * this bucket had room, the request was wrongly denied.
+   * An ideal leaky bucket, which leaks continuously. This bucket uses Sluice's arithmetic, and is
+   * charged exactly the requests that the run admitted. If the run denied a request for which this
+   * bucket had room, the request was wrongly denied.
    */
   private static final class ContinuousLeak {
 

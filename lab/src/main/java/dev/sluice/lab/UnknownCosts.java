@@ -32,7 +32,7 @@ import java.util.function.Function;
  *
  * <p>Each call is settled with the receipt of its reservation, as if another server settled it. A
  * process that settles its own reservations refunds less if the reservations are much too large.
- * After each settlement, such a process takes into account that the tokens of later reservations
+ * After a settlement, this process takes into account that the tokens of its later reservations
  * refill earlier. A receipt contains no information about later reservations.
  *
  * <p>The bucket is full at the start and empties in the first quarter of a run, so this quarter is

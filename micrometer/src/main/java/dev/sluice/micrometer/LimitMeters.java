@@ -13,12 +13,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A file can have thousands of limits, and a limit has up to 42 series. So each meter is bound when
- * it is first needed, and all limits beyond LimiterMetrics.MOST_TIMED share one histogram. The
- * counters for allowed and denied decisions are bound together. Prometheus includes the first
+ * A file can have thousands of limits, and a limit has up to 42 series. So each meter is created
+ * when it is first needed, and all limits beyond LimiterMetrics.MOST_TIMED share one histogram. The
+ * counters for allowed and denied decisions are created together. Prometheus includes the first
  * denial in a rate only if the counter had the value 0 before.
  *
- * If two threads bind the same meter at the same time, the registry returns one meter to both.
+ * If two threads create the same meter at the same time, the registry returns the same meter to
+ * both threads.
  */
 
 /** The meters of the spends of one limit. Thread-safe. */

@@ -42,17 +42,17 @@ import org.jspecify.annotations.Nullable;
  * <p>The further metrics in Prometheus are {@code ratelimits_decisions_total{limit,decision}},
  * where shadow rules have their own decisions, {@code ratelimits_not_limited_total{limit,reason}},
  * {@code ratelimits_new_buckets_total{limit}}, {@code ratelimits_missing_defaults}, {@code
- * ratelimits_overrides_age_seconds} and {@code ratelimits_live_buckets}. The loads of the limit
- * files are counted by {@code ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds},
- * {@code …_errors} and {@code ratelimits_limit_files_broken_total}. {@code
- * ratelimits_reservations_settled_early_total} counts reservations that cannot be settled later
- * because too many reservations are open. {@code ratelimits_quota_failures_total{limit}} counts
- * requests whose quota the application could not supply. Limits for which callers can wait have
- * {@code ratelimits_waiting{limit}}, {@code ratelimits_wait_duration{limit,ending}}, a histogram in
- * seconds, and {@code ratelimits_waits_refused_total{limit}}. Limits whose reservations are settled
- * have {@code ratelimits_settlements_total{limit}}, {@code
- * ratelimits_settlement_tokens_total{limit,kind}} and the summary {@code
- * ratelimits_settlement_debt{limit}}.
+ * ratelimits_overrides_age_seconds} and {@code ratelimits_live_buckets}. The metrics of the limit
+ * files are {@code ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code
+ * …_errors} and {@code ratelimits_limit_files_broken_total}. {@code
+ * ratelimits_reservations_settled_early_total} counts open reservations that the limiter closed,
+ * without a refund, because too many reservations were open. {@code
+ * ratelimits_quota_failures_total{limit}} counts requests whose quota the application could not
+ * supply. Limits for which callers can wait have {@code ratelimits_waiting{limit}}, {@code
+ * ratelimits_wait_duration{limit,ending}}, a histogram in seconds, and {@code
+ * ratelimits_waits_refused_total{limit}}. Limits whose reservations are settled have {@code
+ * ratelimits_settlements_total{limit}}, {@code ratelimits_settlement_tokens_total{limit,kind}} and
+ * the summary {@code ratelimits_settlement_debt{limit}}.
  *
  * <p>The value of a label is a limit's name or a word of a closed set, never an id or a quota. The
  * series of a limit are created at the first use of the limit. The series of its overrides and

@@ -139,7 +139,7 @@ public final class Pacer {
    * Pauses requests to an id, for protocols whose responses {@link #learn} cannot read. A shorter
    * pause does not end a longer pause. Like {@link #learn}, this method never throws.
    *
-   * @param uri the URI to which the answered request was sent
+   * @param uri the URI of the request
    * @param pause the length of the pause, at most the {@linkplain Builder#longestPause longest
    *     pause}; zero and negative values do nothing
    */
@@ -235,7 +235,7 @@ public final class Pacer {
 
     /**
      * Waits until a pause of the id has ended, then until the limit admits the request. If a new
-     * pause has begun by then, this method starts again.
+     * pause has begun meanwhile, waits for the end of this pause too.
      */
     void proceed() {
       if (result.isDone()) {

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A client that uses one protocol of the server (a {@link Door}). Before it closes a connection,
- * the server announces the end of the connection with a goodbye, whose form depends on the
- * protocol. Not thread-safe.
+ * A client that uses one protocol of the server (a {@link Door}). Before the server closes a
+ * connection, it announces this to the client with a message, here called its goodbye. Each
+ * protocol has another message for the goodbye. Not thread-safe.
  */
 public interface Client extends AutoCloseable {
 
@@ -52,7 +52,7 @@ public interface Client extends AutoCloseable {
 
     REFUND,
 
-    /** A spend of tokens of several ids in one batch, which succeeds for all ids or for none. */
+    /** A batch that spends tokens of several ids. The batch succeeds for all ids or for none. */
     BATCH,
 
     /** A reservation that is immediately cancelled. */

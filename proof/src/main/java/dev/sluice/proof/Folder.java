@@ -58,9 +58,9 @@ public record Folder(Path path) implements AutoCloseable {
   }
 
   /**
-   * Writes the limits that the clients of {@link Door} use, and returns the path of the file.
-   * {@link Client#ask} spends from the first limit, which has the given quota. The operations of
-   * {@link Client#acts} use the second limit.
+   * Writes a limit file for the clients of {@link Door}, and returns the path of the file. {@link
+   * Client#ask} spends from the first limit, which has the given quota. The operations of {@link
+   * Client#acts} use the second limit.
    */
   @CanIgnoreReturnValue
   public String limits(long burst, long count, String period) throws IOException {

@@ -11,7 +11,7 @@ import java.util.Set;
  * A client that pipelines commands of the Redis protocol. In this protocol, a server can only close
  * the connection to say goodbye. The client counts the commands that have no reply when the
  * connection ends. The caller must find out whether the server could still have read these
- * commands, and, from the bucket, whether the server ran one of them.
+ * commands. From the bucket, the caller can find out whether the server ran one of these commands.
  */
 public final class RespClient implements Client {
 

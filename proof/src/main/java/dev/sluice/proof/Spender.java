@@ -10,10 +10,10 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A client that spends from its own bucket until the server closes the connection. While it stops,
- * a server closes every connection that was idle for a second. If the machine delayed this thread
- * for a second, the server is therefore allowed to close the connection. In this case, the caller
- * must check the bucket to find out whether a command was lost.
+ * A client that spends from its own bucket until the server closes the connection. During its
+ * shutdown, a server closes every connection that was idle for a second. If the machine delayed
+ * this thread for a second, the server is therefore allowed to close the connection. In this case,
+ * the caller must check the bucket to find out whether a command was lost.
  *
  * <p>With the Redis protocol, the server can only close the connection to say goodbye. A command
  * that the server did not read does not count as lost. The client cannot see which commands the

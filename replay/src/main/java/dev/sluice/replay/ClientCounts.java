@@ -40,8 +40,8 @@ final class ClientCounts {
   }
 
   /**
-   * Returns the number of a client that did not fit into the first table. Only a client with a
-   * denial gets a number here; for any other client, returns {@link Clients#NONE}.
+   * Returns the number of a client that did not fit into the first table. This method gives a
+   * number only to a client with a denial. For any other client, it returns {@link Clients#NONE}.
    */
   int lateNumber(String name, boolean isDenied) {
     int late = isDenied || lateClients.size() > 0 ? lateClients.find(name) : Clients.NONE;
@@ -83,8 +83,8 @@ final class ClientCounts {
   }
 
   /**
-   * Returns the number of clients with a denial: by the first limits, by the second limits, or, if
-   * both arguments are true, by both.
+   * Returns how many clients were denied a request: by the first limits, by the second limits, or
+   * by both if both arguments are true.
    */
   long denied(boolean byFirst, boolean bySecond) {
     long count = 0;

@@ -33,7 +33,7 @@ public enum ClientNames {
     new SecureRandom().nextBytes(SECRET);
   }
 
-  /** Returns the form of a name in a result, without control characters. */
+  /** Returns a name in the form in which results show it, without control characters. */
   public String of(String name) {
     return switch (this) {
       case SHOW -> SafeText.printable(name);

@@ -6,8 +6,8 @@ import java.util.Arrays;
 
 /*
  * The names are stored as bytes in one array, and a hash table with open addressing finds them. A
- * client takes 10 bytes plus its name, where a map of strings would take 100 bytes. If the table is
- * full, a new name gets no number, and only the sketch counts the name.
+ * client takes 10 bytes plus its name. In a map of strings, a client would take 100 bytes. If the
+ * table is full, a new name gets no number, and only the sketch counts the name.
  */
 /**
  * The clients of a log, numbered from 0 in the order of their first requests. The number of stored

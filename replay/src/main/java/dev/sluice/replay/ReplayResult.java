@@ -45,9 +45,10 @@ public record ReplayResult(
    *
    * @param lines the lines of all files, without headings and empty lines
    * @param unread the lines that are not a request in the format
-   * @param firstUnread the place of the first such line; null if there is none
-   * @param late the requests that were out of order by more than the window; the time of the
-   *     preceding request is used for them
+   * @param firstUnread the place of the first line that is not a request; null if all lines are
+   *     requests
+   * @param late the requests that were out of order by more than the window; each was decided at
+   *     the time of the request before it
    * @param mostLateNanos the longest time by which a request was out of order
    */
   public record Lines(
@@ -93,7 +94,8 @@ public record ReplayResult(
    * The numbers of requests that no limit decided, or for which a value is missing in the log.
    *
    * @param free the requests for which the matching rule charges no tokens
-   * @param unusable the requests that cannot be charged, to which a server would reply 400
+   * @param unusable the requests that cannot be charged; a server would reply to these requests
+   *     with 400
    * @param tooCostly the requests whose cost is above the burst, so that they are always denied
    * @param lackingCost the requests without a whole number in the field of the cost, which cost 1
    * @param lacking the values that rules or counts use but the log does not contain
@@ -189,9 +191,9 @@ public record ReplayResult(
   public record Bin(long atNanos, long requests, long denied, long otherDenied) {}
 
   /**
-   * The shard of a result: only the requests whose ids belong to this shard were decided. In such a
-   * result, each id counts as a client. A request without a charge belongs to the shard of the
-   * client's address.
+   * The shard of a result: only the requests whose ids belong to this shard were decided. In the
+   * result of a shard, each id counts as a client. A request without a charge belongs to the shard
+   * of the client's address.
    *
    * @param number the number of the shard, from 1
    * @param minutes the minutes with a denied request, for finding the worst minute of all shards

@@ -237,7 +237,7 @@ final class ReplayRun {
   }
 
   private void decide(LogEntry[] batch, int from, int to) {
-    int status = reader.format().column("status"); // a heading may have added the column
+    int status = reader.format().column("status"); // a heading can have added this column
     int kept = 0;
     for (int i = from; i < to; i++) {
       long answered = batch[i].number(status);

@@ -294,7 +294,7 @@ public final class Shards {
             json.number("clients"),
             json.number("deniedClients"),
             json.number("longestWaitNanos"));
-    int unused = row.line(); // throws if the rule has none
+    int unused = row.line(); // throws if the rule has no line
     return row;
   }
 

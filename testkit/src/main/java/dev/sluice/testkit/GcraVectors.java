@@ -75,7 +75,7 @@ final class GcraVectors {
     };
   }
 
-  /** Replays an operation as {@link #act} does, with {@link Limiter#async}. */
+  /** Replays an operation like {@link #act}, but with {@link Limiter#async}. */
   static CompletionStage<String> actAsync(JsonNode act, Limiter limiter) {
     AsyncLimiter async = limiter.async();
     if (act.has("transactions")) {
@@ -93,7 +93,7 @@ final class GcraVectors {
     };
   }
 
-  /** Replays an operation as {@link #act} does, with supplied quotas instead of named limits. */
+  /** Replays an operation like {@link #act}, but with supplied quotas instead of named limits. */
   static String actSupplied(JsonNode act, Limits limits, Limiter limiter) {
     if (act.has("transactions")) {
       List<Transaction> batch = new ArrayList<>();

@@ -68,7 +68,7 @@ interface HistoryRules extends DrivenStores {
   /**
    * Waits until a store on several servers has refunded the tokens that it spent for a denied
    * batch. If the caller refunds before that, the refund can return fewer tokens (decision 004).
-   * The check waits, since the store answers it only after these refunds.
+   * The store returns the result of this check only after these refunds.
    */
   private static void awaitGivenBack(Bench bench, List<Transaction> batch) {
     Decision unused = bench.limiter.check(batch);

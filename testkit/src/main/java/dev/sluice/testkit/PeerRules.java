@@ -26,14 +26,14 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Assertions from the tests of other rate limiters, translated to the API of Sluice. A note in each
- * file explains the API of the other limiter. Each case is either run or excluded in a list, with
- * the reason.
+ * file explains the API of the limiter from which the file comes. Each case is either run or
+ * excluded in a list, with the reason.
  */
 interface PeerRules extends DrivenStores {
 
   /**
-   * The excluded cases of golang.org/x/time/rate, with the reasons. The behaviour in these cases
-   * differs from Sluice, or Sluice has no such operation.
+   * The excluded cases of golang.org/x/time/rate, with the reasons. In these cases, Sluice behaves
+   * differently, or Sluice does not have the tested operation.
    */
   Map<String, String> NOT_OURS =
       Map.ofEntries(
@@ -95,8 +95,8 @@ interface PeerRules extends DrivenStores {
     bench.time.set(ManualTime.START_NANOS + step.get("at_ns").asLong());
     JsonNode expect = step.get("expect");
     if (step.get("op").asText().equals("retain_recent")) {
-      // The other limiter stores a key at least until the bucket of the key is full, and possibly
-      // longer. So it must have the key of every bucket that is not full in Sluice.
+      // governor stores a key at least until the bucket of the key is full, and possibly longer. So
+      // governor must have the key of every bucket that is not full in Sluice.
       List<String> kept = new ArrayList<>();
       expect.get("keys").forEach(key -> kept.add(key.asText()));
       for (String key : keys) {
@@ -153,7 +153,7 @@ interface PeerRules extends DrivenStores {
     long cost = step.get("quantity").asLong();
     JsonNode expect = step.get("expect");
     if (cost > quota.burst()) {
-      // The other limiter denies, and always reports a full bucket. Sluice throws an exception.
+      // throttled denies this spend, and always reports a full bucket. Sluice throws an exception.
       assertThatThrownBy(() -> bench.limiter.spend(A, key(step), cost).orThrow())
           .as(what)
           .isInstanceOf(InvalidRequestException.class);
@@ -168,8 +168,8 @@ interface PeerRules extends DrivenStores {
       assertThat(decision.remaining()).as(what).isEqualTo(expect.get("remaining").asLong());
       assertThat(decision.resetInNanos()).as(what).isEqualTo(expect.get("reset_after_ns").asLong());
     }
-    // In the other limiter, -1 means "not limited". Sluice then reports the wait until the same
-    // cost can be spent again.
+    // In throttled, -1 means "not limited". Sluice then reports the wait until the same cost can be
+    // spent again.
     if (expect.path("retry_after_ns").asLong(-1) >= 0) {
       assertThat(decision.retryInNanos()).as(what).isEqualTo(expect.get("retry_after_ns").asLong());
     }
@@ -275,7 +275,7 @@ interface PeerRules extends DrivenStores {
         byId.put(step.path("id").asText(what), caller);
         passesIn(which, expect.get("delay_ns").asLong());
         Stages.onSuccess(caller, decision -> passed.put(which, sinceStart()));
-        if (step.get("op").asText().equals("wait_n")) { // wait_n of the other limiter blocks
+        if (step.get("op").asText().equals("wait_n")) { // wait_n of golang.org/x/time/rate blocks
           bench.time.advanceNanos(expect.get("delay_ns").asLong());
         }
       }

@@ -245,7 +245,7 @@ interface ReservationRules extends DrivenStores {
   }
 
   /**
-   * After a cancellation, the tokens of later reservations refill earlier. Cancelling such a
+   * After a cancellation, the tokens of later reservations refill earlier. Cancelling a later
    * reservation must take this into account.
    */
   @Test

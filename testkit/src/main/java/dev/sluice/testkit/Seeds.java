@@ -25,8 +25,8 @@ public final class Seeds {
    * Runs a property.
    *
    * @param histories the number of fixed seeds, 0 or more
-   * @param property receives a source of random numbers, the only one that it is allowed to use;
-   *     throws if the property does not hold
+   * @param property the property to check; it receives the source of all its random numbers, and
+   *     throws if the property is violated
    */
   public static void run(int histories, Consumer<Random> property) {
     for (long seed : seeds(histories)) {

@@ -45,8 +45,8 @@ public final class Vectors {
   private Vectors() {}
 
   /**
-   * Returns the names that are used in {@code gcra/} and {@code limits/}. The file {@code ids.json}
-   * uses more names, whose ids need a list of public suffixes.
+   * Returns the limit names that the files in {@code gcra/} and {@code limits/} use. The file
+   * {@code ids.json} uses further limit names, whose ids need a list of public suffixes.
    *
    * @return four names of limits of a certificate authority
    */

@@ -294,7 +294,7 @@ enum DoorAttack {
 
   /**
    * Opens connections from several addresses. Throws if the server refuses so many connections that
-   * the attack is pointless.
+   * the attack cannot be run.
    */
   private static List<HostileConnection> connected(
       HostileConnections peers, int count, int addresses, Endpoint server)

@@ -40,8 +40,8 @@ final class HostileConnections implements AutoCloseable {
    * Opens a connection.
    *
    * @param from the last number of the client's address 127.0.0.x
-   * @throws IOException if this machine or the server refuses the connection; a connection that the
-   *     server accepts and then closes is no error
+   * @throws IOException if this machine or the server refuses the connection; no exception is
+   *     thrown if the server accepts the connection and then closes it
    */
   HostileConnection connect(int from) throws IOException {
     return connect(server.speaking(Endpoint.HTTP1), from);

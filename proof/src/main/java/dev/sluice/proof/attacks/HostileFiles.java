@@ -42,7 +42,7 @@ final class HostileFiles {
 
   /**
    * Writes a limit file with a number of 8 Mi digits. Previously, the server took 22 seconds to
-   * parse such a number.
+   * parse this number.
    */
   static String digits(Server.Launch launch) throws Exception {
     String digits = "9".repeat(8 << 20);
@@ -121,7 +121,8 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         folder.link(RULES, secret);
         told.append(refusedReload(server));
-        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2); // meanwhile the server also polls the link
+        TimeUnit.MILLISECONDS.sleep(
+            POLLS_MILLIS / 2); //  in this time, the server also polls the link
         folder.write(RULES, rule("LoginsPerIPAddress"));
       }
       told.append(String.join("\n", server.log()));

@@ -12,15 +12,14 @@ import java.util.regex.Pattern;
 
 /*
  * Sentinel promotes the replica, and then checks once a second whether the replica is a master.
- * Only after this check, Sentinel reports the new master to clients. So two times matter. Tokens
- * that the old master grants after the promotion are granted again by the new master. After the
- * report, a client that still calls the old master is at fault. The promise is about the time after
- * the report.
+ * Only after this check, Sentinel reports the new master to clients. So this class measures two
+ * times: how long clients call the old master after the promotion, and after the report. The new
+ * master grants again all tokens that the old master grants after the promotion. A client cannot
+ * know the new master before the report, so the promise covers only the time after the report.
  */
 
 /**
- * The measurements of a planned failover under load. They are made at the servers, not in the
- * client.
+ * The measurements of a planned failover under load. The servers are observed, not the clients.
  *
  * @param afterPromotionMillis how long the old master still received calls after the promotion
  * @param afterNameMillis how long the old master still received calls after Sentinel had reported

@@ -46,13 +46,13 @@ final class Log {
 
   private record Grant(String id, long cost, long atNanos) {}
 
-  /** Runs several {@link Load} processes in parallel, and injects faults meanwhile. */
+  /** Runs several {@link Load} processes in parallel, and injects faults during the run. */
   static Log of(int processes, String address, int seconds, Beside beside) throws Exception {
     return of(processes, address, seconds, 1, beside);
   }
 
   /**
-   * Runs several {@link Load} processes in parallel, and injects faults meanwhile.
+   * Runs several {@link Load} processes in parallel, and injects faults during the run.
    *
    * @param scale the factor by which the limit and the costs are multiplied
    */

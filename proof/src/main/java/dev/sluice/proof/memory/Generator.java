@@ -156,8 +156,8 @@ final class Generator {
 
   /**
    * Returns calls that create as many buckets as the store can hold, or one bucket less. Some of
-   * these buckets soon refill completely. A call that needs another bucket can then replace such a
-   * bucket.
+   * these buckets soon refill completely. A call that needs another bucket can then replace a
+   * bucket that has refilled.
    */
   private List<Op> filled(Setup setup) {
     List<Integer> keys = new ArrayList<>();

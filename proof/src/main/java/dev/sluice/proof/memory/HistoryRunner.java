@@ -41,8 +41,8 @@ final class HistoryRunner {
     List<Call> calls = new ArrayList<>();
     List<String> story = new ArrayList<>();
     List<Op> first = history.threads().get(0);
-    // The calls of the first thread run while no other thread runs. They are simulated too, so that
-    // a call that never ends is detected.
+    // The calls of the first thread run while no other thread runs. These calls are simulated too,
+    // so that a call that never ends is detected.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
     scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, Odds.NONE, null);
     String violation = scheduler.violation();

@@ -56,8 +56,8 @@ public interface InstrumentedStore {
   public record Answer(String failure, List<Long> nowNanos, List<Long> tatNanos) {
 
     /**
-     * The failure of a call that the store rejected because the store already has the most buckets
-     * that it can hold.
+     * The failure of a call that the store rejected because it is full, so it cannot add another
+     * bucket.
      */
     public static final String FULL = "full";
 

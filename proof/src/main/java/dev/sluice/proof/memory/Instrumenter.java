@@ -25,9 +25,9 @@ import org.objectweb.asm.Type;
  *     objects are shared.
  *
  * Calls that wait (onSpinWait, yield, timed parks) and locks are replaced by calls of the
- * simulator. Some code cannot be simulated: a monitor, an untimed park, a sleep. A class with such
- * code is rejected when it is loaded. So no code is simulated wrongly. If a new version of the
- * store needs such code, extend this class first.
+ * simulator. Some code cannot be simulated: a monitor, an untimed park, a sleep. When a class with
+ * this code is loaded, the class loader throws an exception. So no code is simulated wrongly. If a
+ * new version of the store uses this code, this class must be extended first.
  *
  * All accesses of all threads happen in one global order. The Java memory model also allows other
  * behaviour, such as a plain read that the compiler moves, or a release store that becomes visible

@@ -10,9 +10,9 @@ import java.util.Set;
 
 /*
  * The search of Wing and Gong. The first call of the sequential order must be a call that began
- * before any other call ended. Try each such call: if its result is correct in the model, search an
- * order of the remaining calls in the same way. A cache of states that were already tried (Lowe)
- * keeps the search short.
+ * before any other call ended. Try each of these calls as the first. If the result of the call is
+ * correct in the model, search an order of the remaining calls in the same way. A cache of states
+ * that were already tried (Lowe) keeps the search short.
  */
 
 /**

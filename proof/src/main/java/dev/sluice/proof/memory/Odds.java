@@ -6,9 +6,9 @@ import java.util.Random;
 /*
  * Some faults appear only if one thread stops between two reads and another thread then completes a
  * long call. A scan of the table takes hundreds of steps. So if turns are equally likely at every
- * step, such a fault is rarely found. Therefore, in half of the runs, most turns happen at a few
- * places in the code, which are different in each run. Between the turns, threads run for a long
- * time.
+ * step, a fault of this kind is rarely found. Therefore, in half of the runs, most turns happen at
+ * a few places in the code, which are different in each run. Between two turns, a thread runs for a
+ * long time.
  */
 
 /**

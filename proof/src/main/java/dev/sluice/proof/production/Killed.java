@@ -24,10 +24,10 @@ import java.util.concurrent.TimeUnit;
  * writes a snapshot. The promise: Every start succeeds. A crash loses at most the spends after the
  * last snapshot. Temporary files do not accumulate.
  *
- * <p>A client records the time of the response to each of its spends. After the next start, the
- * server must know at least all spends whose responses arrived more than 1 s before the snapshot
- * file was written: the server reads the buckets some time before it writes the file. And it must
- * not know more spends than were sent.
+ * <p>A client records the time of the response to each of its spends. The server reads the buckets
+ * up to 1 s before it writes the snapshot file. So after the next start, the bucket must contain at
+ * least all spends whose responses arrived more than 1 s before the file was written. The bucket
+ * must not contain more spends than were sent.
  */
 final class Killed implements ProductionReport.Drill {
 
@@ -99,7 +99,7 @@ final class Killed implements ProductionReport.Drill {
 
   /**
    * Spends tokens of a running server until the server is killed. Computes how many spends the
-   * server must know after the next start.
+   * bucket must contain after the next start.
    */
   private void live(Server server, Folder folder, Path snapshot, boolean whileSaving)
       throws Exception {

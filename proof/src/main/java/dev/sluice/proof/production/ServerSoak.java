@@ -28,12 +28,12 @@ import java.util.function.ToLongFunction;
 /**
  * A drill with a long load of all protocols and operations, over TLS and with access tokens. The
  * server uses its own Redis. Every 10 s, the limit changes. Every 3 minutes, Redis is unreachable
- * for 10 s, alternately because it is frozen and because it is killed. Every 5 minutes, the
- * certificate is replaced. The promise: No response is lost or unexpected. No bucket grants more
- * tokens than its limit allows, and with each protocol at least one bucket grants nearly all
- * allowed tokens. A second limit is used by all operations, and its buckets always have exactly the
- * expected number of tokens. Memory, threads and file descriptors do not grow, and the number of
- * log lines is bounded.
+ * for 10 s: the drill freezes and kills Redis alternately. Every 5 minutes, the certificate is
+ * replaced. The promise: No response is lost or unexpected. No bucket grants more tokens than its
+ * limit allows, and with each protocol at least one bucket grants nearly all allowed tokens. A
+ * second limit is used by all operations, and its buckets always have exactly the expected number
+ * of tokens. Memory, threads and file descriptors do not grow, and the number of log lines is
+ * bounded.
  *
  * <p>The failure rule of the limits denies, so no token is granted while Redis is unreachable.
  */

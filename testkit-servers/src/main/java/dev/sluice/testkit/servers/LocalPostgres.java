@@ -212,8 +212,8 @@ public final class LocalPostgres {
 
   /**
    * Starts a separate process that deletes a folder after the server has ended, which the process
-   * sees by the file {@code ofServer}. A hundred databases have about 30,000 files. If the JVM
-   * deleted them, it would end so late that Maven kills it.
+   * sees by the file {@code ofServer}. A hundred databases have about 30,000 files. Maven would
+   * kill a JVM that takes so long to delete its files at the end.
    */
   private static void deleteLater(Path folder, Path ofServer) throws IOException {
     String script =

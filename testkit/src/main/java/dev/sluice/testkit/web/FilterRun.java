@@ -162,8 +162,8 @@ final class FilterRun implements AutoCloseable {
   }
 
   /**
-   * Sends a GET request as raw bytes, so that a test can send what an HTTP library would refuse to
-   * send.
+   * Sends a GET request as raw bytes. So a test can send a request that an HTTP library would
+   * refuse to send.
    *
    * @param path the path below the application's prefix
    * @return the whole response, including the status line

@@ -196,8 +196,8 @@ interface RequestRules extends FilterRules {
   }
 
   /**
-   * An application can take such a path for a path of either user, so the buckets of both users are
-   * charged.
+   * An application can interpret this path as a path of either user, so the buckets of both users
+   * are charged.
    */
   @ParameterizedTest
   @ValueSource(strings = {"..", "%2e%2e", "..;x"})

@@ -27,8 +27,8 @@ import org.openjdk.jmh.annotations.State;
 public class DecisionBenchmark {
 
   /**
-   * The number of requests that each thread repeats. They are few enough to stay in the processor's
-   * cache.
+   * The number of requests that each thread repeats. This number of requests stays in the
+   * processor's cache.
    */
   private static final int REQUESTS = 256;
 

@@ -15,7 +15,7 @@ interface Spender {
 
   /**
    * Spends one token of the bucket of each key in the requests. Returns how many tokens were spent.
-   * If the limiter can decide on many keys in one call, this method uses such calls.
+   * A limiter that can decide on many keys in one call does so.
    */
   default int trySpendEach(Requests requests) {
     int allowed = 0;

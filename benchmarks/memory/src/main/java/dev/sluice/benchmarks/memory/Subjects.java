@@ -65,7 +65,8 @@ enum Subjects {
     }
   },
   /**
-   * Sluice, deciding on 32 ids in one call, where the ids are bytes, as they arrive from a network.
+   * Sluice, deciding on 32 ids in one call. The ids are bytes, as a server receives ids from the
+   * network.
    */
   SLUICE_BULK_BYTES {
     @Override

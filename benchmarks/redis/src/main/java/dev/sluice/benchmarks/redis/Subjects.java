@@ -141,7 +141,7 @@ final class Subjects {
 
   /**
    * Returns a bound for limiters that decide in a script: a script with only the commands that
-   * every such limiter needs.
+   * every decision needs.
    */
   private static Client script(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());

@@ -20,8 +20,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 
 /**
- * Measures how the table of buckets grows while many ids spend, each once, and how the store then
- * deletes the buckets. A bucket is full again one second after its spend.
+ * Measures how the table of buckets grows while each of many ids spends once, and how the store
+ * deletes the buckets afterwards. A bucket is full again one second after its spend.
  */
 final class Growth {
 
