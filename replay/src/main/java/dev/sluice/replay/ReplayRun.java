@@ -217,7 +217,7 @@ final class ReplayRun {
       List<String> others =
           reader.format().natives().stream().filter(one -> !one.equalsIgnoreCase(field)).toList();
       throw new LogException(
-          "no request has the field %s, which contains the cost%s"
+          "no request has a value in the cost field %s%s"
               .formatted(SafeText.quote(field), Suggestion.didYouMean(field, others)));
     }
   }

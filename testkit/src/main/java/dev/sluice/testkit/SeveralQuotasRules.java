@@ -117,9 +117,9 @@ interface SeveralQuotasRules extends DrivenStores {
               Decision decision = bench.limiter.spendUpTo(on(quotas, 0), most);
               assertThat(decision.taken()).isEqualTo(fits);
               assertThat(decision.allowed()).isEqualTo(fits > 0);
-              if (decision
-                  .denied()) { // the check waits until several servers have refunded the tokens var
-                // unused = left(bench, quotas);
+              if (decision.denied()) {
+                // These checks wait until several servers have refunded the tokens.
+                var unused = left(bench, quotas);
               }
               List<Long> after = left(bench, quotas);
               for (int i = 0; i < quotas.size(); i++) {
@@ -151,8 +151,9 @@ interface SeveralQuotasRules extends DrivenStores {
       default -> {
         Decision spent = bench.limiter.spend(asked);
         assertSame(spent, reference.spend(expected));
-        if (spent.denied()) { // the check waits until several servers have refunded the tokens var
-          // unused = bench.limiter.check(asked);
+        if (spent.denied()) {
+          // This check waits until several servers have refunded the tokens.
+          var unused = bench.limiter.check(asked);
         }
       }
     }
