@@ -36,21 +36,22 @@ final class MemoryReport {
       """
       Usage: sluice bench memory [--goals | --full | --smoke] [--only REGEX] [--out DIR]
 
-      Measures the store in memory beside Bucket4j, Resilience4j, Guava, Failsafe, a GCRA by hand in
-      a ConcurrentHashMap, and that map's get alone. Ratios within one run are what counts.
+      Compares the memory store with Bucket4j, Resilience4j, Guava, Failsafe, a hand-written GCRA in
+      a ConcurrentHashMap, and a get from this map. Compare only figures of the same run.
 
-      Each id is a new text, as in a server. The rows of a scene are measured in turn, three rounds
-      in processes of their own; a figure is the median, beside the lowest and the highest. "~" marks
-      a row whose rounds overlap with those of sluice: no difference was measured.
+      Each id is a new string, as in a server. The rows of a scene are measured in turn, in three
+      rounds, each in a separate process. A figure is the median, with the lowest and the highest
+      round. "~" marks a row whose rounds overlap with the rounds of Sluice: no difference was
+      measured.
 
-      Without an option: the rows of docs/benchmarks.md (5 minutes, or more where a host is slow to
-      give out memory).
+      Without an option, the rows of docs/benchmarks.md are measured (5 minutes, or more if the
+      machine allocates memory slowly).
 
-        --goals       what the goals need (25 minutes)
-        --full        all scenes, with both collectors of garbage (an hour and more, 8 GB of heap)
-        --smoke       a second each of a few, to see that it works; its figures mean nothing
-        --only REGEX  only rows whose text has it, e.g. 'sluice|bucket4j' or '1 key'
-        --out DIR     where memory.json, memory.svg and memory.md go (default: target/bench)
+        --goals       the rows that the goals need (25 minutes)
+        --full        all scenes, with both garbage collectors (more than an hour, 8 GB of heap)
+        --smoke       a few rows for a second each, as a test; the figures are not meaningful
+        --only REGEX  only the rows whose text matches, such as 'sluice|bucket4j' or '1 key'
+        --out DIR     the folder for memory.json, memory.svg and memory.md (default: target/bench)
       """;
 
   private static final int ROUNDS = 3;

@@ -133,8 +133,8 @@ public final class RedisBenchmark {
           return (isLike ? Figure.NO_DIFFERENCE + " " : "") + rounds.rate();
         });
     System.out.println(
-        "\n±: half of the range of the rounds; ~: its range meets that of Sluice, which of the two is"
-            + " faster is not known.");
+        "\n±: half of the range of the rounds; ~: the range overlaps with the range of Sluice, so no"
+            + " difference was measured.");
     table("processor µs a charge: client + server", (load, rounds) -> rounds.processor());
     table("warm-up, seconds: median / longest", (load, rounds) -> rounds.warmUp());
     if (withGoals) {

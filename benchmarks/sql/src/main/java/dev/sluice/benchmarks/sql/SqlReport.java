@@ -43,12 +43,12 @@ public final class SqlReport {
   private static final String USAGE =
       """
       Usage: sluice bench sql [SECONDS] [--connections N] [--url URL] [--out FILE]
-        SECONDS          for each figure and round (default: 2)
-        --connections N  of each subject (default: 2)
-        --url URL        a PostgreSQL in place of one from Maven; its schemas
+        SECONDS          the seconds for each figure in each round (default: 2)
+        --connections N  the number of connections of each subject (default: 2)
+        --url URL        the PostgreSQL to use instead of the one from Maven; its schemas
                          sluice_bench_… are replaced
-        --out FILE       where the rows go as JSON (default: benchmarks/results/sql.json)
-        --growth IDS     instead, the size of the table while so many ids spend once each
+        --out FILE       the file for the rows in JSON (default: benchmarks/results/sql.json)
+        --growth IDS     measures only the size of the table while this many ids spend, each once
       """;
 
   /**

@@ -66,8 +66,8 @@ public final class WebReport {
         report.print(report.rounds(seconds / scenes.size()));
       }
       System.out.printf(
-          "%nMedians of rounds: %,d requests each on one connection, %d at a time; %,d calls each"
-              + " alone.%n",
+          "%nEach figure is a median of rounds. A round has %,d requests on one connection, %d at a"
+              + " time, or %,d calls without HTTP.%n",
           REQUESTS, Connection.TOGETHER, CALLS);
     }
   }
