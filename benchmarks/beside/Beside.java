@@ -17,14 +17,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Measures a few scenes with the API that all versions of the library have; the script run compares
- * versions. Prints a line for each scene: its name, a tab, and its time.
+ * Measures a few scenes, using only the API that all versions of the library have. The script
+ * {@code run} in this folder compares versions with this program. For each scene, the program
+ * prints a line with the name, a tab, and the time.
  *
- * <p>Each request in memory has a new text as its id, as in a server.
+ * <p>As in a server, each request to the memory store has a new string as its id.
  */
 public final class Beside {
 
-  private static final int CALLS = 200_000; // the calls in a window
+  private static final int CALLS = 200_000; // the number of calls in a window of time
   private static final int WINDOWS = 21;
   private static final Quota QUOTA = Quota.per(30_000_000, Duration.ofMinutes(5L * 30_000_000));
 
@@ -68,12 +69,15 @@ public final class Beside {
         nanos(ids, id -> limiter.spend("L", id).allowed()));
   }
 
-  @SuppressWarnings("deprecation") // the fastest way to make a text without a cached hash
+  @SuppressWarnings("deprecation") // the fastest way to create a string without a cached hash
   private static String text(byte[] ascii) {
     return new String(ascii, 0);
   }
 
-  /** Returns the nanoseconds per decision in the median window, without the making of texts. */
+  /**
+   * Returns the nanoseconds per decision in the median window. The time for creating the ids is not
+   * included.
+   */
   private static double nanos(byte[][] ids, Spend spend) {
     double[] windows = new double[WINDOWS];
     String[] texts = new String[CALLS];
@@ -113,7 +117,7 @@ public final class Beside {
     }
   }
 
-  /** Returns the elapsed microseconds per decision, over the decisions of all callers. */
+  /** Returns the elapsed microseconds divided by the number of decisions of all callers. */
   private static double callers(Limiter limiter, int callers, int seconds) throws Exception {
     AtomicBoolean over = new AtomicBoolean();
     LongAdder decisions = new LongAdder();
@@ -129,7 +133,7 @@ public final class Beside {
                     limiter.spend("L", "k" + n % 10_000);
                     decisions.increment();
                   } catch (StoreException e) {
-                    // Ignored: the first calls of an older version may end before their answer.
+                    // Ignored: in an older version, the first calls can time out.
                   }
                 }
                 ended.countDown();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Keeps outgoing requests within a limit, and pauses requests if the remote server demands it. Only
- * the classes for OkHttp, Spring and Reactor need these libraries, which have no module
- * descriptors. The libraries are not required transitively, since every module that requires this
- * module would then need them.
+ * {@code PacedOkHttp}, {@code PacedRestClient} and {@code PacedWebClient} need the libraries
+ * OkHttp, Spring and Reactor. These libraries have no module descriptors. This module does not
+ * require them transitively, since every module that requires this module would then need these
+ * libraries.
  */
 @SuppressWarnings("requires-automatic")
 module dev.sluice.outbound {

@@ -23,7 +23,10 @@ final class AcmeFormats {
 
   private AcmeFormats() {}
 
-  /** The format of a DNS name with two or more labels, a known public suffix and no wildcard. */
+  /**
+   * The format of a DNS name without a wildcard that has at least two labels and ends in a known
+   * public suffix.
+   */
   record Domain(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
     @Override
@@ -47,7 +50,10 @@ final class AcmeFormats {
   /** The format of the value of an ACME identifier: a domain, or an IP address. */
   record IdentValue(Domain domain) implements IdFormat {
 
-    /** Matches texts that look like IPv6 addresses: groups of any length, and an optional zone. */
+    /**
+     * Matches a text that looks like an IPv6 address: hexadecimal groups of any length, optionally
+     * followed by a zone.
+     */
     private static final Pattern LIKE_IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.*)?");
 
     @Override
@@ -64,8 +70,8 @@ final class AcmeFormats {
     }
 
     /**
-     * Returns whether a text is an IP address, or is so similar to one that an error message should
-     * treat it as an IP address.
+     * Returns whether a text is an IP address or looks like one. Error messages describe a text
+     * that looks like an IP address as an invalid IP address, not as an invalid domain.
      */
     static boolean isAddress(String text) {
       return LIKE_IPV6.matcher(text).matches() || IpAddress.parse(text) != null;
@@ -74,8 +80,8 @@ final class AcmeFormats {
 
   /**
    * The format of the ids of certificate limits: a domain, or the /32 or /64 range of an IP address
-   * in CIDR notation. A wildcard directly under a public suffix, such as {@code *.github.io},
-   * counts as a domain here.
+   * in CIDR notation. A wildcard name directly under a public suffix, such as {@code *.github.io},
+   * is accepted as a domain.
    */
   record DomainOrCidr(Domain domain) implements IdFormat {
 
@@ -139,8 +145,8 @@ final class AcmeFormats {
   }
 
   /**
-   * The format of ids in overrides: a domain, or the lowest IP address of a range, which stands for
-   * the whole range. The canonical text is the one of {@link DomainOrCidr}.
+   * The format of ids in overrides: a domain, or the lowest IP address of a range. This address
+   * stands for the whole range. The canonical text is the same as in {@link DomainOrCidr}.
    */
   record OverriddenDomain(Domain domain) implements IdFormat {
 
@@ -185,7 +191,10 @@ final class AcmeFormats {
               .formatted(SafeText.quote(canonicalId), SafeText.quote(registered));
     }
 
-    /** Checks that an address is the lowest of its range; others would look like single ones. */
+    /**
+     * Returns the range of an address. Throws if the address is not the lowest address of the
+     * range, since the override would seem to apply to this one address.
+     */
     private static String lowestOf(String range, String address) {
       String lowest = range.substring(0, range.indexOf('/'));
       if (!lowest.equals(address)) {
@@ -199,14 +208,18 @@ final class AcmeFormats {
 
   /**
    * The format of a set of identifiers, separated by commas, in any order. The canonical form is
-   * the hash of the set. A hash is also accepted: without a dot, it cannot be a name.
+   * the hash of the set. A hash of a set is accepted too. A hash contains no dot, so it cannot be
+   * mistaken for a name.
    */
   record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
     /** The most identifiers in one order. */
     static final int MOST = 100;
 
-    /** The most characters of a set: twice the longest set, so that repetitions are accepted. */
+    /**
+     * The most characters of a text. A text of the most identifiers has half as many, so a text
+     * with repetitions is accepted.
+     */
     private static final int LONGEST = 2 * MOST * 256;
 
     private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");

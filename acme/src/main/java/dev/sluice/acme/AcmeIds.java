@@ -7,10 +7,11 @@ import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the ids of transactions from typed parts; throws an exception that names a missing part.
+ * Makes the ids of transactions from typed parts. If a part is missing, a method throws an
+ * exception that names the part.
  *
- * <p>Ids need no escapes here: a regId consists of digits, so the first ":" ends it, and the rest
- * of the id is a single value.
+ * <p>The parts are joined with ":" and need no escapes. A registration id consists of digits, so it
+ * ends at the first ":". The rest of the id is one value.
  */
 final class AcmeIds {
 

@@ -2,8 +2,8 @@
 package dev.sluice.acme;
 
 /**
- * The limits of an ACME certificate authority. The numbers are parts of bucket keys, so they never
- * change.
+ * The limits of an ACME certificate authority. Each limit has a number that is a part of its bucket
+ * keys, so this number never changes.
  *
  * <p>Immutable and thread-safe.
  */
@@ -25,7 +25,10 @@ public enum AcmeLimit {
   CERTIFICATES_PER_DOMAIN_PER_ACCOUNT(6, "CertificatesPerDomainPerAccount"),
   /** Counts certificates per exact set of identifiers. */
   CERTIFICATES_PER_FQDN_SET(7, "CertificatesPerFQDNSet"),
-  /** Counts the failed authorizations after which an account is paused for an identifier. */
+  /**
+   * Counts failed authorizations per account and identifier. A denial means that the account is to
+   * be paused for the identifier.
+   */
   FAILED_AUTHORIZATIONS_FOR_PAUSING_PER_DOMAIN_PER_ACCOUNT(
       8, "FailedAuthorizationsForPausingPerDomainPerAccount"),
   /** Counts requests for overrides per IP address. */
@@ -40,7 +43,7 @@ public enum AcmeLimit {
   }
 
   /**
-   * Returns the number in bucket keys.
+   * Returns the number of the limit in bucket keys.
    *
    * @return the number, 1 to 9
    */
@@ -49,7 +52,7 @@ public enum AcmeLimit {
   }
 
   /**
-   * Returns the name in limit files, in the API and in metrics.
+   * Returns the name of the limit in limit files, in the API and in metrics.
    *
    * @return the name, such as {@code NewOrdersPerAccount}
    */

@@ -12,10 +12,11 @@ import java.util.function.Supplier;
 
 /**
  * The catalogue of a certificate authority's limits: the nine names of {@link AcmeLimit}, their id
- * formats, and their messages for denied clients. The catalogue and the helpers that this class
- * makes use one list of public suffixes.
+ * formats, and their messages for denied clients. The catalogue and the other objects that an
+ * instance returns share one list of public suffixes.
  *
- * <p>Immutable and thread-safe. Never blocks, but the first use of a domain reads the bundled list.
+ * <p>Immutable and thread-safe. Never blocks, except that the first use of a domain reads the
+ * bundled list from the class path.
  */
 public final class AcmeLimits {
 
@@ -49,7 +50,8 @@ public final class AcmeLimits {
    * Returns limits with a list of suffixes that can be replaced at run time.
    *
    * @param suffixes returns the current list, for example the {@code get} of an {@code
-   *     AtomicReference}; must be thread-safe. Called for every id, so that newer lists apply
+   *     AtomicReference}; must be thread-safe. Called for every id, so that a newer list is used at
+   *     once
    * @return limits that use this list
    */
   public static AcmeLimits with(Supplier<PublicSuffixes> suffixes) {
@@ -76,12 +78,12 @@ public final class AcmeLimits {
   }
 
   /**
-   * Returns the domains and ranges that cover the given identifiers: the registered name (eTLD+1)
-   * of each DNS name, the /32 or /64 range of each address.
+   * Returns the domains and ranges under which certificates for the given identifiers are counted:
+   * the registered name (eTLD+1) of each DNS name, and the /32 or /64 range of each address.
    *
    * @param identifiers the identifiers, in any order. As in Boulder, {@code *} counts as a label,
-   *     so {@code *.github.io} covers itself
-   * @return the distinct covering domains and ranges, sorted
+   *     so {@code *.github.io} is its own registered name
+   * @return the distinct domains and ranges, sorted
    */
   public List<String> covering(Collection<Identifier> identifiers) {
     PublicSuffixes now = suffixes.get();

@@ -21,15 +21,17 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * Builds the transactions of an ACME front end: the batch that a {@link dev.sluice.Limiter} must
- * spend for each request of a client.
+ * Makes the transactions of an ACME front end: for each request of a client, the batch of
+ * transactions to spend with a {@link dev.sluice.Limiter}.
  *
  * <p>As in Boulder, a limit without a default is disabled: its transaction is always allowed. A
- * warning is logged for each such limit, now and after each change of the limits. A wildcard
- * identifier counts with its wildcard in the set of an order, without the {@code *.} for
- * authorizations, and under its registered domain for certificates.
+ * warning is logged for each limit without a default, when this object is made and after each
+ * change of the limits. An identifier with a wildcard keeps the {@code *.} in the set of an order
+ * and loses the {@code *.} for authorizations. Certificates for this identifier are counted under
+ * its registered domain.
  *
- * <p>Immutable and thread-safe; never blocks. Each call uses the limits in force at that time.
+ * <p>Immutable and thread-safe; never blocks. Each call uses the limits that are in force at the
+ * time of the call.
  */
 public final class AcmeTransactions {
 
@@ -68,9 +70,9 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transactions for a new order. The batch spends one token of the account, and checks
-   * the limits that would prevent issuance. Spend the batch before the order is created. A renewal
-   * is exempt from the limits on orders and on domains.
+   * Returns the transactions for a new order. The batch spends one token of the account. It also
+   * checks all limits under which the certificate could not be issued. Spend the batch before the
+   * order is created. A renewal is exempt from the limits on orders and on domains.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param requested the identifiers, 1 to {@link #MOST_IDENTIFIERS}; repetitions are ignored
@@ -199,7 +201,10 @@ public final class AcmeTransactions {
         limits.get(), AcmeLimit.LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS, AcmeIds.ipAddress(client));
   }
 
-  /** Returns the identifiers to authorize for an order, each once and without its wildcard. */
+  /**
+   * Returns the distinct identifiers, without wildcards, for which the client of an order must be
+   * authorized.
+   */
   private static SortedSet<Identifier> authorized(Collection<Identifier> identifiers) {
     SortedSet<Identifier> authorized = new TreeSet<>();
     identifiers.forEach(identifier -> authorized.add(identifier.authorized()));

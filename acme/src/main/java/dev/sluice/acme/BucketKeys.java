@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes bucket keys from typed parts, for programs that must find a bucket themselves, for example
- * in Redis. A key is equal to the key of a transaction or an override with the same parts.
+ * in Redis. A transaction or an override with the same parts has the same key.
  *
  * <p>Immutable and thread-safe. A part that is null, empty or 0 counts as missing. For a missing or
  * malformed part, the methods throw an {@link InvalidIdException} whose message names the part.
@@ -82,7 +82,8 @@ public final class BucketKeys {
    *
    * @param limit the limit with the number 4, 6 or 8
    * @param regId the account's registration id, unsigned
-   * @param domainOrAddress a domain or an IP address; limit 6 uses its registered domain or range
+   * @param domainOrAddress a domain or an IP address; for limit 6, the key contains its registered
+   *     domain or range
    * @return the key, in canonical form
    * @throws InvalidIdException if a part is missing or malformed
    * @throws IllegalArgumentException if the limit has ids of another format
@@ -98,7 +99,8 @@ public final class BucketKeys {
   /**
    * Returns a key {@code 5:domain} or {@code 5:CIDR}.
    *
-   * @param domainOrAddress a domain or an IP address; the key has its registered domain or range
+   * @param domainOrAddress a domain or an IP address; the key contains its registered domain or
+   *     range
    * @return the key, in canonical form
    * @throws InvalidIdException if the domain or address is missing or malformed
    */
@@ -123,7 +125,10 @@ public final class BucketKeys {
     return address == null ? domainOrAddress : Identifier.rangeOf(address);
   }
 
-  /** Checks an id, and returns its key in canonical form; accepts the id of an override too. */
+  /**
+   * Checks an id, and returns the bucket key with the canonical id. Also accepts an id that
+   * consists of an account alone, as in overrides.
+   */
   private String key(AcmeLimit limit, String id) {
     var name = catalogue.get(limit.limitName());
     boolean accountOnly = BY_ACCOUNT_AND_DOMAIN.contains(limit) && id.indexOf(':') < 0;

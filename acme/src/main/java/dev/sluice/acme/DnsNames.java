@@ -8,8 +8,8 @@ import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.util.Locale;
 
 /**
- * Checks the syntax of DNS names: labels of letters, digits and hyphens, joined with dots. Takes
- * time linear in the text.
+ * Checks the syntax of DNS names: labels of letters, digits and hyphens, joined with dots. The time
+ * of a check grows linearly with the length of the text.
  */
 final class DnsNames {
 
@@ -18,8 +18,8 @@ final class DnsNames {
   private static final int MOST_LABELS = 10; // the limit in strict mode, as in Boulder's policy
 
   /*
-   * Non-transitional UTS #46, in which ß stays ß. The JDK's java.net.IDN implements IDNA2003 with
-   * Unicode 3.2, and would reject the valid name xn--fa-hia (faß).
+   * This converter implements non-transitional UTS #46, in which ß stays ß. The JDK's java.net.IDN
+   * implements IDNA2003 with Unicode 3.2. It would reject the valid name xn--fa-hia (faß).
    */
   private static final IDNA UTS46 =
       IDNA.getUTS46Instance(IDNA.NONTRANSITIONAL_TO_UNICODE | IDNA.NONTRANSITIONAL_TO_ASCII);
@@ -45,7 +45,7 @@ final class DnsNames {
     if (labels == 1) {
       throw invalid(what, text, "has no dot, expected at least two labels");
     }
-    // No public suffix is a number, so a text that ends in one is an IPv4 address or a mistake.
+    // No public suffix is a number. A text that ends in a number is an IPv4 address or a mistake.
     if (isNumber(text.substring(text.lastIndexOf('.') + 1))) {
       throw invalid(what, text, "ends in a number, expected a public suffix, or an IP address");
     }
@@ -76,7 +76,7 @@ final class DnsNames {
     }
     for (int i = 0; i < label.length(); i++) {
       char c = label.charAt(i);
-      // Checked before the conversion to lower case, since that turns the Kelvin sign into a "k".
+      // The conversion to lower case turns the Kelvin sign into a "k", so check the text before it.
       boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
       if (!letter && !(c >= '0' && c <= '9') && c != '-') {
         throw invalid(
@@ -115,12 +115,15 @@ final class DnsNames {
     }
   }
 
-  /** Returns a name or a rule with its labels in other scripts converted to punycode. */
+  /** Converts the labels of a name or of a rule that are in other scripts to punycode. */
   static String punycode(String name) {
     return UTS46.nameToASCII(name, new StringBuilder(), new IDNA.Info()).toString();
   }
 
-  /** Throws for a name without a known suffix; in strict mode also for a suffix itself. */
+  /**
+   * Throws if a name does not end in a known public suffix. In strict mode, also throws if the name
+   * is itself a public suffix.
+   */
   static void requireKnownSuffix(
       String name, String what, PublicSuffixes suffixes, Strictness strictness) {
     if (!suffixes.knows(name)) {

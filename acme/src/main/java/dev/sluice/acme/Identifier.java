@@ -13,9 +13,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An identifier in a certificate request: a DNS name, optionally with a wildcard ({@code
- * *.example.com}), or an IP address. Names sort before addresses, and then by text.
+ * *.example.com}), or an IP address. Names sort before addresses. Two names, or two addresses, sort
+ * by their text.
  *
- * <p>Immutable and thread-safe. The id formats check public suffixes; parsing does not.
+ * <p>Immutable and thread-safe. Parsing an identifier does not check its public suffix. The id
+ * formats check public suffixes.
  */
 public final class Identifier implements Comparable<Identifier> {
 
@@ -74,7 +76,7 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Returns whether this is a DNS name or an IP address.
+   * Returns the type: a DNS name or an IP address.
    *
    * @return the type of the identifier
    */
@@ -92,7 +94,7 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Returns whether this is a name with a wildcard.
+   * Returns whether this identifier is a name with a wildcard.
    *
    * @return true if the name starts with {@code *.}
    */
@@ -111,7 +113,8 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Returns the registered name of a name; for an address, the range that one owner usually has.
+   * Returns the domain or range under which certificates are counted: the registered name of a DNS
+   * name, or the /32 or /64 range of an address.
    */
   String covering(PublicSuffixes suffixes) {
     return address == null ? suffixes.registeredOf(value) : rangeOf(address);
@@ -144,7 +147,10 @@ public final class Identifier implements Comparable<Identifier> {
     return value;
   }
 
-  /** The type of an identifier. Their order must not change: the hash of a set depends on it. */
+  /**
+   * The type of an identifier. The order of the constants must not change, since the hash of a set
+   * of identifiers depends on this order.
+   */
   public enum Type {
     /** A DNS name. */
     DNS,

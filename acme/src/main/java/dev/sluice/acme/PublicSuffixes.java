@@ -22,11 +22,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The suffixes under which the public can register names. The suffixes come from the public suffix
- * list, from its ICANN part ({@code com}, {@code co.uk}) and its PRIVATE part ({@code github.io}).
+ * The suffixes under which the public can register names. The suffixes come from both parts of the
+ * public suffix list: the ICANN part ({@code com}, {@code co.uk}) and the PRIVATE part ({@code
+ * github.io}).
  *
- * <p>Immutable and thread-safe. Makes no network requests: the list is a file with a date, either
- * the one bundled with Sluice or a newer one ({@link #load}).
+ * <p>Immutable and thread-safe. Makes no network requests: the list is a dated file, either the
+ * file that is bundled with Sluice or a newer file ({@link #load}).
  */
 public final class PublicSuffixes {
 
@@ -136,13 +137,13 @@ public final class PublicSuffixes {
     return registeredOf(plain.toLowerCase(Locale.ROOT));
   }
 
-  /** Returns the registered name of a name in canonical form. */
+  /** Returns the registered name of a DNS name that is already in canonical form. */
   String registeredOf(String canonical) {
     String suffix = all.suffixOf(canonical);
     if (suffix == null) {
       suffix = canonical.substring(canonical.lastIndexOf('.') + 1);
     }
-    int before = canonical.length() - suffix.length() - 1; // index of the dot before the suffix
+    int before = canonical.length() - suffix.length() - 1; // the index of the dot before the suffix
     return before < 0 ? canonical : canonical.substring(canonical.lastIndexOf('.', before - 1) + 1);
   }
 
@@ -174,7 +175,10 @@ public final class PublicSuffixes {
     return "public suffix list of " + publishedAt;
   }
 
-  /** Holds the bundled list, about 10,000 rules, which is read at the first use of this class. */
+  /**
+   * Contains the bundled list of about 10,000 rules. The list is read at the first use of this
+   * class.
+   */
   private static final class Bundled {
     static final PublicSuffixes LIST = read();
 

@@ -10,10 +10,10 @@ import org.jspecify.annotations.Nullable;
  * The rules of a public suffix list, or of one part of it, in punycode.
  *
  * <p>The algorithm is defined in <a href="https://github.com/publicsuffix/list/wiki/Format">the
- * list's format</a>. The longest matching rule is used, and {@code *} at the start of a rule stands
- * for one label. An exception ({@code !}) is used in place of its wildcard rule; the suffix is then
- * the exception without its first label. Immutable and thread-safe; a look-up is linear in the
- * name.
+ * list's format</a>. The longest rule that matches a name is used. {@code *} at the start of a rule
+ * stands for one label. An exception, which begins with {@code !}, takes precedence over the
+ * wildcard rule. The suffix is then the exception without its first label. Immutable and
+ * thread-safe. The time of a look-up grows linearly with the length of the name.
  */
 final class SuffixRules {
 
@@ -44,7 +44,7 @@ final class SuffixRules {
   }
 
   /**
-   * Returns the suffix of a name by these rules.
+   * Returns the public suffix of a name.
    *
    * @param name the name in canonical form
    * @return the name itself, or its last labels; null if no rule matches

@@ -24,8 +24,8 @@ import java.util.stream.Stream;
 
 /*
  * All algorithms have the same limit: at most `burst` tokens at once, and a window τ = T · burst,
- * in which GCRA refills all tokens of a bucket. So all algorithms admit the same rate in the long
- * run. They differ in when spent tokens are refilled:
+ * where T is the emission interval. GCRA refills an empty bucket in one window. So all algorithms
+ * admit the same rate in the long run. They differ in the times at which spent tokens are refilled:
  *
  *   time bucket       all at once, one window after the first request
  *   leaky bucket      in steps, whenever the drip process runs (see Drip)
@@ -34,7 +34,7 @@ import java.util.stream.Stream;
  *   sliding counter   continuously during the next fixed window, whenever the request was
  */
 
-/** The compared algorithms, by the names that people type. */
+/** The algorithms that can be compared. Each has a name for the command line. */
 public enum Algorithm {
   /** A counter that starts with the first request and expires one window later. */
   TIME_BUCKET("time-bucket", "a counter that expires"),
@@ -42,10 +42,10 @@ public enum Algorithm {
   LEAKY_BUCKET("leaky-bucket", "a bucket that a process drains"),
   /** Sluice's own limiter. */
   GCRA("gcra", "Sluice's own limiter"),
-  /** A list of the requests admitted within the last window. */
-  SLIDING_LOG("sliding-log", "the time of every request is kept"),
-  /** Two counters of fixed windows, of which the older one fades out. */
-  SLIDING_COUNTER("sliding-counter", "two counters, the older fades out");
+  /** A list of the requests that were admitted within the last window. */
+  SLIDING_LOG("sliding-log", "a list of the times of all requests"),
+  /** Two counters of fixed windows. The older counter counts less and less. */
+  SLIDING_COUNTER("sliding-counter", "two counters, the older counts less and less");
 
   private static final String ALL = "all";
 
@@ -58,8 +58,7 @@ public enum Algorithm {
   }
 
   /**
-   * Finds algorithms by a name that people type, one of {@link #names}; every algorithm for {@code
-   * all}.
+   * Returns the algorithm with a name from {@link #names}; returns every algorithm for {@code all}.
    *
    * @throws IllegalArgumentException for any other text; the message suggests the nearest name
    */
@@ -82,18 +81,19 @@ public enum Algorithm {
   }
 
   /**
-   * Returns the names that people type, such as {@code time-bucket}; the last name is {@code all}.
+   * Returns the names for the command line, such as {@code time-bucket}. The last name is {@code
+   * all}.
    */
   public static List<String> names() {
     return Stream.concat(Arrays.stream(values()).map(Algorithm::toString), Stream.of(ALL)).toList();
   }
 
-  /** Returns a description of a few words, for a caption. */
+  /** Returns a description in a few words for a caption. */
   String inWords() {
     return inWords;
   }
 
-  /** Returns the name that people type. */
+  /** Returns the name for the command line. */
   @Override
   public String toString() {
     return text;
@@ -111,15 +111,15 @@ public enum Algorithm {
   }
 
   /**
-   * One algorithm with its buckets. The caller passes the time, which never goes back. Not
-   * thread-safe.
+   * An algorithm together with its buckets. The caller passes the current time, which must never
+   * decrease. Not thread-safe.
    */
   interface SimulatedLimiter {
 
     /**
      * Decides on one request.
      *
-     * @param bucket the number of the bucket that is charged, from 0
+     * @param bucket the index of the bucket that is charged, from 0
      * @param cost the cost in tokens, from 0 to the burst; a cost of 0 only reads the bucket
      */
     Verdict decide(int bucket, long cost, long nowNanos);
@@ -129,7 +129,8 @@ public enum Algorithm {
    * The decision on one request.
    *
    * @param retryAfterNanos how long the client should wait; 0 if admitted, otherwise at least 1
-   * @param level the tokens that are spent and not yet refilled, after the decision; 0 to the burst
+   * @param level the spent tokens that are not yet refilled, after the decision; from 0 to the
+   *     burst
    */
   record Verdict(boolean admitted, long retryAfterNanos, double level) {
 
@@ -170,8 +171,8 @@ public enum Algorithm {
   }
 
   /**
-   * A counter with a time to live. The first request sets the counter to the burst, each request
-   * subtracts its cost, and the counter expires one window after the first request.
+   * A counter that expires. The first request sets the counter to the burst. Each request subtracts
+   * its cost. The counter expires one window after the first request.
    */
   private static final class TimeBucket implements SimulatedLimiter {
 
@@ -213,14 +214,17 @@ public enum Algorithm {
   }
 
   /*
-   * The water of a bucket is stored as the time in which it leaks, in whole nanoseconds. A cost of
-   * c adds T·c, and the bucket's capacity is τ. The process runs every d, and each run removes d
-   * from each bucket. Nothing leaks between two runs or while the process stalls, and later runs do
-   * not make up for missed runs. If a run can drain only some of the buckets, the next run drains
-   * the others, so every bucket leaks too slowly.
+   * The content of a bucket is stored as the time in which it leaks out, in whole nanoseconds. A
+   * cost of c adds T·c, and the capacity of a bucket is τ. The process runs once per interval d,
+   * and each run removes d from each bucket. Nothing leaks between two runs or while the process
+   * stalls. Later runs do not make up for missed runs. If one run cannot drain all buckets, the
+   * next run drains the remaining buckets. Every bucket then leaks too slowly.
    */
 
-  /** A bucket that requests fill and a process drains; the process can stall or fall behind. */
+  /**
+   * A bucket that requests fill and a process drains. The process can stall, or be too slow for all
+   * buckets.
+   */
   private static final class LeakyBucket implements SimulatedLimiter {
 
     private final long intervalNanos;
@@ -266,7 +270,10 @@ public enum Algorithm {
       return (double) bucket.waterNanos / intervalNanos;
     }
 
-    /** Returns the time until the run that makes room, if the process does not stall. */
+    /**
+     * Returns the time until the run after which the request is admitted, if the process does not
+     * stall.
+     */
     private long waitNanos(long excessNanos, long nowNanos) {
       long runs = (excessNanos - 1) / everyNanos + 1;
       return everyNanos - nowNanos % everyNanos + (runs - 1) * everyNanos;
@@ -302,7 +309,7 @@ public enum Algorithm {
       return ((nanos - 1) / everyNanos + 1) * everyNanos;
     }
 
-    /** Returns when the current run takes place: now, or after a stall. */
+    /** Returns the time of the next run: now, or the end of the stall if the process stalls now. */
     private long endOfStall(long nowNanos) {
       long end = nowNanos;
       for (Drip.Stall stall : stalls) {
@@ -315,8 +322,8 @@ public enum Algorithm {
   }
 
   /**
-   * A log of the requests admitted in the last window. No window admits more than the burst, but
-   * the log needs one entry per admitted request.
+   * A log of the requests that were admitted in the last window. In no window are more tokens
+   * admitted than the burst. The log needs one entry per admitted request.
    */
   private static final class SlidingLog implements SimulatedLimiter {
 
@@ -368,8 +375,9 @@ public enum Algorithm {
   }
 
   /**
-   * Two counters of fixed windows. The current window counts in full. The previous window counts by
-   * the share that a sliding window still covers, as if its requests had come evenly.
+   * Two counters of fixed windows. All requests of the current window count. The requests of the
+   * previous window count by the share of this window that a sliding window still covers, as if
+   * these requests had arrived evenly.
    */
   private static final class SlidingCounter implements SimulatedLimiter {
 
@@ -411,9 +419,9 @@ public enum Algorithm {
     }
 
     /**
-     * Returns the time until the previous window has faded enough. If the current window alone
-     * leaves no room, the request must wait until the current window has become the previous one
-     * and fades.
+     * Returns the time until the previous window counts so little that the request is admitted. If
+     * the current window alone is too full for the request, the request must wait until the current
+     * window has become the previous window.
      */
     private long waitNanos(Windows windows, long cost, long elapsedNanos) {
       long fits = burst - cost;
@@ -421,7 +429,7 @@ public enum Algorithm {
           windows.current <= fits
               ? 1 - (double) (fits - windows.current) / windows.previous
               : 2 - (double) fits / windows.current;
-      // One nanosecond more, in case the arithmetic rounded down.
+      // Adds one nanosecond, since the arithmetic can round down.
       return (long) Math.ceil(share * windowNanos) + 1 - elapsedNanos;
     }
   }

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Round numbers for the axes of charts, and their text. */
+/** Finds round numbers for the axes of charts, and formats them. */
 final class Axis {
 
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -80,7 +80,7 @@ final class Axis {
     return lengthNanos > 2 * DAY && nanos % DAY == 0 ? nanos / DAY + "d" : Format.duration(nanos);
   }
 
-  /** Formats the number beside a tick. */
+  /** Formats the number next to a tick. */
   static String number(double value) {
     if (value < 10_000) {
       return Format.brief(value);
@@ -91,12 +91,14 @@ final class Axis {
     return value < 1e9 ? Format.brief(value / 1e6) + "M" : Format.brief(value / 1e9) + "G";
   }
 
-  /** Returns the smallest round number that is at least the value and has a round half. */
+  /**
+   * Returns the smallest number that is at least the value, is round, and whose half is also round.
+   */
   static double roundUp(double value) {
     for (double unit = 1; ; unit *= 10) {
       for (int many : ROUND) {
-        // Below 10, only 1 and the even numbers count as round, since their halves must be whole
-        // numbers.
+        // Below 10, only 1 and the even numbers are round, since the half of an even number is
+        // whole.
         double round = many * unit / 10;
         if (round >= value && (unit > 1 || many == 10 || many % 20 == 0)) {
           return round;

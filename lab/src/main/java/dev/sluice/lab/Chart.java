@@ -7,18 +7,18 @@ import java.util.Locale;
 
 /*
  * From top to bottom, a chart has the unit of the numbers, rows of panels, and the words "simulated
- * time". A panel has a heading (label and note), a plot, and times below it. All panels have the
- * same scales, so that heights can be compared across panels.
+ * time". A panel has a heading (label and note), a plot, and times below the plot. All panels have
+ * the same scales, so heights can be compared across panels.
  *
- * The SVG has its own background and its own style (see StyleSheet), and no script. It looks the
- * same in a page, in a file, and cut out of a page. Each chart is drawn in two sizes, and the page
- * shows the size that fits the screen.
+ * The SVG contains its own background and its own style (see StyleSheet), and no script. So a chart
+ * looks the same in a page, in a file, and cut out of a page. Each chart is drawn in two sizes, and
+ * the page shows the size that fits the screen.
  */
 
 /**
  * A chart over time with one panel per subject, drawn as SVG.
  *
- * @param id the prefix of element ids, unique in a page
+ * @param id the prefix of the element ids in the chart; must be unique in a page
  * @param text a description of the chart, for readers who cannot see it
  * @param unit the unit of the numbers on the left
  * @param highest the number at the highest tick
@@ -42,7 +42,7 @@ record Chart(
   private static final int NOTE_HEIGHT = 18;
   private static final int TIMES_HEIGHT = 32;
   private static final int LAST = 18;
-  private static final int STALL_WORD = 86; // the width of "drip stalled", with a little space
+  private static final int STALL_WORD = 86; // the width of the label "drip stalled" and a small gap
   private static final int FULL_WORD = 30;
 
   /** The plot is higher than the limit by this factor, which leaves space for the word "full". */
@@ -51,10 +51,13 @@ record Chart(
   /** Maps a number to a share of the height. */
   enum Scale {
     LINEAR,
-    /** The height is the square root, so that small numbers are visible next to a spike. */
+    /**
+     * The height is the square root of the number, so that a small number is visible next to a
+     * spike.
+     */
     ROOT;
 
-    /** Returns the ticks, as shares of the highest number. */
+    /** Returns the positions of the ticks, as shares of the highest number. */
     private double[] ticks() {
       return this == ROOT ? new double[] {0, 0.01, 0.1, 1} : new double[] {0, 0.5, 1};
     }
@@ -116,12 +119,15 @@ record Chart(
       double limit,
       List<Drip.Stall> stalls) {}
 
-  /** Draws a picture for a file: light on every background, for browsers and librsvg. */
+  /**
+   * Draws a chart for a separate file. The file has a light background, and browsers and librsvg
+   * can draw it.
+   */
   String file(Size size) {
     return svg(size, "<style>" + StyleSheet.ofFile() + "</style>").replace("><", ">\n<") + "\n";
   }
 
-  /** Draws a picture for a page, light or dark. */
+  /** Draws a chart for a page. The chart is light or dark, like the page. */
   String inline(Size size) {
     return svg(size, "<style>" + StyleSheet.ofInlineChart() + "</style>");
   }
@@ -164,7 +170,7 @@ record Chart(
     return out.append("</svg>").toString();
   }
 
-  /** Estimates whether every note fits beside its label. */
+  /** Returns whether every note probably fits next to its label. */
   private boolean notesFit(int width) {
     return panels.stream()
         .allMatch(p -> p.label.length() * WIDE_LETTER + p.note.length() * 8 + 20 <= width);
@@ -203,7 +209,7 @@ record Chart(
     }
     for (double share : scale.ticks()) {
       if (scale == Scale.ROOT && share * highest != Math.rint(share * highest)) {
-        continue; // numbers of requests are whole, so their ticks are whole too
+        continue; // the number of requests is whole, so a tick with a fraction is skipped
       }
       double y = frame.y(share * highest);
       out.append(
@@ -234,7 +240,7 @@ record Chart(
     out.append("</g>");
   }
 
-  /** Labels each stall in the frame, unless the label would cover another stall's label. */
+  /** Adds a label to each stall, unless this label would cover the label of another stall. */
   private static void nameStalls(
       StringBuilder out, List<Drip.Stall> stalls, Frame frame, int takenOnTheRight) {
     double last = frame.left() + frame.width() - takenOnTheRight - STALL_WORD;

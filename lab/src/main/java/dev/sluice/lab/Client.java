@@ -10,7 +10,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   /** Decides when one client sends requests. Not thread-safe. */
   interface Behaviour {
 
-    /** The time of a request that is never sent; every run ends before it. */
+    /** The time of a request that is never sent. Every run ends before this time. */
     long NEVER = Long.MAX_VALUE;
 
     /** Returns the time of the first request, in nanoseconds since the start of the run. */
@@ -26,7 +26,10 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     long nextNanos(long nowNanos, Verdict verdict);
   }
 
-  /** Requests at even intervals; the first one is at a random moment of the first interval. */
+  /**
+   * Sends requests at even intervals. The first request is sent at a random time within the first
+   * interval.
+   */
   static final class Steady implements Behaviour {
 
     private final long everyNanos;
@@ -49,8 +52,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   }
 
   /**
-   * Bursts of requests at random moments (a Poisson process). A burst of one request is plain
-   * random traffic.
+   * Sends bursts of requests at random times (a Poisson process). With bursts of one request, each
+   * request is sent at a random time.
    */
   static final class Bursty implements Behaviour {
 
@@ -64,7 +67,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
      * Creates the behaviour.
      *
      * @param meanGapNanos the mean time from the last request of a burst to the next burst
-     * @param size requests per burst
+     * @param size the number of requests in a burst
      * @param stepNanos the time between two requests of a burst
      */
     Bursty(double meanGapNanos, long size, long stepNanos, Chance chance) {
@@ -92,8 +95,9 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   }
 
   /**
-   * Random requests, frequent at noon and rare at midnight. Candidates are drawn at the rate of
-   * noon, and each is kept with the probability {@code rate(its time) / rate(noon)} (thinning).
+   * Sends requests at random times, many at noon and few at midnight. First draws candidates at the
+   * rate of noon. A candidate at the time t becomes a request with the probability {@code rate(t) /
+   * rate(noon)} (thinning).
    */
   static final class Diurnal implements Behaviour {
 
@@ -108,7 +112,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
      *
      * @param meanGapNanos the mean time between two requests, over a whole day
      * @param dayNanos the length of a day; the run starts at midnight
-     * @param swing how far the rates of noon and midnight are from the mean rate, 0 to 1
+     * @param swing by which share of the mean rate the rate rises at noon and falls at midnight, 0
+     *     to 1
      */
     Diurnal(double meanGapNanos, long dayNanos, double swing, long endNanos, Chance chance) {
       this.noonGapNanos = meanGapNanos / (1 + swing);
@@ -118,7 +123,10 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
       this.chance = chance;
     }
 
-    /** Returns how many candidates a run draws, which determines the duration of the run. */
+    /**
+     * Returns the number of candidates that a run draws. This number determines how long the run
+     * takes.
+     */
     double candidates() {
       return endNanos / noonGapNanos;
     }
@@ -149,8 +157,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   }
 
   /**
-   * A script that sends requests as fast as it can until it is denied, waits for {@code
-   * retryAfter}, and starts again.
+   * Sends requests as fast as possible until one is denied, then waits for {@code retryAfter}, and
+   * starts again.
    */
   static final class Rogue implements Behaviour {
 
@@ -174,12 +182,16 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   }
 
   /**
-   * One request that is retried after each denial. The client waits for {@code retryAfter}; jitter
-   * adds a random time, whose bound doubles with each denial.
+   * Sends one request, and retries it after each denial. Before a retry, the client waits for
+   * {@code retryAfter} and, with jitter, for an additional random time. The bound of the random
+   * time doubles with each denial.
    */
   static final class Retrying implements Behaviour {
 
-    /** The bound stops doubling after this many denials: 2^20 waits are practically "never". */
+    /**
+     * After this many denials, the bound of the random time no longer doubles. 2^20 times the wait
+     * is longer than any run.
+     */
     private static final int MOST_DOUBLINGS = 20;
 
     private final long firstNanos;
@@ -192,7 +204,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
      * Creates the behaviour.
      *
      * @param tries how many requests the client sends before it gives up
-     * @param jitter the bound of the random time after the first denial, as a share of the wait
+     * @param jitter the bound of the random time after the first denial, as a share of {@code
+     *     retryAfter}
      */
     Retrying(long firstNanos, long tries, double jitter, Chance chance) {
       this.firstNanos = firstNanos;
@@ -214,7 +227,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
       }
       int doublings = Math.min(denials - 1, MOST_DOUBLINGS);
       double more = chance.share() * jitter * (1 << doublings) * verdict.retryAfterNanos();
-      // The sum must not overflow, even where the wait is longer than any run.
+      // Prevents an overflow of the sum if the wait is longer than any run.
       return nowNanos + verdict.retryAfterNanos() + (long) Math.min(more, Long.MAX_VALUE / 4.0);
     }
   }
@@ -231,7 +244,9 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
       this.random = new Random(mixed(mixed(seed) + client));
     }
 
-    /** Spreads neighbouring numbers over all longs, with the finalizer of SplitMix64. */
+    /**
+     * Returns very different numbers for neighbouring numbers, with the finalizer of SplitMix64.
+     */
     private static long mixed(long number) {
       long z = number + 0x9e3779b97f4a7c15L;
       z = (z ^ (z >>> 30)) * 0xbf58476d1ce4e5b9L;
@@ -252,7 +267,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     /** Returns the time to the next event of a Poisson process, at least 1 ns. */
     long gap(double meanNanos) {
       double gapNanos = -StrictMath.log(1 - random.nextDouble()) * meanNanos;
-      return (long) Math.min(gapNanos, Long.MAX_VALUE / 4.0) + 1; // no run is that long
+      return (long) Math.min(gapNanos, Long.MAX_VALUE / 4.0)
+          + 1; // the bound is longer than any run
     }
   }
 }

@@ -17,8 +17,9 @@ import java.util.regex.Pattern;
 
 /**
  * A group of clients with the same behaviour, parsed from a description such as {@code
- * steady:clients=50,rate=30/1m}: a kind of traffic, a colon, and settings. Defaults are derived
- * from a limit, so that each kind shows the same effect under limits of any size.
+ * steady:clients=50,rate=30/1m}: a kind of traffic, a colon, and settings. The default values of
+ * the settings are derived from a limit, so that a kind of traffic has the same effect on every
+ * limit.
  */
 public final class ClientGroup {
 
@@ -26,12 +27,12 @@ public final class ClientGroup {
   static final int MOST_CLIENTS = 1_000_000;
 
   /**
-   * The bound on the candidates of a diurnal group. The rate of noon is at most twice the mean, so
-   * a group beyond this bound has too many requests over whole days.
+   * The most candidates of a diurnal group. The rate of noon is at most twice the mean rate. So a
+   * group with more candidates would also send too many requests over whole days.
    */
   private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;
 
-  private static final double DEFAULT_LOAD = 0.8; // share of the limit's rate
+  private static final double DEFAULT_LOAD = 0.8; // as a share of the limit's rate
   private static final int ROGUE_STEPS = 100; // requests per emission interval
 
   private final String description;
@@ -49,7 +50,7 @@ public final class ClientGroup {
     this.lengthNanos = length;
   }
 
-  /** The kinds of traffic, with the settings of each. */
+  /** A kind of traffic, with a description and the names of its settings. */
   private enum TrafficKind {
     STEADY("each client sends requests at even intervals", "rate"),
     BURSTY("each client sends several requests in a row, at random moments", "rate,size,within"),
@@ -59,7 +60,7 @@ public final class ClientGroup {
         "step,start"),
     CROWD("many small clients and a few large ones", "rate,large,large-rate"),
     RETRY_STORM(
-        "all clients at once on one bucket, and again after each denial",
+        "all clients send a request to one bucket at the same time, and retry after each denial",
         "start,within,tries,jitter");
 
     private final String inWords;
@@ -83,7 +84,8 @@ public final class ClientGroup {
    * Parses a description.
    *
    * @param quota the limit from which default values are derived
-   * @throws IllegalArgumentException if the description has a mistake; the message says which
+   * @throws IllegalArgumentException if the description has a mistake; the message names the
+   *     mistake
    */
   public static ClientGroup parse(String description, Quota quota, Duration length) {
     int colon = description.indexOf(':');
@@ -102,11 +104,12 @@ public final class ClientGroup {
     Settings settings =
         new Settings(colon < 0 ? "" : description.substring(colon + 1), kind.keys());
     ClientGroup group = new ClientGroup(description, kind, settings, quota, length.toNanos());
-    group.addTo(new ArrayList<>(), 0); // called only to report wrong values early
+    group.addTo(
+        new ArrayList<>(), 0); // called only to report wrong values now and not during the run
     return group;
   }
 
-  /** Returns the names of the kinds of traffic, with which a description begins. */
+  /** Returns the names of the kinds of traffic. A description begins with one of these names. */
   public static List<String> kinds() {
     return Arrays.stream(TrafficKind.values()).map(TrafficKind::text).toList();
   }
@@ -122,7 +125,10 @@ public final class ClientGroup {
     return description;
   }
 
-  /** Adds new clients of this group to those of the groups before it. */
+  /**
+   * Adds the clients of this group to a list that already contains the clients of the groups
+   * before.
+   */
   void addTo(List<Client> clients, long seed) {
     long many = manyClients();
     long large = kind == TrafficKind.CROWD ? settings.number("large", 5, 0, MOST_CLIENTS) : 0;
@@ -145,7 +151,8 @@ public final class ClientGroup {
   }
 
   /**
-   * Returns the start of the clients' names: rogue- for the first group, rogue2- for the second.
+   * Returns the prefix of the clients' names, such as rogue- for the first group and rogue2- for
+   * the second.
    */
   private static String nameAfter(List<Client> clients, String name) {
     int group = 1;
@@ -180,7 +187,7 @@ public final class ClientGroup {
     return switch (kind) {
       case STEADY -> {
         // A longer gap could overflow the time of the next request. No run is longer than LONGEST,
-        // so with this gap a client sends at most one request.
+        // so a client with this gap sends at most one request.
         double gap =
             Math.min(settings.gapNanos("rate", defaultGap), (double) Scenario.LONGEST.toNanos());
         yield new Client.Steady(Math.max((long) gap, 1), chance);
@@ -211,8 +218,8 @@ public final class ClientGroup {
   }
 
   /**
-   * Bounds the candidates, not only the requests: at midnight almost every candidate is dropped, so
-   * a run could take hours without sending a request.
+   * Creates the behaviour, and bounds the number of candidates. A bound on requests is not enough:
+   * at midnight almost no candidate becomes a request, so a run could take hours without a request.
    */
   private Client.Diurnal diurnal(double defaultGap, Client.Chance chance) {
     Client.Diurnal behaviour =
@@ -230,7 +237,7 @@ public final class ClientGroup {
     return behaviour;
   }
 
-  /** Returns bursts with gaps that give the rate in the settings. */
+  /** Creates the behaviour, with gaps between bursts that result in the rate of the settings. */
   private Client.Bursty bursty(double defaultGap, Client.Chance chance) {
     long size = settings.number("size", Math.max(quota.burst() / 2, 1), 1, MOST_CLIENTS);
     double cycle = settings.gapNanos("rate", defaultGap) * size;

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A comparison for a terminal, with a line per measure and a column per subject. Columns that do
- * not fit next to each other follow below.
+ * Writes a comparison as text for a terminal, with one line per measure and one column per subject.
+ * Columns that do not fit on a line follow in a second block of lines.
  */
 public final class ComparisonTable {
 
@@ -16,7 +16,7 @@ public final class ComparisonTable {
 
   private ComparisonTable() {}
 
-  /** Writes the table, for lines of {@code width} characters. */
+  /** Returns the lines of the table, each at most {@code width} characters long. */
   public static List<String> lines(Scenario scenario, List<RunResult> results, int width) {
     String title =
         "%s: %s %s, limit %s, %s in steps of %s, seed %s"
@@ -56,7 +56,10 @@ public final class ComparisonTable {
     return lines;
   }
 
-  /** Returns the first column that does not fit on the line; a line has at least one column. */
+  /**
+   * Returns the index of the first column that does not fit on a line. Every line has at least one
+   * column.
+   */
   private static int firstThatDoesNotFit(int[] widths, int from, int width) {
     int length = widths[0];
     int to = from;

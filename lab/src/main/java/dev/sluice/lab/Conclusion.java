@@ -11,10 +11,11 @@ import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /*
- * Each sentence compares one figure of Sluice's own limiter (GCRA) with the worst subject, if GCRA
- * is at least NOTABLE times better, and with the best subject, if that subject is at least NOTABLE
- * times better than GCRA. Without GCRA, the worst subject is compared with the best. If the numbers
- * of clients that are never served differ, one sentence says so.
+ * Each sentence compares one figure of Sluice's own limiter (GCRA) with the same figure of other
+ * subjects. If GCRA is at least NOTABLE times better than the worst subject, the sentence names the
+ * worst subject. If the best subject is at least NOTABLE times better than GCRA, the sentence names
+ * the best subject. Without GCRA, the sentence compares the worst subject with the best. For the
+ * number of clients that were never served, any difference is reported.
  */
 
 /** The conclusion of a comparison, in a few sentences. */
@@ -22,7 +23,7 @@ final class Conclusion {
 
   private static final int NOTABLE = 3;
 
-  /** The smallest peak after the first period that gets a sentence. */
+  /** A peak after the first period is reported only if it has at least this many requests. */
   private static final int SPIKE = 10;
 
   private final List<RunResult> results;
@@ -93,8 +94,9 @@ final class Conclusion {
   }
 
   /**
-   * Compares the longest lockouts, unless a subject with a shorter lockout leaves more clients
-   * unserved: the lockout of a client that gives up ends with its last try, so it looks short.
+   * Compares the longest lockouts. Returns nothing if a subject with a shorter lockout never served
+   * more clients. The lockout of a client that gives up ends with its last attempt, so the lockout
+   * would look too short.
    */
   private Optional<String> lockout() {
     List<Contender> contenders = contrast(RunResult::longestLockoutNanos, NOTABLE);
@@ -159,7 +161,7 @@ final class Conclusion {
         other -> "with %s %s".formatted(other.label(), Format.whole(other.value())));
   }
 
-  /** A subject with one of its figures; a higher value is worse. */
+  /** A subject and the value of one figure. A higher value is worse. */
   private record Contender(String label, RunResult result, long value) {
 
     boolean isWorse(Contender other, int times) {
@@ -168,9 +170,9 @@ final class Conclusion {
   }
 
   /**
-   * Returns the worst subject, Sluice's limiter and the best subject, in this order. Each is at
-   * least {@code times} times worse than the next one; closer subjects are left out, and the list
-   * is empty if only one subject remains.
+   * Returns the worst subject, Sluice's limiter and the best subject, in this order. Each subject
+   * in the list is at least {@code times} times worse than the next. A subject that is too similar
+   * is left out. If only one subject remains, the list is empty.
    */
   private List<Contender> contrast(ToLongFunction<RunResult> measure, int times) {
     Comparator<Contender> byValue = Comparator.comparingLong(Contender::value);

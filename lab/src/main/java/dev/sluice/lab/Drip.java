@@ -7,12 +7,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The process that drains leaky buckets: when it runs, and how much one run drains.
+ * The schedule of the process that drains leaky buckets: the times of its runs, and how much each
+ * run drains.
  *
- * @param every the time between two runs. Each run removes what leaks from a bucket in this time.
- *     Zero means the emission interval of the limit, so that a run removes one token
- * @param bucketsPerRun the most buckets that one run drains, while the others wait for the next
- *     run; 0 for no bound
+ * @param every the time between two runs. Each run removes from a bucket the tokens that leak in
+ *     this time. Zero means the emission interval of the limit, so that a run removes one token
+ * @param bucketsPerRun the most buckets that one run drains; the remaining buckets wait for the
+ *     next run; 0 for no bound
  */
 public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
 
@@ -20,7 +21,7 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   public static final Drip HEALTHY = new Drip(Duration.ZERO, 0, List.of());
 
   /**
-   * Checks the values.
+   * Checks the values of a schedule.
    *
    * @throws IllegalArgumentException if a duration or a number is negative
    */
@@ -36,8 +37,8 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * Returns the same process with one more stall. {@code from} is the time since the start of the
-   * run.
+   * Returns the same schedule with one more stall. {@code from} is the time from the start of the
+   * simulation to the stall.
    */
   public Drip stalledFrom(Duration from, Duration length) {
     List<Stall> more = new ArrayList<>(stalls);
@@ -45,7 +46,7 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
     return new Drip(every, bucketsPerRun, more);
   }
 
-  /** Returns the time between two runs for a limit. */
+  /** Returns the time between two runs of the process for a limit. */
   long everyNanos(Quota quota) {
     return every.isZero() ? quota.intervalNanos() : every.toNanos();
   }
@@ -53,7 +54,7 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   /**
    * A time in which the process does not run. Later runs do not make up for the missed runs.
    *
-   * @param from the start of the stall, since the start of the run
+   * @param from the time from the start of the simulation to the stall
    */
   public record Stall(Duration from, Duration length) {
 
@@ -75,7 +76,7 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
       }
     }
 
-    /** Returns the end of the stall, since the start of the run. */
+    /** Returns the time from the start of the simulation to the end of the stall. */
     Duration end() {
       return from.plus(length);
     }

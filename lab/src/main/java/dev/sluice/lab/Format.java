@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Locale;
 
 /**
- * Numbers and durations as text for people. The text is the same on every JDK and in every locale.
+ * Formats numbers and durations for people. The text is the same on every JDK and in every locale.
  */
 final class Format {
 

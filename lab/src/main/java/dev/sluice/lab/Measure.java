@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
-/** The figures by which algorithms are compared, in the order of the table and the report. */
+/**
+ * A figure by which algorithms are compared. The table and the report list the figures in the order
+ * of the constants.
+ */
 enum Measure {
   REQUESTS(
       "requests",
-      "How many requests the clients sent. The number differs if the next request of a client depends on the last decision."),
+      "How many requests the clients sent. This number differs between algorithms if clients wait or retry after a denial."),
   ADMITTED("admitted", "Requests that were admitted."),
   DENIED("denied", "Requests that were denied."),
   CLIENTS_DENIED("clients ever denied", "The share of clients that were denied at least once."),
@@ -17,14 +20,16 @@ enum Measure {
       "The longest time that one client was locked out: from a denial until its next admission. A client that was not admitted again counts as locked out until the retry time of its last denial."),
   PEAK(
       "peak",
-      "The most requests that were admitted in one time step. The server behind the limit must be able to serve them."),
+      "The most requests that were admitted in one time step. The server behind the limit must be able to serve these requests."),
   VARIANCE(
       "variance",
-      "How uneven the admitted rate is: the variance of the requests admitted in one time step. 0 is perfectly even. A last step that the end of the run cuts short does not count."),
-  /** The requests that a leaky bucket denied because of its drip process. */
+      "How uneven the admitted rate is: the variance of the requests admitted in one time step. 0 is perfectly even. The last step does not count if it is shorter than the others."),
+  /**
+   * The requests that a leaky bucket denied only because its process drains buckets at intervals.
+   */
   WRONGLY_DENIED(
       "wrongly denied",
-      "For the leaky bucket only: denied requests for which there would have been room in a bucket that leaks all the time, instead of only when its process runs.");
+      "For the leaky bucket only: denied requests that a bucket that leaks continuously would have admitted. The simulated bucket leaks only when its process runs.");
 
   private final String text;
   private final String meaning;
@@ -34,7 +39,7 @@ enum Measure {
     this.meaning = meaning;
   }
 
-  /** Returns the name of the measure, a few words. */
+  /** Returns the name of the measure in a few words. */
   String label(long binNanos) {
     return this == PEAK ? text + " in " + Format.duration(binNanos) : text;
   }

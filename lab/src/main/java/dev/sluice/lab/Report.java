@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * A comparison as one HTML page: text, a table, and three charts. The page needs no script and
- * loads nothing. It fits wide and narrow screens, light and dark, and paper.
+ * Writes a comparison as one HTML page with text, a table, and three charts. The page contains no
+ * script and loads no other files. The page suits wide and narrow screens, light and dark screens,
+ * and paper.
  */
 public final class Report {
 
@@ -24,7 +25,10 @@ public final class Report {
     this.binNanos = scenario.bin().toNanos();
   }
 
-  /** Returns the page in HTML. The page shows the command that makes it again. */
+  /**
+   * Returns the page in HTML. {@code command} is the command line that creates this page; the page
+   * shows it.
+   */
   public static String html(Scenario scenario, List<RunResult> results, String command) {
     return new Report(scenario, results).html(command);
   }
@@ -48,17 +52,17 @@ public final class Report {
         "Admitted requests",
         "All panels have the same square-root scale: half the height is a quarter of the number."
             + " \"Later\" means after the first period of the limit, when the first burst is spent."
-            + " If the peaks are high and narrow, the server behind the limit must be built for them;"
-            + " if the rate is low and even, a smaller server is enough.");
+            + " If the peaks are high and narrow, the server behind the limit must be able to serve them."
+            + " If the rate is low and even, a smaller server is enough.");
     figure(
         deniedChart(results),
         "Denied requests",
-        "A client with a short wait sends more requests, so an algorithm can deny more"
-            + " requests and also admit more.");
+        "A client that is told to wait for a short time sends more requests. An algorithm with short"
+            + " waits can therefore both admit more requests and deny more requests.");
     figure(
         levelChart(results, scenario.watchedClient()),
         "One client's bucket",
-        ("How many tokens %s has taken. At the dashed line the bucket is full, and the next request"
+        ("How many tokens %s has spent. At the dashed line all tokens are spent, and the next request"
                 + " is denied. The faster the line falls, the sooner the client gets access again.")
             .formatted(scenario.watchedClient()));
     meanings();
@@ -87,7 +91,7 @@ public final class Report {
             .formatted(Format.duration(scenario.length().toNanos()), Format.duration(binNanos)));
     setting("Seed", scenario.seed() + ": the same seed gives the same figures");
     drip();
-    out.append("<dt>To repeat it</dt><dd><code>")
+    out.append("<dt>Command that creates this page</dt><dd><code>")
         .append(Format.escaped(command))
         .append("</code></dd>\n</dl>\n");
   }
@@ -178,7 +182,9 @@ public final class Report {
     numbers(chart, heading);
   }
 
-  /** Writes the chart as a table: one row per time step, one column per subject. */
+  /**
+   * Writes the numbers of a chart as a table with one row per time step and one column per subject.
+   */
   private void numbers(Chart chart, String heading) {
     out.append("<details><summary>The numbers of this chart</summary>\n");
     out.append(
@@ -235,7 +241,7 @@ public final class Report {
             result.totalDenied() == 0 ? "none" : Format.whole(result.totalDenied()) + " in all");
   }
 
-  /** The level of the bucket of the watched client over time. */
+  /** Returns the chart of the spent tokens in the bucket of the watched client. */
   static Chart levelChart(List<RunResult> results, String watched) {
     List<String> labels = labels(results);
     double highest = 1;
@@ -297,7 +303,10 @@ public final class Report {
         : "locked out " + Format.durationInWords(result.longestLockoutNanos());
   }
 
-  /** Prefers the peak after the first period: the first burst is the same for every algorithm. */
+  /**
+   * Returns the peak after the first period if there is one, since the first burst is the same for
+   * every algorithm.
+   */
   private static String peak(RunResult result) {
     long later = result.peakAfterTheFirstPeriod();
     return later == 0

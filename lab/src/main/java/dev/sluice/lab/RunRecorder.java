@@ -14,8 +14,8 @@ import java.util.OptionalLong;
 import java.util.stream.LongStream;
 
 /**
- * Records one run: the admitted and denied requests by bin and by client, and the level of the
- * watched client's bucket. Not thread-safe.
+ * Records one run: the admitted and denied requests of each bin and of each client, and the level
+ * of the watched client's bucket. Not thread-safe.
  */
 final class RunRecorder {
 
@@ -101,7 +101,8 @@ final class RunRecorder {
   }
 
   RunResult result() {
-    // The lockout of a client that was not admitted again lasts until its last retryAfter ends.
+    // If a client was not admitted again, its lockout ends when the retryAfter of the last denial
+    // ends.
     for (int i = 0; i < everDenied.length; i++) {
       endLockout(i, deniedUntilNanos[i]);
     }
@@ -133,9 +134,9 @@ final class RunRecorder {
   }
 
   /**
-   * An ideal leaky bucket: it leaks all the time, by the arithmetic of Sluice, and it receives
-   * exactly the requests that the run admitted. A request was wrongly denied if this bucket had
-   * room for it.
+   * An ideal leaky bucket, which leaks continuously. This bucket uses Sluice's arithmetic, and is
+   * charged exactly the requests that the run admitted. If the run denied a request for which this
+   * bucket had room, the request was wrongly denied.
    */
   private static final class ContinuousLeak {
 
@@ -161,7 +162,8 @@ final class RunRecorder {
 
   /**
    * The level of one bucket over time. For each bin, only the first, the lowest, the highest and
-   * the last point are kept, since a chart of these four points looks the same.
+   * the last point are stored. A chart of these four points looks the same as a chart of all
+   * points.
    */
   private static final class LevelTrace {
 

@@ -10,11 +10,11 @@ import java.util.OptionalLong;
  * @param clientsDenied the number of clients that were denied at least once
  * @param clientsNeverServed the number of denied clients that were never admitted
  * @param longestLockoutNanos the longest lockout of one client: the time from a denial to the
- *     client's next admission. Without a later admission, the lockout ends when the {@code
- *     retryAfter} of the last denial ends, or with the run
+ *     client's next admission. If the client is not admitted again, the lockout ends when the
+ *     {@code retryAfter} of the last denial ends, or at the end of the run
  * @param lockedOut the client with the longest lockout; empty if no client was denied
- * @param wronglyDenied only for a leaky bucket: the denied requests for which there would have been
- *     room if the bucket leaked all the time
+ * @param wronglyDenied the denied requests that a bucket that leaks continuously would have
+ *     admitted; empty except for a leaky bucket
  * @param binNanos the time step over which requests are counted
  * @param admitted the admitted requests of each step
  * @param denied the denied requests of each step
@@ -35,11 +35,10 @@ public record RunResult(
     List<Point> level) {
 
   /**
-   * A value at a moment of the run.
+   * A value at one point in time of the run.
    *
    * @param nanos the time since the start of the run
-   * @param value the value; for a level, the tokens that are spent and not yet refilled, 0 to the
-   *     burst
+   * @param value the value; for a level, the spent tokens that are not yet refilled, 0 to the burst
    */
   public record Point(long nanos, double value) {}
 
@@ -75,8 +74,8 @@ public record RunResult(
   }
 
   /**
-   * The variance of the admitted requests per step; 0 means perfectly even. A last step that the
-   * end of the run cuts short is left out, since it has fewer requests than the others.
+   * The variance of the admitted requests per step; 0 means perfectly even. If the end of the run
+   * shortens the last step, this step is left out, since it has fewer requests.
    */
   double variance() {
     List<Long> whole = admitted.subList(0, (int) (lengthNanos / binNanos));

@@ -8,17 +8,17 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
 
-/** A comparison as JSON, for programs. */
+/** Writes a comparison as JSON for programs. */
 public final class RunResultsJson {
 
   private static final JsonFactory FACTORY = new JsonFactory();
 
-  /** The digits after the point. A fixed number of digits gives the same text on every JDK. */
+  /** The number of decimal places. With a fixed number, the text is the same on every JDK. */
   private static final int DIGITS = 9;
 
   private RunResultsJson() {}
 
-  /** Writes one JSON object, on one line; all times are in nanoseconds. */
+  /** Returns one JSON object on one line. All times are in nanoseconds. */
   public static String of(Scenario scenario, List<RunResult> results) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = FACTORY.createGenerator(text)) {
@@ -82,7 +82,7 @@ public final class RunResultsJson {
     json.writeEndObject();
   }
 
-  /** Writes the drip; the time between runs is the one that applies to this limit. */
+  /** Writes the drip. The time between two runs is the time for the limit of this subject. */
   private static void drip(JsonGenerator json, Subject subject) throws IOException {
     Drip drip = subject.drip();
     json.writeObjectFieldStart("drip");

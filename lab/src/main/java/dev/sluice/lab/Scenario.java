@@ -11,11 +11,11 @@ import java.util.PriorityQueue;
 import java.util.function.LongConsumer;
 
 /**
- * Simulated traffic. Every algorithm receives the same requests, except those of clients whose next
- * request depends on the last decision.
+ * Simulated traffic. Every algorithm receives the same requests, except from clients whose next
+ * request depends on the previous decision.
  *
- * <p>Immutable and thread-safe. The clock is virtual: the duration of a run depends only on its
- * number of requests.
+ * <p>Immutable and thread-safe. The clock is virtual, so the real duration of a run depends only on
+ * the number of requests.
  *
  * @param traffic the groups of clients, at least one
  * @param length the simulated time, at most ten years
@@ -28,7 +28,7 @@ public record Scenario(
   /** The longest run. */
   public static final Duration LONGEST = Duration.ofDays(3653);
 
-  /** The largest number of bins in a run, which is more than a chart can show. */
+  /** The most bins in a run. A chart cannot show this many bins. */
   private static final int MOST_BINS = 2_000;
 
   private static final int DEFAULT_BINS = 240;
@@ -36,7 +36,7 @@ public record Scenario(
   private static final int REQUESTS_PER_REPORT = 1 << 12;
 
   /**
-   * Checks the values.
+   * Checks the values of a scenario.
    *
    * @throws IllegalArgumentException if there is no traffic, a duration is out of its range, or no
    *     client has the watched name
@@ -89,9 +89,11 @@ public record Scenario(
   }
 
   /**
-   * Runs the traffic against an algorithm. The result is the same for each run of the same subject.
+   * Runs the traffic against an algorithm. Every run of the same scenario and subject has the same
+   * result.
    *
-   * @param progress receives the simulated nanoseconds so far, every 4,096 requests and at the end
+   * @param progress receives the simulated time in nanoseconds, after every 4,096 requests and at
+   *     the end
    * @throws IllegalArgumentException if a request costs more than the burst of the limit, or if
    *     there are too many requests
    */
@@ -124,7 +126,10 @@ public record Scenario(
     return recorder.result();
   }
 
-  /** Orders requests by time; at the same time, by the index of their client. */
+  /**
+   * Returns the first request of each client. Orders requests by time, and requests of the same
+   * time by the index of their client.
+   */
   private static PriorityQueue<NextRequest> firstRequests(List<Client> clients, long end) {
     PriorityQueue<NextRequest> queue =
         new PriorityQueue<>(

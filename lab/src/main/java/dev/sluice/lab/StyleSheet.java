@@ -16,8 +16,8 @@ import java.util.regex.Pattern;
 /*
  * chart.css begins with the colours, as variables: light, dark, and for print. The rules for charts
  * follow. A page keeps the variables. In a chart, the variables are replaced by the colours, for
- * two reasons: a chart that is cut out of a page keeps its colours, and librsvg, which draws
- * pictures on many desktops, does not support CSS variables.
+ * two reasons. A chart that is cut out of a page keeps its colours. And librsvg, with which many
+ * desktops draw SVG files, does not support CSS variables.
  */
 
 /**
@@ -33,7 +33,8 @@ final class StyleSheet {
   private StyleSheet() {}
 
   /**
-   * Returns the style of a page: the colours as variables, and every rule that is not for charts.
+   * Returns the style of a page: the colours as variables, and all rules except the rules for
+   * charts.
    */
   static String ofPage() {
     String style = resource("chart.css");
@@ -45,7 +46,10 @@ final class StyleSheet {
     return inColours(chartRules(), lightColours());
   }
 
-  /** Returns the style of a chart in a page: as in a file, plus dark colours for a dark screen. */
+  /**
+   * Returns the style of a chart in a page: the style of a chart in a file, and dark colours for
+   * dark screens.
+   */
   static String ofInlineChart() {
     String coloured =
         chartRules().lines().filter(rule -> rule.contains("var(--")).collect(joining("\n"));

@@ -6,16 +6,16 @@ import dev.sluice.lab.Algorithm.SimulatedLimiter;
 import java.util.List;
 
 /**
- * An algorithm with a limit; only a leaky bucket uses {@code drip}. A comparison has one or more
- * subjects.
+ * An algorithm together with a limit. A comparison has one or more subjects. Only a leaky bucket
+ * uses {@code drip}.
  */
 public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
 
-  /** The most runs of the drip process in one simulation, since more runs would take hours. */
+  /** The most runs of the drip process in one simulation. More runs would take hours. */
   private static final long MOST_DRIPS = 100_000_000;
 
   /**
-   * Checks that the limit can be simulated.
+   * Checks that this limit can be simulated.
    *
    * @throws IllegalArgumentException if a bucket takes more than ten years to fill
    */
@@ -32,7 +32,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
     this(algorithm, quota, Drip.HEALTHY);
   }
 
-  /** Creates a limiter, with no token spent, for a run of the given length. */
+  /** Creates a limiter with full buckets for a run of the given length. */
   SimulatedLimiter start(long lengthNanos) {
     if (algorithm == Algorithm.LEAKY_BUCKET) {
       long every = drip.everyNanos(quota);

@@ -24,17 +24,19 @@ import java.util.Random;
 import java.util.function.Function;
 
 /**
- * Simulated calls whose cost is known only at their end, such as calls of a language model, and the
- * ways to charge these calls. All calls spend from one bucket. The calls arrive at random. Their
- * costs are log-normal: 300 tokens in the median, 494 in the mean, and at most 4,096. A call
- * generates 50 tokens a second, and lasts at least 0.5 s. A denied call is not retried.
+ * A simulation of calls whose cost is known only after the call, such as calls to a language model.
+ * It compares several ways to charge these calls. All calls spend from one bucket. The calls arrive
+ * at random times. The costs of calls have a log-normal distribution: the median is 300 tokens, the
+ * mean is 494, and the maximum is 4,096. A call generates 50 tokens per second, and lasts at least
+ * 0.5 s. A denied call is not retried.
  *
- * <p>Calls are settled by their receipts, as by a fleet of servers. A process that settles its own
- * reservations gives back less if the reservations are much too large: the process counts that the
- * tokens of younger reservations refill earlier after each settlement, and a receipt cannot.
+ * <p>Each call is settled with the receipt of its reservation, as if another server settled it. A
+ * process that settles its own reservations refunds less if the reservations are much too large.
+ * After a settlement, this process takes into account that the tokens of its later reservations
+ * refill earlier. A receipt contains no information about later reservations.
  *
- * <p>The first quarter of a run, in which the full bucket empties, is left out of the results.
- * Immutable.
+ * <p>The bucket is full at the start and empties in the first quarter of a run, so this quarter is
+ * left out of the results. Immutable.
  *
  * @param demand the total cost of the calls, as a multiple of the limit
  */
@@ -50,7 +52,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   private static final long MOST_CALLS = 20_000_000;
 
   /**
-   * Checks the values.
+   * Checks the values of a simulation.
    *
    * @param demand the factor, above 0, at most 100
    * @param length the simulated time, above 0, at most 10 years
@@ -73,17 +75,23 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     }
   }
 
-  /** How a call is charged. */
+  /** A way to charge a call. */
   public enum Scheme {
-    /** A call is admitted if the bucket is not empty, and is charged at its end. */
+    /**
+     * A call is admitted if the bucket is not empty. The true cost is charged at the end of the
+     * call.
+     */
     AFTERWARDS("charge afterwards"),
-    /** A call holds the largest cost until its end, without charging it, and is then charged. */
+    /**
+     * A call is admitted if the bucket has enough tokens for the largest cost beyond the tokens
+     * held for calls in flight. The true cost is charged at the end of the call.
+     */
     HOLD("hold the largest, charge at the end"),
-    /** A call reserves the largest cost. */
+    /** A call reserves the largest cost, and is settled at its end. */
     LARGEST("reserve the largest, settle"),
-    /** A call reserves the 95th percentile of costs. */
+    /** A call reserves the 95th percentile of the costs, and is settled at its end. */
     QUANTILE("reserve the 95th percentile, settle"),
-    /** A call reserves the mean. */
+    /** A call reserves the mean cost, and is settled at its end. */
     MEAN("reserve the mean, settle");
 
     private final String label;
@@ -102,9 +110,11 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   /**
    * The result of one scheme. All numbers are shares, where 1 means 100 %.
    *
-   * @param used the true costs of the admitted calls, as a share of what the limit allows
+   * @param used the true costs of the admitted calls, as a share of the tokens that the limit
+   *     allows
    * @param owed the largest debt of the bucket, as a share of the burst
-   * @param unused the tokens charged above the true costs, as a share of what the limit allows
+   * @param unused the tokens charged beyond the true costs, as a share of the tokens that the limit
+   *     allows
    */
   public record Result(Scheme scheme, double used, double owed, double unused) {}
 
@@ -114,7 +124,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     Settlement settle(Costs costs);
   }
 
-  /** The place where calls are reserved and settled. */
+  /** Where a reservation is settled. */
   enum Settling {
     IN_PROCESS,
     BY_RECEIPT
@@ -122,7 +132,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
 
   private record Call(long endNanos, long number, long cost, Settler settler) {}
 
-  /** Simulates each scheme on the same calls, and returns one result for each, in their order. */
+  /** Simulates the same calls with each scheme. Returns the results in the order of the schemes. */
   public List<Result> run() {
     List<Result> results = new ArrayList<>();
     for (Scheme scheme : Scheme.values()) {
@@ -131,7 +141,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     return results;
   }
 
-  /** Simulates one scheme on a store with the simulated clock. */
+  /** Simulates one scheme with a store that uses the simulated clock. */
   Result run(Scheme scheme, Settling settling, Function<TimeSource, BucketStore> stores) {
     return new Run(scheme, settling, stores).result();
   }
@@ -202,7 +212,8 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
         return reservation::settle;
       }
       Receipt receipt = reservation.receipt();
-      reservation.close(); // as if this process handed the receipt to another process
+      reservation
+          .close(); // this process forgets the reservation, as if another process got the receipt
       return costs -> limiter.settle(receipt, costs);
     }
 
@@ -233,7 +244,10 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     }
   }
 
-  /** Returns the lines for a terminal: one per scheme, and a sentence that compares the schemes. */
+  /**
+   * Returns the lines of a table with one line per scheme, and a sentence that compares the
+   * schemes.
+   */
   public List<String> lines(List<Result> results) {
     List<String> lines = new ArrayList<>();
     lines.add(
@@ -270,7 +284,10 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     return results.stream().filter(result -> result.scheme == scheme).findFirst().orElseThrow();
   }
 
-  /** Returns a sentence about the scheme with the least debt among those that use the most. */
+  /**
+   * Returns a sentence about the best scheme: of the schemes that use nearly the most tokens, the
+   * scheme with the smallest debt.
+   */
   private static String verdict(List<Result> results) {
     double most = results.stream().mapToDouble(Result::used).max().orElseThrow();
     Result best =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Compares rate limiting algorithms. A {@link dev.sluice.lab.Scenario} sends the same simulated
- * traffic to each of them on a virtual clock. GCRA is Sluice's own limiter; the other algorithms
+ * traffic to each algorithm on a virtual clock. GCRA is Sluice's own limiter. The other algorithms
  * exist only for the comparison.
  */
 @NullMarked

@@ -13,8 +13,8 @@ import io.micrometer.core.instrument.DistributionSummary;
 final class Latency {
 
   /**
-   * The upper bounds of the histogram's buckets, from a decision in memory (about 10 µs) to a
-   * time-out (seconds).
+   * The upper bounds of the histogram's buckets. A decision in memory takes about 10 µs, a call
+   * that times out takes seconds.
    */
   private static final double[] BUCKETS_SECONDS = {
     0.00001, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5

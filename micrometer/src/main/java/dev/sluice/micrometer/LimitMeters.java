@@ -13,15 +13,16 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A file can have thousands of limits, and a limit has up to 42 series. So each meter is bound when
- * it is first needed, and all limits beyond MOST_TIMED share one histogram. The counters for
- * allowed and denied decisions are bound together: a rate includes the first denial only if the
- * series had the value 0 before.
+ * A file can have thousands of limits, and a limit has up to 42 series. So each meter is created
+ * when it is first needed, and all limits beyond LimiterMetrics.MOST_TIMED share one histogram. The
+ * counters for allowed and denied decisions are created together. Prometheus includes the first
+ * denial in a rate only if the counter had the value 0 before.
  *
- * Two threads can bind the same meter at once. The registry returns the same meter to both threads.
+ * If two threads create the same meter at the same time, the registry returns the same meter to
+ * both threads.
  */
 
-/** The meters of one limit's spends. Thread-safe. */
+/** The meters of the spends of one limit. Thread-safe. */
 final class LimitMeters {
 
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -40,8 +41,6 @@ final class LimitMeters {
   private record Decisions(Counter allowed, Counter denied) {}
 
   /**
-   * Makes the meters. Each meter is bound to the registry when it is first needed.
-   *
    * @param timedAs the label of the histograms: the limit's name, or a label that several limits
    *     share
    */
@@ -164,14 +163,16 @@ final class LimitMeters {
       this.cut = tokens(registry, name, "cut");
       this.debts =
           DistributionSummary.builder("ratelimits.settlement.debt")
-              .description("What a bucket owed after a settlement, in tokens; without those of 0")
+              .description(
+                  "Debt of a bucket after a settlement, in tokens; a debt of 0 is not recorded")
               .tag("limit", name.name())
               .register(registry);
     }
 
     private static Counter tokens(MeterRegistry registry, LimitName name, String kind) {
       return Counter.builder("ratelimits.settlement.tokens")
-          .description("Tokens of settlements, by what became of them")
+          .description(
+              "Tokens of settlements: estimated, true cost, refilled before the refund, or cut off")
           .tag("limit", name.name())
           .tag("kind", kind)
           .register(registry);
@@ -195,7 +196,8 @@ final class LimitMeters {
     private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 
     /**
-     * The histogram's buckets, from the emission interval of a fast limit to a batch job's wait.
+     * The upper bounds of the histogram's buckets. Callers wait milliseconds for a fast limit, and
+     * batch jobs wait minutes.
      */
     private static final double[] BUCKETS_SECONDS = {
       0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300
@@ -215,7 +217,8 @@ final class LimitMeters {
       this.givenUp = duration(registry, timedAs, "given_up");
       this.refused =
           Counter.builder("ratelimits.waits.refused")
-              .description("Waits that were refused at once, as they would have been too long")
+              .description(
+                  "Callers that were rejected at once because their wait would have been too long")
               .tag("limit", name.name())
               .register(registry);
     }

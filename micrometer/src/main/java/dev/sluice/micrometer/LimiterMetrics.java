@@ -29,7 +29,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts and times a limiter's calls. Prometheus receives these metrics with Boulder's names:
+ * Counts and times a limiter's calls. In Prometheus, these metrics have Boulder's names:
  *
  * <ul>
  *   <li>{@code ratelimits_spend_latency{limit,decision}}, a histogram in seconds. The first 1,000
@@ -39,13 +39,14 @@ import org.jspecify.annotations.Nullable;
  *       ratelimits_overrides_active{limit}}, three metrics of the overrides
  * </ul>
  *
- * <p>Prometheus also receives {@code ratelimits_decisions_total{limit,decision}}, with separate
- * decisions for shadow rules, {@code ratelimits_not_limited_total{limit,reason}}, {@code
- * ratelimits_new_buckets_total{limit}}, {@code ratelimits_missing_defaults}, {@code
- * ratelimits_overrides_age_seconds} and {@code ratelimits_live_buckets}. The limit files have
- * {@code ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code …_errors} and
- * {@code ratelimits_limit_files_broken_total}. {@code ratelimits_reservations_settled_early_total}
- * counts reservations that stay spent because too many reservations are open. {@code
+ * <p>The further metrics in Prometheus are {@code ratelimits_decisions_total{limit,decision}},
+ * where shadow rules have their own decisions, {@code ratelimits_not_limited_total{limit,reason}},
+ * {@code ratelimits_new_buckets_total{limit}}, {@code ratelimits_missing_defaults}, {@code
+ * ratelimits_overrides_age_seconds} and {@code ratelimits_live_buckets}. The metrics of the limit
+ * files are {@code ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code
+ * …_errors} and {@code ratelimits_limit_files_broken_total}. {@code
+ * ratelimits_reservations_settled_early_total} counts open reservations that the limiter closed,
+ * without a refund, because too many reservations were open. {@code
  * ratelimits_quota_failures_total{limit}} counts requests whose quota the application could not
  * supply. Limits for which callers can wait have {@code ratelimits_waiting{limit}}, {@code
  * ratelimits_wait_duration{limit,ending}}, a histogram in seconds, and {@code
@@ -53,22 +54,24 @@ import org.jspecify.annotations.Nullable;
  * ratelimits_settlements_total{limit}}, {@code ratelimits_settlement_tokens_total{limit,kind}} and
  * the summary {@code ratelimits_settlement_debt{limit}}.
  *
- * <p>A label is a limit's name or a word of a closed set, never an id or a quota. The series of a
- * limit appear with the first use of the limit, and the series of its overrides and penalties with
- * the first override or penalty. So the number of used names bounds the number of series.
+ * <p>The value of a label is a limit's name or a word of a closed set, never an id or a quota. The
+ * series of a limit are created at the first use of the limit. The series of its overrides and
+ * penalties are created at the first override or penalty. The number of series is therefore
+ * proportional to the number of limits in use.
  *
  * <p>Thread-safe; no method blocks.
  */
 public final class LimiterMetrics implements LimiterObserver {
 
   /**
-   * The most limits with separate histograms. Each of these limits takes 2 KB of heap and 36 lines
-   * of a scrape.
+   * The most limits with separate histograms. The histograms of a limit take 2 KB of heap and 36
+   * lines of each scrape.
    */
   static final int MOST_TIMED = 1_000;
 
   /**
-   * The label of all further limits. No limit has this name, since names contain no parentheses.
+   * The label that all further limits share. No limit has this name, since the name of a limit
+   * contains no parentheses.
    */
   static final String OTHERS = "(others)";
 
@@ -167,7 +170,10 @@ public final class LimiterMetrics implements LimiterObserver {
         : OTHERS;
   }
 
-  /** Counts penalties in force. Uses this process's clock, which is precise enough for a metric. */
+  /**
+   * Counts the penalties in force by the clock of this process, which is precise enough for a
+   * metric.
+   */
   private static long penalties(Limits limits, LimitName name) {
     long nowNanos = TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
     return limits.penaltiesOf(name).stream().filter(one -> one.holdsAt(nowNanos)).count();
@@ -221,9 +227,13 @@ public final class LimiterMetrics implements LimiterObserver {
     meters.startedBuckets(started);
   }
 
-  /** Whether the bucket was full before the spend, so that the store had to add a bucket. */
+  /**
+   * Returns whether the bucket was full before the spend. The store has no entry for a full bucket,
+   * so the spend created one.
+   */
   private static boolean startedBucket(Decision decision, Transaction transaction) {
-    // Of the several buckets of a limit, the bucket with the longest period becomes full last.
+    // A limit with several quotas has several buckets. The bucket with the longest period refills
+    // last.
     Decision longest = decision.quotas().isEmpty() ? decision : decision.quotas().get(0);
     Transaction described = longest.transaction();
     Quota quota = described == null ? null : described.quota();
@@ -234,8 +244,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Counts a decision to which no limit applies. The counter is looked up, since such decisions are
-   * rare.
+   * Counts a decision to which no limit applies. These decisions are rare, so each call looks up
+   * the counter.
    */
   private void notLimited(LimitName name, Coverage coverage) {
     Counter.builder("ratelimits.not.limited")
@@ -289,7 +299,10 @@ public final class LimiterMetrics implements LimiterObserver {
     waitMeters(limit).ended(ending, waitedNanos);
   }
 
-  /** Binds a series for every operation at the start, so that a rate includes the first error. */
+  /**
+   * Binds one histogram for each operation. Prometheus includes the first error in a rate only if
+   * the histogram existed before the error.
+   */
   private static Map<Act, DistributionSummary> calls(MeterRegistry registry, String result) {
     Map<Act, DistributionSummary> calls = new EnumMap<>(Act.class);
     for (Act act : Act.values()) {
@@ -305,8 +318,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that the limit files were loaded and are in force. To be called after each load, also
-   * the first load.
+   * Records that the limit files were loaded and are in force. Call this method after every load,
+   * including the first.
    *
    * @param at when the files were loaded
    */
@@ -316,9 +329,9 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that the limit files were not loaded and the limits of the last load stay in force.
+   * Records that the limit files could not be loaded. The limits of the last load stay in force.
    *
-   * @param mistakes the number of mistakes
+   * @param mistakes the number of mistakes in the files
    */
   public void filesFailed(int mistakes) {
     files.failed(mistakes);
@@ -334,7 +347,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   /**
    * Records that the overrides were loaded from their source, a table or the file of overrides, and
-   * are in force. To be called after each load, also the first load.
+   * are in force. Call this method after every load, including the first.
    *
    * @param at when the overrides were loaded
    */

@@ -15,7 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * Counts and times a store in Redis or PostgreSQL. For Redis, Prometheus receives:
+ * Counts and times the calls to a store in Redis or PostgreSQL. For Redis, the metrics in
+ * Prometheus are:
  *
  * <ul>
  *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of calls in seconds;
@@ -29,8 +30,8 @@ import java.util.function.Function;
  *   <li>{@code ratelimits_redis_denied_from_memory_total}, denials repeated without a call
  * </ul>
  *
- * <p>For PostgreSQL, the names contain {@code postgres} instead of {@code redis}. A label is a
- * server of the store or a word of a closed set. Thread-safe; no method blocks.
+ * <p>For PostgreSQL, the names contain {@code postgres} instead of {@code redis}. The value of a
+ * label is a server of the store or a word of a closed set. Thread-safe; no method blocks.
  */
 public final class StoreMetrics implements BucketStore.Observer {
 

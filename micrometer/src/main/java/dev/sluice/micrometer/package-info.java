@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Micrometer meters of a limiter and of a store in Redis. An id never becomes a label. */
+/**
+ * Micrometer meters for a limiter and for a store in Redis or PostgreSQL. An id never becomes a
+ * label.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.micrometer;

@@ -9,8 +9,8 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * Reads how many tokens a call of a language model cost, from the JSON that the provider answers.
- * It understands the usage that OpenAI, Anthropic, Gemini, Groq, Ollama and their imitators report.
+ * Reads from the JSON of a provider's response how many tokens a call to a language model used.
+ * Supports the responses of OpenAI, Anthropic, Gemini, Groq, Ollama and compatible providers.
  *
  * <pre>{@code
  * ModelUsage usage = new ModelUsage();
@@ -18,20 +18,23 @@ import java.util.Set;
  * usage.total().ifPresent(tokens -> RateLimitFilter.cost(request, tokens));
  * }</pre>
  *
- * <p>Only fields where providers put them count, so the text and the tool calls that a model writes
- * cannot change the result. Not thread-safe; never blocks.
+ * <p>Token counts are read only from the objects in which a provider reports them. The text and the
+ * tool calls that a model writes therefore cannot change the result. Not thread-safe; never blocks.
  */
 public final class ModelUsage {
 
   private static final int MOST_DIGITS = 15;
   private static final int DEEPEST = 3;
 
-  /** Fields that already are the sum of the others. */
+  /** Fields that contain the total number of tokens. */
   private static final Set<String> TOTALS = Set.of("total_tokens", "totalTokenCount");
 
   private static final Set<String> OLLAMA = Set.of("prompt_eval_count", "eval_count");
 
-  /** Fields of which the sum is the total; an answer can report the same tokens by two families. */
+  /**
+   * Groups of fields. The sum of the fields of one group is the total. A response can report the
+   * same tokens in two groups.
+   */
   private static final List<Set<String>> FAMILIES =
       List.of(
           Set.of("prompt_tokens", "completion_tokens"),
@@ -42,10 +45,13 @@ public final class ModelUsage {
               "cache_read_input_tokens"),
           OLLAMA);
 
-  private static final String OUTERMOST = ""; // has no key
+  private static final String OUTERMOST = ""; // the outermost object has no key
   private static final String ARRAY = "[]";
 
-  /** The objects that hold the usage, each by the keys of the objects and arrays around it. */
+  /**
+   * The paths of the objects that contain token counts. A path lists the keys from the outermost
+   * object or array to this object.
+   */
   private static final Set<List<String>> HOLDERS =
       Set.of(
           List.of(OUTERMOST, "usage"),
@@ -57,14 +63,14 @@ public final class ModelUsage {
 
   private final Map<String, Long> latest = new HashMap<>();
 
-  /** Creates a usage without tokens. */
+  /** Creates an object that has read no tokens yet. */
   public ModelUsage() {}
 
   /**
-   * Reads an answer, or one event of a streamed answer. A later event replaces what earlier ones
-   * reported in the same field. What is not JSON reports nothing.
+   * Reads a response, or one event of a streamed response. If several events contain the same
+   * field, the last value of the field is used. Text that is not JSON is ignored.
    *
-   * @param json the JSON
+   * @param json the JSON of the response or of the event
    */
   public void read(String json) {
     List<String> path = new ArrayList<>(); // the keys of the open objects and arrays
@@ -97,7 +103,10 @@ public final class ModelUsage {
     }
   }
 
-  /** Keeps a whole number that belongs to the usage. Returns how many digits it begins with. */
+  /**
+   * Stores the number at a position if the number is a token count. Returns the number of digits at
+   * this position.
+   */
   private int number(String json, int at, List<String> path, String key) {
     int end = at;
     while (end < json.length() && isDigit(json.charAt(end))) {
@@ -146,10 +155,10 @@ public final class ModelUsage {
   }
 
   /**
-   * Returns the tokens of the call.
+   * Returns the total number of tokens of the call.
    *
-   * @return the total that the provider reports, or else the sum of input and output; empty if it
-   *     reported neither, or 0
+   * @return the total that the provider reported, or else the sum of the input tokens and output
+   *     tokens; empty if the provider reported no tokens
    */
   public OptionalLong total() {
     long total = TOTALS.stream().mapToLong(this::latest).max().orElse(0);

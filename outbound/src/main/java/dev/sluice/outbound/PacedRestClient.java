@@ -52,7 +52,10 @@ public final class PacedRestClient {
     return response;
   }
 
-  /** Returns a field's values. Uses only methods that are the same in Spring 6.2 and 7. */
+  /**
+   * Returns the values of a header field. Calls only methods that exist in both Spring 6.2 and
+   * Spring 7.
+   */
   private static List<String> values(HttpHeaders headers, String name) {
     for (Map.Entry<String, List<String>> header : headers.headerSet()) {
       if (header.getKey().equalsIgnoreCase(name)) {

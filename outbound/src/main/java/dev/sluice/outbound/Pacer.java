@@ -28,13 +28,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * Delays outgoing requests to the rate of a limit, and pauses requests if the remote server demands
  * it. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
- * PacedWebClient} use a pacer, and an interceptor for any other client can use a pacer too.
+ * PacedWebClient} use a pacer. You can also write an interceptor for another client that uses a
+ * pacer.
  *
- * <p>Requests to one id (by default the host) wait in order of arrival, up to a longest wait. The
- * pacer reads the responses ({@link RetryAdvice}). After a response with {@code Retry-After} or
- * with an exhausted quota, this process sends no request to this id before the time that the
- * response names, but waits at most for the longest pause. Waiting requests keep their order. At
- * most 10,000 ids are paused at a time. Further pauses are ignored and logged.
+ * <p>Each request belongs to an id, by default the host of its URI. The requests of one id wait in
+ * order of arrival, each at most for its longest wait. The pacer reads the responses ({@link
+ * RetryAdvice}). After a response with {@code Retry-After} or with an exhausted quota, the pacer
+ * pauses the requests of this id until the time that the response names, but at most for
+ * {@linkplain Builder#longestPause the longest pause}. At most 10,000 ids are paused at a time.
+ * While 10,000 ids are paused, a pause of another id is ignored and logged.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -96,10 +98,11 @@ public final class Pacer {
   }
 
   /**
-   * Delays a request that has a deadline until it can be sent.
+   * Delays a request until it can be sent, with a longest wait for this request.
    *
    * @param uri the URI of the request
-   * @param atMost the longest wait of this request; the pacer's longest wait applies too
+   * @param atMost the longest wait of this request; if it exceeds the pacer's longest wait, the
+   *     pacer's is used
    * @return a future like the future of {@link #admit(URI)}
    * @throws IllegalArgumentException under the conditions of {@link #admit(URI)}
    */
@@ -121,7 +124,8 @@ public final class Pacer {
 
   /**
    * Reads from a response whether to pause requests. Never throws, so that the caller can still use
-   * the response. Problems, such as a URI without an id, are logged at most once in ten seconds.
+   * the response. A problem, for example a URI without an id, is logged. At most one problem is
+   * logged per ten seconds.
    *
    * @param uri the URI to which the request was sent
    * @param status the status code of the response
@@ -135,7 +139,7 @@ public final class Pacer {
    * Pauses requests to an id, for protocols whose responses {@link #learn} cannot read. A shorter
    * pause does not end a longer pause. Like {@link #learn}, this method never throws.
    *
-   * @param uri the URI to which the answered request was sent
+   * @param uri the URI of the request
    * @param pause the length of the pause, at most the {@linkplain Builder#longestPause longest
    *     pause}; zero and negative values do nothing
    */
@@ -150,7 +154,8 @@ public final class Pacer {
       if (!pause.isZero() && !pause.isNegative()) {
         pause(idOf(uri), pause, nowNanos);
       }
-    } catch (Throwable e) { // even if a class is missing, the caller must get its response
+    } catch (
+        Throwable e) { // also an Error: the caller must get its response even if a class is missing
       tell(failures, "could not read from a response whether to pause requests", e);
     }
   }
@@ -169,8 +174,8 @@ public final class Pacer {
   }
 
   /**
-   * Whether another id can be paused. Removes ended pauses first, but at most once per second,
-   * since the removal visits all pauses.
+   * Returns whether another id can be paused. First removes the pauses that have ended, but at most
+   * once per second, since the removal reads all pauses.
    */
   private boolean hasRoom(long nowNanos) {
     long next = nextLookNanos.get();
@@ -189,7 +194,7 @@ public final class Pacer {
         LOG.log(Level.WARNING, line + more, failure);
       }
     } catch (Throwable e) {
-      // The logger failed. The failure of a logger cannot be logged.
+      // The logger itself failed, so this failure cannot be logged.
     }
   }
 
@@ -200,7 +205,8 @@ public final class Pacer {
     private final long deadlineNanos;
     private final CompletableFuture<Void> result = new CompletableFuture<>();
     private int step; // guarded by this
-    private @Nullable Future<?> waiting; // guarded by this; the future that this step waits for
+    private @Nullable Future<?>
+        waiting; // guarded by this; the future for which the current step waits
 
     Admission(String id, Duration maxWait) {
       this.id = id;
@@ -227,7 +233,10 @@ public final class Pacer {
       }
     }
 
-    /** Waits for the pause, then for the limit, and again if there is a new pause. */
+    /**
+     * Waits until a pause of the id has ended, then until the limit admits the request. If a new
+     * pause has begun meanwhile, waits for the end of this pause too.
+     */
     void proceed() {
       if (result.isDone()) {
         return;
@@ -255,7 +264,7 @@ public final class Pacer {
 
     private void waitFor(Future<?> next, int at) {
       synchronized (this) {
-        if (at == step) { // otherwise the next step has begun and has another future
+        if (at == step) { // otherwise a later step has begun, which waits for another future
           waiting = next;
         }
       }
@@ -346,8 +355,8 @@ public final class Pacer {
     }
 
     /**
-     * Sets the clock of pauses; by default {@link TimeSource#system}. A test sets the clock of the
-     * limit.
+     * Sets the clock with which pauses are measured; by default {@link TimeSource#system}. In a
+     * test, set the same clock as for the limit.
      *
      * @param newTime the clock, which must be monotonic
      * @return this

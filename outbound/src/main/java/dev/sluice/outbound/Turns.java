@@ -10,8 +10,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks threads until a {@link Pacer} admits their requests. An interrupted thread cancels the
- * wait of its request.
+ * Blocks a thread until a {@link Pacer} admits the request of this thread. If the thread is
+ * interrupted, the request stops waiting and is not sent.
  */
 final class Turns {
 
@@ -31,7 +31,8 @@ final class Turns {
   }
 
   /**
-   * Waits as {@link #await(CompletableFuture)} does, for clients that cancel without an interrupt.
+   * Blocks like {@link #await(CompletableFuture)}, and also stops if the client cancels the request
+   * without an interrupt.
    *
    * @param isCancelled returns whether the request was cancelled; called every {@value
    *     #LOOK_MILLIS} ms
@@ -48,7 +49,9 @@ final class Turns {
     await(admission);
   }
 
-  /** Waits for a short time. Returns whether the admission has completed or failed. */
+  /**
+   * Waits at most {@value #LOOK_MILLIS} ms. Returns whether the admission has completed or failed.
+   */
   private static boolean isOver(CompletableFuture<Void> admission) throws InterruptedException {
     try {
       admission.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
@@ -58,7 +61,7 @@ final class Turns {
       admission.cancel(false);
       throw e;
     } catch (ExecutionException e) {
-      // The caller gets this exception from the admission itself.
+      // The admission has failed. The caller reads the exception from the admission.
     }
     return true;
   }

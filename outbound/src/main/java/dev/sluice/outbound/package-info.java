@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Limits for clients: outgoing requests wait for a limit or are rejected. Requests are paused as
- * long as the remote server demands.
+ * Rate limits for outgoing requests. A request waits until its limit admits it, or is rejected. If
+ * the remote server demands a pause, further requests wait until the pause has ended.
  */
 @NullMarked
 @CheckReturnValue

@@ -3,7 +3,7 @@ package dev.sluice.proof;
 
 import com.google.errorprone.annotations.FormatMethod;
 
-/** Thrown if a proof program observes behaviour that Sluice promises never to show. */
+/** Thrown if a proof program finds that Sluice has broken a promise of its documentation. */
 public final class BrokenPromise extends Exception {
 
   private static final long serialVersionUID = 1;
@@ -13,9 +13,9 @@ public final class BrokenPromise extends Exception {
   }
 
   /**
-   * Throws if a promise was broken.
+   * Throws unless a promise was kept.
    *
-   * @param broken the message of the exception, a format
+   * @param broken the message of the exception, a format string for the values
    */
   @FormatMethod
   public static void unless(boolean kept, String broken, Object... values) throws BrokenPromise {

@@ -5,27 +5,34 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Set;
 
-/** A client of one {@link Door} that spends one token with each request. Not thread-safe. */
+/**
+ * A client that uses one protocol of the server (a {@link Door}). Before the server closes a
+ * connection, it announces this to the client with a message, here called its goodbye. Each
+ * protocol has another message for the goodbye. Not thread-safe.
+ */
 public interface Client extends AutoCloseable {
 
   /**
-   * Sends several requests without waiting in between, and reads the responses.
+   * Sends several requests at once, each of which spends one token, and reads the responses.
    *
    * @param id the id whose tokens are spent
    * @param requests the number of requests
-   * @throws IOException if a request that was sent before the server's goodbye has no response, or
+   * @throws IOException if a request that was sent before the server's goodbye gets no response, or
    *     if a response is unexpected
    */
   Answers ask(String id, int requests) throws IOException;
 
-  /** Returns the operations that this client can request on the limit {@link Act#LIMIT}. */
+  /**
+   * Returns the operations that this client can request. These operations use the limit {@link
+   * Act#LIMIT}.
+   */
   Set<Act> acts();
 
   /**
    * Requests an operation and reads the response.
    *
-   * @param ids several ids for a batch, otherwise one id
-   * @param cost the tokens for each id
+   * @param ids the ids whose buckets are used: several for a batch, otherwise one
+   * @param cost the number of tokens for each id
    * @throws IOException under the conditions of {@link #ask}
    */
   Outcome act(Act act, List<String> ids, int cost) throws IOException;
@@ -33,40 +40,44 @@ public interface Client extends AutoCloseable {
   @Override
   void close() throws IOException;
 
-  /** The operations on the limit whose buckets a ledger follows. */
+  /**
+   * An operation on the limit {@link #LIMIT}. A ledger computes the expected contents of the
+   * buckets of this limit.
+   */
   enum Act {
     SPEND,
 
-    /** Reports how many tokens a spend would leave, and changes nothing. */
+    /** A check: reports how many tokens a spend would leave, and changes nothing. */
     CHECK,
 
     REFUND,
 
-    /** A spend of several ids at once, charged all or nothing. */
+    /** A batch that spends tokens of several ids. The batch succeeds for all ids or for none. */
     BATCH,
 
-    /** A reservation that is cancelled at once. */
+    /** A reservation that is immediately cancelled. */
     RESERVE;
 
-    /** The limit of the buckets that a ledger follows. */
+    /** The name of the limit. */
     public static final String LIMIT = "LoginsPerUserPerIPAddress";
 
-    /** The burst of the limit, so large that no bucket is ever empty. */
+    /** The burst of the limit. It is so large that no bucket is ever empty. */
     public static final long BURST = 10_000;
 
     /** The time in which one token refills. */
     public static final String PERIOD = "1h";
 
     /**
-     * Returns how many tokens a bucket lacks in the response to this operation, from how many it
-     * lacked before.
+     * Returns how many tokens the response to this operation must report as spent. {@code lacked}
+     * is the number of spent tokens before the operation.
      */
     public long shown(long lacked, int cost) {
       return this == REFUND ? lacked - cost : lacked + cost;
     }
 
     /**
-     * Returns how many tokens a bucket lacks after this operation, from how many it lacked before.
+     * Returns the number of spent tokens in the bucket after this operation. {@code lacked} is the
+     * number before the operation.
      */
     public long left(long lacked, int cost) {
       return this == CHECK || this == RESERVE ? lacked : shown(lacked, cost);
@@ -76,7 +87,8 @@ public interface Client extends AutoCloseable {
   /**
    * The result of an operation.
    *
-   * @param allowed whether the operation was allowed; also false if the store could not decide
+   * @param allowed whether the operation was allowed; false if the operation was denied or the
+   *     store could not decide
    * @param remaining the remaining tokens of each bucket in the response, in the order of the ids
    */
   record Outcome(boolean allowed, List<Long> remaining) {
@@ -90,8 +102,8 @@ public interface Client extends AutoCloseable {
    * @param allowed the number of allowed requests
    * @param denied the number of denied requests
    * @param undecided the number of requests that the store could not decide
-   * @param unanswered the number of requests without a response when the connection ended, in a
-   *     protocol that does not identify the requests that the server did not read
+   * @param unanswered the number of requests that had no response when the connection ended; 0 for
+   *     a protocol in which the server reports which requests it did not read
    * @param goodbye whether the server has announced the end of the connection
    */
   record Answers(int allowed, int denied, int undecided, int unanswered, boolean goodbye) {

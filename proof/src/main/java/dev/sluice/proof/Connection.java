@@ -9,7 +9,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** A blocking connection for bytes, with or without TLS. Not thread-safe. */
+/** A blocking connection to the server, with or without TLS. Not thread-safe. */
 public final class Connection implements AutoCloseable {
 
   private final Socket socket;
@@ -25,7 +25,7 @@ public final class Connection implements AutoCloseable {
     return text.getBytes(StandardCharsets.ISO_8859_1);
   }
 
-  /** Sets the time-out of a read. */
+  /** Sets how long a read can take before it times out. */
   public void setPatience(int millis) throws IOException {
     socket.setSoTimeout(millis);
   }
@@ -38,19 +38,19 @@ public final class Connection implements AutoCloseable {
     write(ascii(text));
   }
 
-  /** Closes the sending side, as a client can do after its last request. */
+  /** Closes the sending side of the connection, as a client can do after its last request. */
   public void endOutput() throws IOException {
     socket.shutdownOutput();
   }
 
-  /** Returns a byte, or -1 at the end of the connection. */
+  /** Reads a byte; returns -1 at the end of the connection. */
   public int read() throws IOException {
     return in.read();
   }
 
   /**
-   * Reads the available bytes, at least one. Returns the number of bytes, or -1 at the end of the
-   * connection.
+   * Waits for at least one byte, and reads all available bytes. Returns the number of bytes, or -1
+   * at the end of the connection.
    */
   public int readSome(byte[] into, int from) throws IOException {
     return in.read(into, from, into.length - from);
@@ -68,7 +68,10 @@ public final class Connection implements AutoCloseable {
     return bytes;
   }
 
-  /** Returns a line without its line end; null if the connection ended before the line. */
+  /**
+   * Reads a line, and returns it without its line break; returns null if the connection ended
+   * before the line.
+   */
   public @Nullable String lineOrEnd() throws IOException {
     StringBuilder line = new StringBuilder();
     for (int c = in.read(); c != '\n'; c = in.read()) {
@@ -85,7 +88,10 @@ public final class Connection implements AutoCloseable {
     return line.toString();
   }
 
-  /** Returns a line without its line end. Fails if the connection ended before the line. */
+  /**
+   * Reads a line, and returns it without its line break. Throws if the connection ended before the
+   * line.
+   */
   public String line() throws IOException {
     String line = lineOrEnd();
     if (line == null) {

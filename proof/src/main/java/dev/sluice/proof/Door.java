@@ -4,7 +4,7 @@ package dev.sluice.proof;
 import dev.sluice.proof.Http1Client.Kind;
 import java.io.IOException;
 
-/** The protocols of the server. Each protocol has a client. */
+/** A protocol of the server. Each protocol has a client. */
 public enum Door {
   HTTP(0, Endpoint.HTTP1, 1) {
     @Override
@@ -60,8 +60,8 @@ public enum Door {
    * Describes a protocol.
    *
    * @param port the index of the server's port: 0 for HTTP, 1 for Redis clients, 2 for gRPC alone
-   * @param protocol the protocol that a TLS handshake requests (ALPN)
-   * @param atOnce the number of requests that a client sends before it reads
+   * @param protocol the protocol that the client requests in a TLS handshake (ALPN)
+   * @param atOnce the number of requests that a client sends before it reads the responses
    */
   Door(int port, String protocol, int atOnce) {
     this.port = port;
@@ -70,14 +70,16 @@ public enum Door {
   }
 
   /**
-   * Returns how many requests a client sends before it reads; 1 if responses can come in any order.
+   * Returns how many requests a client sends before it reads the responses; 1 if the server can
+   * send responses in any order.
    */
   public int atOnce() {
     return atOnce;
   }
 
   /**
-   * Connects. If this method throws an {@link IOException}, no request was sent and none is lost.
+   * Connects a client. If this method throws an {@link IOException}, no request was sent, so no
+   * request was lost.
    */
   public Client open(Server server) throws IOException {
     return open(server.endpoint(this), server.keys());

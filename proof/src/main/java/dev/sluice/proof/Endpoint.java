@@ -11,34 +11,35 @@ import org.jspecify.annotations.Nullable;
 /**
  * A port of the server, with or without TLS.
  *
- * @param trust the certificates that clients trust; null without TLS
- * @param protocol the protocol that the TLS handshake requests (ALPN); empty for no request
+ * @param trust the certificates that clients trust; null for a port without TLS
+ * @param protocol the protocol that the client requests in the TLS handshake (ALPN); empty to
+ *     request none
  */
 public record Endpoint(InetSocketAddress address, @Nullable Trust trust, String protocol) {
 
   public static final String HTTP1 = "http/1.1";
   public static final String HTTP2 = "h2";
 
-  /** The last number of the IP address from which well-behaved clients connect. */
+  /** The last number of the IP address 127.0.0.x from which well-behaved clients connect. */
   public static final int GOOD_ADDRESS = 1;
 
-  /** The last number of the first IP address from which attackers connect. */
+  /** The last number of the first IP address 127.0.0.x from which attackers connect. */
   public static final int FIRST_HOSTILE_ADDRESS = 2;
 
   /**
-   * The receive buffer of an attacker in bytes. It is small, so that unread data stays in the
-   * network.
+   * The size of an attacker's receive buffer in bytes. The buffer is small, so that data that the
+   * attacker does not read fills the buffers of the server.
    */
   public static final int HOSTILE_BUFFER = 4096;
 
   private static final int PATIENCE_MILLIS = 60_000;
 
-  /** Returns the same port with another protocol for the TLS handshake. */
+  /** Returns the same port with another protocol to request in the TLS handshake. */
   public Endpoint speaking(String other) {
     return new Endpoint(address, trust, other);
   }
 
-  /** Connects as a well-behaved client, which waits up to a minute for each response. */
+  /** Connects from the address of well-behaved clients. A read times out after a minute. */
   public Connection connect() throws IOException {
     return connect(GOOD_ADDRESS, PATIENCE_MILLIS);
   }
@@ -47,7 +48,7 @@ public record Endpoint(InetSocketAddress address, @Nullable Trust trust, String 
    * Connects, and completes the TLS handshake if the port has TLS.
    *
    * @param from the last number of the client's address 127.0.0.x
-   * @param patienceMillis the time-out of the connection and of each response
+   * @param patienceMillis the time-out of connecting and of each read
    */
   public Connection connect(int from, int patienceMillis) throws IOException {
     Socket plain = new Socket();

@@ -13,7 +13,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** A temporary folder for the files of a server. Closing the folder deletes the files. */
+/** A temporary folder for the files of a server. Closing this object deletes the folder. */
 public record Folder(Path path) implements AutoCloseable {
 
   public static Folder make() throws IOException {
@@ -24,28 +24,30 @@ public record Folder(Path path) implements AutoCloseable {
     return path.resolve(name).toString();
   }
 
-  /** Replaces a file atomically, as an editor does. Returns the path of the file. */
+  /**
+   * Replaces a file atomically, as an editor does when it saves a file. Returns the path of the
+   * file.
+   */
   @CanIgnoreReturnValue
   public String write(String name, String text) throws IOException {
     Path fresh = Files.writeString(path.resolve(name + ".new"), text);
     return Files.move(fresh, path.resolve(name), StandardCopyOption.ATOMIC_MOVE).toString();
   }
 
-  /** Replaces a file with a symbolic link to another file that has the given text. */
+  /** Replaces a file with a symbolic link to a new file with the given text. */
   public void link(String name, String text) throws IOException {
     Path other = Files.writeString(path.resolve(name + ".other"), text);
     Path link = Files.createSymbolicLink(path.resolve(name + ".link"), other);
     Path unused = Files.move(link, path.resolve(name), StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** Truncates a file to the state that an interrupted writer leaves behind. */
+  /** Truncates a file to its first {@code bytes} bytes, as if its writer was interrupted. */
   public void cut(String name, int bytes) throws IOException {
     try (FileChannel channel = FileChannel.open(path.resolve(name), StandardOpenOption.WRITE)) {
       var unused = channel.truncate(bytes);
     }
   }
 
-  /** Appends text to a file, such as a truncated file. */
   public void append(String name, String text) throws IOException {
     try (FileChannel channel = FileChannel.open(path.resolve(name), StandardOpenOption.APPEND)) {
       ByteBuffer rest = ByteBuffer.wrap(Connection.ascii(text));
@@ -56,8 +58,8 @@ public record Folder(Path path) implements AutoCloseable {
   }
 
   /**
-   * Writes the limits that the clients of {@link Door} use, and returns the path of the file. The
-   * clients spend from the first limit, which has the given quota. The operations of {@link
+   * Writes a limit file for the clients of {@link Door}, and returns the path of the file. {@link
+   * Client#ask} spends from the first limit, which has the given quota. The operations of {@link
    * Client#acts} use the second limit.
    */
   @CanIgnoreReturnValue

@@ -38,13 +38,14 @@ import org.eclipse.jetty.util.ssl.SslContextFactory;
 
 /**
  * A client that sends several HTTP/2 requests or several calls of Envoy's rate limit service at
- * once. The server's goodbye is a GOAWAY frame. The server did not process the streams after the
- * stream that GOAWAY names, so the requests on these streams do not count as lost.
+ * once. The server's goodbye is a GOAWAY frame. A GOAWAY frame names the last stream that the
+ * server processed. Requests on later streams were not processed, so they do not count as lost.
  */
 final class Http2Client extends JsonClient {
 
   private static final long PATIENCE_SECONDS = 60;
-  private static final long GOODBYE_SECONDS = 1; // the GOAWAY can arrive after the response
+  private static final long GOODBYE_SECONDS =
+      1; // the GOAWAY frame can arrive after the failure of a request
   private static final String GRPC_PATH =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
   private static final HTTP2Client JETTY = started();
@@ -184,7 +185,7 @@ final class Http2Client extends JsonClient {
     var unused = session.close(ErrorCode.NO_ERROR.code, "", Callback.NOOP);
   }
 
-  /** A request that was sent, with the part of its response that has arrived. */
+  /** A request in flight, with the part of its response that has arrived so far. */
   private final class Exchange implements Stream.Listener {
     private final Map<String, String> headers = new HashMap<>();
     private final ByteArrayOutputStream body = new ByteArrayOutputStream();
@@ -226,7 +227,8 @@ final class Http2Client extends JsonClient {
     }
 
     /**
-     * Waits for the response. Returns whether a GOAWAY reports that the server ignored the request.
+     * Waits for the response. Returns true if there is no response because, by a GOAWAY frame, the
+     * server did not process the request.
      */
     boolean wasIgnored() throws IOException {
       try {

@@ -5,7 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** Encodes HTTP/2 frames, both valid and invalid frames. */
+/** Encodes valid and invalid HTTP/2 frames. */
 public final class Http2Frames {
 
   public static final int FRAME_HEADER = 9;
@@ -44,8 +44,8 @@ public final class Http2Frames {
   }
 
   /**
-   * Returns the preface and a settings frame. The settings contain the window of each response in
-   * bytes.
+   * Returns the preface and a settings frame. The settings limit each response to a flow-control
+   * window of {@code responseWindow} bytes.
    */
   public static byte[] greeting(int responseWindow) {
     byte[] setting =
@@ -60,14 +60,14 @@ public final class Http2Frames {
     return frame(HEADERS, END_HEADERS | END_STREAM, stream, block(0x82, path));
   }
 
-  /** Returns the headers of a POST request. The body of the request must follow. */
+  /** Returns the header frame of a POST request. Frames with the body must follow. */
   public static byte[] post(int stream, String path) {
     return post(stream, path, "application/json");
   }
 
   public static byte[] post(int stream, String path, String mediaType) {
     byte[] type = text(mediaType);
-    // A literal field whose name has the index 31.
+    // A literal header field whose name has the index 31 in the static table.
     byte[] contentType = joined(new byte[] {0x0f, 0x10}, type);
     return frame(HEADERS, END_HEADERS, stream, joined(block(0x83, path), contentType));
   }
@@ -85,7 +85,10 @@ public final class Http2Frames {
     return joined(new byte[] {(byte) bytes.length}, bytes);
   }
 
-  /** Encodes a gRPC message. The encoded length can differ from the message's real length. */
+  /**
+   * Encodes a gRPC message. {@code length} is the length written before the message, which can
+   * differ from the real length.
+   */
   public static byte[] grpcMessage(int length, byte[] message) {
     return ByteBuffer.allocate(GRPC_PREFIX + message.length)
         .put((byte) 0)

@@ -11,8 +11,9 @@ import java.util.Map;
 /**
  * An HTTP response.
  *
- * @param headers the header values by lower-case name; with HTTP/2, trailers too
- * @param body the body, one character per byte
+ * @param headers the values of the headers, by the name in lower case; with HTTP/2, also of the
+ *     trailers
+ * @param body the body, as one character per byte
  */
 public record HttpAnswer(int status, Map<String, String> headers, String body) {
 
@@ -59,7 +60,7 @@ public record HttpAnswer(int status, Map<String, String> headers, String body) {
     return new String(bytes, StandardCharsets.ISO_8859_1);
   }
 
-  /** Whether the response announces the end of the connection. */
+  /** Returns whether the response announces that the server closes the connection. */
   public boolean closes() {
     return header("connection").contains("close");
   }

@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** A client that requests operations in the JSON format of the server, over any version of HTTP. */
+/** A client that uses the JSON API of the server, over any version of HTTP. */
 abstract class JsonClient implements Client {
 
   private static final String ALLOWED = "\"allowed\":true";
@@ -25,7 +25,7 @@ abstract class JsonClient implements Client {
     this.keys = keys;
   }
 
-  /** Sends a request and reads its response. Fails if the connection ends after the response. */
+  /** Sends a request and reads its response. Throws if the connection ends after the response. */
   abstract HttpAnswer post(String path, String body, String token) throws IOException;
 
   static String spend(String id) {
@@ -40,7 +40,10 @@ abstract class JsonClient implements Client {
     return Answers.of(allowed);
   }
 
-  /** Counts the responses to a stream of spends, one response per line. */
+  /**
+   * Counts the allowed and denied spends in the response to a stream of spends. The response has
+   * one line per spend.
+   */
   static Answers answers(HttpAnswer answer, int lines) throws IOException {
     int allowed = answer.body().split(ALLOWED, -1).length - 1;
     int denied = answer.body().split(DENIED, -1).length - 1;
@@ -84,7 +87,7 @@ abstract class JsonClient implements Client {
     return outcome;
   }
 
-  /** Returns an operation as a line of a stream. Not for {@code RESERVE}. */
+  /** Returns an operation as a line of a stream. {@code RESERVE} is not possible in a stream. */
   static String line(Act act, List<String> ids, int cost) {
     String op = act == Act.BATCH ? "batchSpend" : act.name().toLowerCase(Locale.ROOT);
     return "{\"op\":\"%s\",%s}\n".formatted(op, fields(act, ids, cost));
@@ -100,7 +103,9 @@ abstract class JsonClient implements Client {
         : all.get(0);
   }
 
-  /** Reads a decision. The response to a batch has one decision for each part. */
+  /**
+   * Reads the outcome from a response. The response to a batch contains one decision for each id.
+   */
   static Outcome outcome(Act act, HttpAnswer answer) throws IOException {
     String body = answer.body();
     if (answer.status() == 503 || body.contains("\"status\":503")) {

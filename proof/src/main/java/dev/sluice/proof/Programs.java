@@ -12,7 +12,7 @@ public final class Programs {
 
   private Programs() {}
 
-  /** Whether a program exits without an error. */
+  /** Runs a program, and returns whether it exits with code 0. */
   public static boolean works(String... command) throws InterruptedException {
     try {
       String unused = run(command);
@@ -22,7 +22,7 @@ public final class Programs {
     }
   }
 
-  /** Runs a program to its end and returns its output. */
+  /** Runs a program until it ends, and returns its output. */
   public static String run(String... command) throws IOException, InterruptedException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -42,7 +42,7 @@ public final class Programs {
             Runtime.getRuntime().availableProcessors(), bytes >> 30, Runtime.version().feature());
   }
 
-  /** Describes the machine's other load at the start of a run. */
+  /** Describes the load of the machine at the start of a run. */
   static String load() {
     return String.format(
         Locale.ROOT,

@@ -16,9 +16,10 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The output of a campaign: a table with a row for each attempt. The row says whether the promise
- * was kept. With {@code --write}, each row also replaces the row with the same name and command in
- * {@code proof/results}. Only one thread can use a report.
+ * The report of a campaign. A campaign attempts in several ways to break a promise. The report
+ * prints a table with a row for each attempt, and the row contains whether the promise was kept.
+ * With {@code --write}, each row also replaces the row with the same name and command in {@code
+ * proof/results}. Only one thread can use a report.
  */
 public final class Report {
 
@@ -37,7 +38,8 @@ public final class Report {
    *
    * @param wanted the names of the attempts to run; empty for all
    * @param file the file that receives the rows; null to write no file
-   * @param run the remaining fields of each row in the file: date, machine and command
+   * @param run the date, the machine and the command as JSON fields, which every row in the file
+   *     contains
    */
   Report(List<String> wanted, @Nullable Path file, String run) {
     this.wanted = wanted;
@@ -59,7 +61,10 @@ public final class Report {
     String seen() throws Exception;
   }
 
-  /** The arguments of a campaign. A wrong argument ends the process with exit code 2. */
+  /**
+   * Parses the command-line arguments of a campaign. A wrong argument ends the process with exit
+   * code 2.
+   */
   public static final class Arguments {
 
     private final String command;
@@ -71,7 +76,10 @@ public final class Report {
       this.words = new ArrayList<>(List.of(words));
     }
 
-    /** Removes an option without a value. Returns whether the option was present. */
+    /**
+     * Removes an option that has no value from the arguments. Returns whether the option was
+     * present.
+     */
     public boolean takes(String option) {
       boolean found = words.remove(option);
       if (found) {
@@ -80,7 +88,10 @@ public final class Report {
       return found;
     }
 
-    /** Removes an option and returns its value; null if the option is absent. */
+    /**
+     * Removes an option from the arguments and returns its value; returns null if the option is
+     * absent.
+     */
     public @Nullable String value(String option, String pattern, String expected) {
       int at = words.indexOf(option);
       if (at < 0) {
@@ -95,7 +106,10 @@ public final class Report {
       return value;
     }
 
-    /** Removes a number with up to six digits and returns it. */
+    /**
+     * Removes a number of at most six digits from the arguments and returns it; returns {@code
+     * otherwise} if there is no number.
+     */
     public int number(int otherwise) {
       int number = otherwise;
       for (String word : List.copyOf(words)) {
@@ -138,21 +152,23 @@ public final class Report {
     }
   }
 
-  /** Formats a text. */
+  /** Formats a text in the root locale. */
   @FormatMethod
   public static String text(String format, Object... values) {
     return String.format(Locale.ROOT, format, values);
   }
 
-  /** Whether the attempt with this name is to be run. */
+  /** Returns whether the attempt with this name is to be run. */
   public boolean wants(String name) {
     return wanted.isEmpty() || wanted.contains(name);
   }
 
   /**
-   * Begins a table. Its last column says whether the promise was kept.
+   * Prints the heading of a table. The last column of a table contains whether the promise was
+   * kept.
    *
-   * @param ofName the number of columns, from the first one, that form the name of an attempt
+   * @param ofName the number of columns that together form the name of an attempt, counted from the
+   *     first column
    */
   public void table(int ofName, String... headings) {
     names = ofName;
@@ -162,7 +178,7 @@ public final class Report {
         String.join(" | ", headings), "---|".repeat(headings.length + 1));
   }
 
-  /** Prints a row. The last cell of the row says whether the promise was kept. */
+  /** Prints a row. The last cell contains whether the promise was kept. */
   public void row(boolean isKept, String... cells) {
     kept &= isKept;
     System.out.printf("| %s | %s |%n", String.join(" | ", cells), isKept ? "kept" : "BROKEN");
@@ -171,7 +187,7 @@ public final class Report {
     }
   }
 
-  /** Runs an attempt if its name is wanted, and prints the result as a row. */
+  /** Runs an attempt if the attempt with this name is to be run, and prints the result as a row. */
   public void row(String name, String text, Attempt attempt) throws Exception {
     if (!wants(name)) {
       return;
@@ -226,7 +242,7 @@ public final class Report {
     System.exit(kept ? 0 : 1);
   }
 
-  /** Thrown when this machine lacks what a drill needs. */
+  /** Thrown if this machine cannot run an attempt, for example because a program is missing. */
   public static final class NotTried extends Exception {
 
     private static final long serialVersionUID = 1;

@@ -8,17 +8,20 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A client that pipelines commands of the Redis protocol. The only goodbye of this protocol is the
- * end of the connection. The client counts the commands without a reply at the end. The caller
- * decides whether these commands were sent too late to be read, and compares the bucket to find out
- * whether one of the commands was run.
+ * A client that pipelines commands of the Redis protocol. In this protocol, a server can only close
+ * the connection to say goodbye. The client counts the commands that have no reply when the
+ * connection ends. The caller must find out whether the server could still have read these
+ * commands. From the bucket, the caller can find out whether the server ran one of these commands.
  */
 public final class RespClient implements Client {
 
   private final Connection connection;
   private final StringBuilder unsent = new StringBuilder();
 
-  /** Takes a connection. Authenticates with the operator's token if the server requires a token. */
+  /**
+   * Creates a client for a connection. Authenticates with the token of the operator if the server
+   * requires a token.
+   */
   RespClient(Connection connection, Keys keys) throws IOException {
     this.connection = connection;
     if (!keys.operator().isEmpty()) {
@@ -36,7 +39,7 @@ public final class RespClient implements Client {
   /** An error reply. */
   public record Refusal(String text) {}
 
-  /** Sets the time-out of a read. */
+  /** Sets how long a read can take before it times out. */
   public void setPatience(int millis) throws IOException {
     connection.setPatience(millis);
   }
@@ -50,7 +53,7 @@ public final class RespClient implements Client {
   }
 
   /**
-   * Sends the queued commands and reads a reply. An array is returned as a list, null as an empty
+   * Sends the queued commands and reads a reply. Returns an array as a list, and null as an empty
    * text.
    */
   public Object reply() throws IOException {
@@ -80,7 +83,7 @@ public final class RespClient implements Client {
     try {
       flush();
     } catch (IOException e) {
-      // The server closed the connection; replies can have arrived earlier.
+      // The server closed the connection. Some replies can have arrived before.
     }
     Answers all = Answers.NONE;
     for (int i = 0; i < requests; i++) {
@@ -158,7 +161,7 @@ public final class RespClient implements Client {
     };
   }
 
-  /** Returns an array reply as a list. Fails for any other reply. */
+  /** Returns an array reply as a list. Throws for any other reply. */
   public static List<?> list(Object reply) throws IOException {
     if (reply instanceof List<?> values) {
       return values;

@@ -71,15 +71,16 @@ public final class Server implements AutoCloseable {
   }
 
   /**
-   * The options with which a server is started.
+   * The settings with which a server process is started.
    *
-   * @param heap the heap size, such as 256m, without a bound on other memory; null for the flags of
-   *     a machine with {@value ServerFlags#SMALL_MIB} MiB
-   * @param trust the certificates that clients trust; null without TLS
+   * @param heap the heap size, such as 256m, with no bound on other memory; null for the JVM flags
+   *     for a machine with {@value ServerFlags#SMALL_MIB} MiB
+   * @param trust the certificates that clients trust; null for a server without TLS
    * @param keys the access tokens of the server
    * @param environment additional environment variables of the process
-   * @param shell a shell command to run first, such as {@code ulimit -n 64}
-   * @param options the command-line options of each start
+   * @param shell a shell command to run before the server, such as {@code ulimit -n 64}; empty for
+   *     none
+   * @param options the command-line options that every start uses
    */
   public record Launch(
       @Nullable String heap,
@@ -89,7 +90,7 @@ public final class Server implements AutoCloseable {
       String shell,
       List<String> options) {
 
-    /** The launch on a small machine, without TLS, access control and options. */
+    /** The settings for a small machine, without TLS, access control and further options. */
     public static final Launch SMALL = new Launch(null, null, Keys.NONE, Map.of(), "", List.of());
 
     public Launch withHeap(String size) {
@@ -97,14 +98,14 @@ public final class Server implements AutoCloseable {
     }
 
     /**
-     * Adds TLS with the certificate in a folder. The certificate can be replaced later. Clients
-     * trust the given certificates.
+     * Adds TLS. The server uses the certificate in a folder, which a test can replace later.
+     * Clients trust the given certificates.
      */
     public Launch withTls(Folder folder, Trust trusted) {
       return new Launch(heap, trusted, keys, environment, shell, joined(folder.tls()));
     }
 
-    /** Adds TLS with a new certificate in a folder. */
+    /** Adds TLS. Creates a certificate and writes it into a folder. */
     public Launch withTls(Folder folder)
         throws IOException, InterruptedException, GeneralSecurityException {
       TlsIdentity identity = TlsIdentity.make(folder);
@@ -130,19 +131,22 @@ public final class Server implements AutoCloseable {
       return Stream.concat(options.stream(), more.stream()).toList();
     }
 
-    /** Whether a peak of the process's memory is within the promised bound. */
+    /** Returns whether a peak of the process's memory is within the promised bound. */
     public boolean allows(long peakMib) {
       return heap != null || peakMib <= ServerFlags.SMALL_MIB;
     }
 
-    /** Describes the promise about the process's memory. */
+    /**
+     * Describes the promised bound on the process's memory, as the end of a sentence about the
+     * server.
+     */
     public String promise() {
       return heap == null
           ? String.format(Locale.ROOT, "lives within %d MiB", ServerFlags.SMALL_MIB)
           : "lives with a heap of " + heap + " and no other bound";
     }
 
-    /** Starts a server with wrong options. Returns the exit code of the process. */
+    /** Starts a server that must fail to start. Returns the exit code of the process. */
     public int refusal(String... more) throws IOException, InterruptedException {
       try (Server unexpected = start(more)) {
         return unexpected.isAlive() ? -1 : unexpected.exitCode();
@@ -154,7 +158,7 @@ public final class Server implements AutoCloseable {
     /**
      * Starts a server.
      *
-     * @throws NotStarted if the process ends before it begins to listen
+     * @throws NotStarted if the process ends before the server begins to listen
      */
     public Server start(String... more) throws IOException, InterruptedException {
       List<String> command = new ArrayList<>();
@@ -187,7 +191,7 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Thrown if the process ended before it began to listen. */
+  /** Thrown if the process ended before the server began to listen. */
   public static final class NotStarted extends IOException {
 
     private static final long serialVersionUID = 1;
@@ -209,7 +213,10 @@ public final class Server implements AutoCloseable {
     return Launch.SMALL.start(options);
   }
 
-  /** Sends the first requests, which load classes. On a busy machine this takes long. */
+  /**
+   * Sends the first requests, during which the server loads classes. On a busy machine, these
+   * requests are slow.
+   */
   private void warmUp() throws IOException, InterruptedException {
     for (String path : List.of("/readyz", "/metrics", "/v1/admin/overrides")) {
       long end = System.nanoTime() + PATIENCE.toNanos();
@@ -241,7 +248,7 @@ public final class Server implements AutoCloseable {
     return new Endpoint(address, launch.trust, door.protocol);
   }
 
-  /** Returns a URI of the HTTP port. */
+  /** Returns the URI of a path on the HTTP port. */
   public URI uri(String path) {
     return URI.create(
         "%s://localhost:%s%s".formatted(launch.trust == null ? "http" : "https", httpPort(), path));
@@ -280,9 +287,9 @@ public final class Server implements AutoCloseable {
   }
 
   /**
-   * Sends a request on a connection of the JDK's pool.
+   * Sends a request with the JDK's HTTP client, which reuses connections.
    *
-   * @param headers the names and values of headers, in alternation
+   * @param headers the headers: a name, its value, the next name, and so on
    */
   public HttpResponse<String> ask(String method, String path, String body, String... headers)
       throws IOException, InterruptedException {
@@ -300,7 +307,7 @@ public final class Server implements AutoCloseable {
     return http.send(request.build(), BodyHandlers.ofString());
   }
 
-  /** Returns how many tokens a bucket lacks. */
+  /** Returns how many tokens of a bucket are spent. */
   public long spent(String id, long burst) throws IOException, InterruptedException {
     String path = "/v1/limits/%s/buckets/%s".formatted(Door.LIMIT, id);
     Matcher remaining = REMAINING.matcher(ask("GET", path, "").body());
@@ -310,7 +317,7 @@ public final class Server implements AutoCloseable {
     return burst - Long.parseLong(remaining.group(1));
   }
 
-  /** Returns the sum of all series of a metric; 0 if there are no series. */
+  /** Returns the sum of all series of a metric; 0 if the metric has no series. */
   public double metric(String series) throws IOException, InterruptedException {
     return ask("GET", "/metrics", "")
         .body()
@@ -329,7 +336,7 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Returns the peak resident memory of the process; -1 if it has ended. */
+  /** Returns the peak resident memory of the process in MiB; -1 if the process has ended. */
   public long peakMib() throws IOException {
     return isAlive() ? status("VmHWM") / KIB_PER_MIB : -1;
   }
@@ -352,8 +359,8 @@ public final class Server implements AutoCloseable {
   }
 
   /**
-   * Returns the exit code; -1 if the process does not end within a minute. After the process has
-   * ended, the log is complete.
+   * Waits until the process has ended, and returns its exit code; returns -1 if the process does
+   * not end within a minute. After this call, the log is complete.
    */
   public int exitCode() throws InterruptedException {
     if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {

@@ -10,15 +10,15 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A client that spends from its own bucket until the server ends the connection. A server that
- * stops closes connections that were idle for a second. If the machine delayed this thread for a
- * second, such an end is therefore regular too. A later look at the bucket shows whether a command
- * was lost.
+ * A client that spends from its own bucket until the server closes the connection. During its
+ * shutdown, a server closes every connection that was idle for a second. If the machine delayed
+ * this thread for a second, the server is therefore allowed to close the connection. In this case,
+ * the caller must check the bucket to find out whether a command was lost.
  *
- * <p>The Redis protocol has no other goodbye than the end of the connection. Commands that the
- * server did not read are not lost; only the time at which they were sent identifies them. After
- * SIGTERM, the server still replies for a second. It then ends each connection within about another
- * second.
+ * <p>With the Redis protocol, the server can only close the connection to say goodbye. A command
+ * that the server did not read does not count as lost. The client cannot see which commands the
+ * server did not read, so it uses the time at which a command was sent. After SIGTERM, the server
+ * still replies for a second. It then closes each connection within about another second.
  */
 public final class Spender {
 
@@ -27,12 +27,15 @@ public final class Spender {
   private static final long MOST_STOP_MILLIS = 15_000;
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
-  /** The time after SIGTERM in which every command must be read: half of the promised second. */
+  /**
+   * Every command that is sent within this time after SIGTERM must be read. The time is half of the
+   * promised second.
+   */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /**
-   * An upper bound of the time after which the server closes a connection without a pending reply.
-   * The server keeps a connection with a pending reply open for 10 s.
+   * An upper bound of the time until the server closes a connection on which no reply is pending. A
+   * connection with a pending reply stays open for 10 s.
    */
   private static final long MOST_UNREAD_NANOS = TimeUnit.SECONDS.toNanos(4);
 
@@ -56,7 +59,8 @@ public final class Spender {
 
   public static Spender start(Door door, String id, Server server) throws IOException {
     Spender spender = new Spender(door, id, door.open(server));
-    spender.thread.setDaemon(true); // a failed campaign exits although this thread runs
+    spender.thread.setDaemon(
+        true); // if a campaign fails, the process must end although this thread still runs
     spender.thread.start();
     return spender;
   }
@@ -64,7 +68,8 @@ public final class Spender {
   /**
    * The result of a stop under load.
    *
-   * @param answered the tokens that each spender was granted, in the order of the spenders
+   * @param answered the number of tokens that each spender was granted, in the order of the
+   *     spenders
    * @param tookMillis the time from SIGTERM to the end of the process
    */
   public record Stop(List<Integer> answered, long tookMillis) {}
@@ -94,7 +99,7 @@ public final class Spender {
   private void run() {
     long lastNanos = System.nanoTime();
     lastSentNanos = lastNanos;
-    long betweenMillis = 0; // the server can consider a connection idle after its last response
+    long betweenMillis = 0; // between two requests, the server can consider the connection idle
     try (client) {
       Answers last = Answers.NONE;
       int seen = 0;
@@ -127,7 +132,9 @@ public final class Spender {
     }
   }
 
-  /** Whether the machine delayed the last request for so long that the connection was idle. */
+  /**
+   * Returns whether the machine delayed the last request for so long that the connection was idle.
+   */
   public boolean heldUp() {
     return heldUp;
   }
@@ -136,7 +143,10 @@ public final class Spender {
     return id;
   }
 
-  /** Returns how many requests had no response at the end because they were sent too late. */
+  /**
+   * Returns how many requests had no response when the connection ended, because they were sent too
+   * late.
+   */
   public int unanswered() {
     return unanswered;
   }

@@ -14,19 +14,23 @@ import java.time.Instant;
 import java.util.Base64;
 import java.util.concurrent.TimeUnit;
 
-/** A self-signed certificate for localhost with its key, made by keytool. */
+/**
+ * A self-signed certificate for localhost, with its private key. The program keytool makes both.
+ */
 public record TlsIdentity(X509Certificate certificate, Key key) {
 
   private static final String PASSWORD = "changeit";
   private static final int PEM_LINE = 64;
 
-  /** Makes an identity that is valid for a day. */
+  /** Makes a certificate that is valid for a day. */
   public static TlsIdentity make(Folder folder)
       throws IOException, InterruptedException, GeneralSecurityException {
     return endingIn(TimeUnit.DAYS.toSeconds(1), folder);
   }
 
-  /** Makes an identity that became valid yesterday and expires in {@code seconds}. */
+  /**
+   * Makes a certificate that has been valid since yesterday and expires in {@code seconds} seconds.
+   */
   public static TlsIdentity endingIn(long seconds, Folder folder)
       throws IOException, InterruptedException, GeneralSecurityException {
     Path store = Path.of(folder.file("made.p12"));
@@ -51,7 +55,7 @@ public record TlsIdentity(X509Certificate certificate, Key key) {
   }
 
   /**
-   * Writes the certificate file and the key file. {@link Folder#tls} returns the options that name
+   * Writes the certificate file and the key file. {@link Folder#tls} returns the server options for
    * these files.
    */
   public void install(Folder folder) throws IOException, GeneralSecurityException {

@@ -15,7 +15,7 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.TrustManagerFactory;
 
-/** The certificates that a client trusts while they are valid. Thread-safe. */
+/** The certificates that a client trusts until they expire. Thread-safe. */
 public final class Trust {
 
   private final TrustManagerFactory managers;
@@ -45,10 +45,11 @@ public final class Trust {
   }
 
   /**
-   * Creates the client's side of a TLS connection. Uses the native library if it is available,
-   * since it needs a tenth of the time and an attacker makes thousands of handshakes.
+   * Creates the client's side of a TLS connection. Uses a native TLS library if one is available.
+   * An attacker makes thousands of handshakes, and the native library needs a tenth of the time.
    *
-   * @param protocol the protocol that the handshake requests (ALPN); empty for no request
+   * @param protocol the protocol that the client requests in the handshake (ALPN); empty to request
+   *     none
    */
   public SSLEngine engine(String protocol) {
     return engines

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The classes that all campaigns share: servers, connections, clients and the report. */
+/** Classes that all campaigns use: servers, connections, clients and the report. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.proof;

@@ -6,11 +6,12 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /*
- * Compares eight bytes at a time. XOR with the wanted byte makes equal bytes zero; subtracting 1
- * from each byte then sets the highest bit of zero bytes. A byte behind a zero byte may get this
- * bit too, so only the first such byte counts. (H. S. Warren, Hacker's Delight, 6-1.)
+ * Compares eight bytes at a time. XOR with the wanted byte turns each equal byte into zero.
+ * Subtracting 1 from each byte then sets the highest bit of each zero byte. The subtraction can
+ * also set this bit in a byte after a zero byte, so only the first byte with the bit is a match.
+ * (H. S. Warren, Hacker's Delight, 6-1.)
  */
-/** Finds bytes in lines. Stateless. */
+/** Finds a byte in an array, eight bytes at a time. Stateless. */
 final class ByteSearch {
 
   private static final VarHandle WORD =
@@ -25,7 +26,7 @@ final class ByteSearch {
     return indexOf(text, from, end, wanted, wanted);
   }
 
-  /** Returns the first position of one of two bytes. */
+  /** Returns the first position of either of two bytes; {@code end} if neither is found. */
   static int indexOf(byte[] text, int from, int end, int one, int other) {
     int at = from;
     for (; at + Long.BYTES <= end; at += Long.BYTES) {
@@ -45,7 +46,7 @@ final class ByteSearch {
     return (word - EACH) & ~word & HIGH_BITS;
   }
 
-  /** Returns the eight bytes from a position on. */
+  /** Returns the eight bytes that start at a position. */
   static long word(byte[] text, int at) {
     return (long) WORD.get(text, at);
   }

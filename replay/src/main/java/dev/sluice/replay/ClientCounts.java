@@ -7,8 +7,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The clients of a log, and the counts of each client. If there are more clients than names that
- * are kept, only denied clients get a number and counts. Not thread-safe.
+ * The clients of a log, with the number of requests and denials of each client. The number of
+ * stored names is bounded. Once the table of names is full, only clients with a denial are added.
+ * Not thread-safe.
  */
 final class ClientCounts {
 
@@ -16,10 +17,11 @@ final class ClientCounts {
 
   private final int most;
   private final Clients clients;
-  private final Clients lateClients; // clients first denied after `clients` was full
+  private final Clients
+      lateClients; // clients that were first denied when `clients` was already full
   private long[] requests = new long[1 << 8];
   private long[] denied = new long[1 << 8];
-  // Requests denied here to which, by the log, the server replied without an error.
+  // Requests that the limits deny although, by the log, the server replied without an error.
   private long[] served = new long[1 << 8];
   private long[] otherDenied = new long[1 << 8];
 
@@ -29,12 +31,18 @@ final class ClientCounts {
     this.lateClients = new Clients(most);
   }
 
-  /** Returns the number of a client; {@link Clients#NONE} if it is new and the table is full. */
+  /**
+   * Returns the number of a client; {@link Clients#NONE} if the client is new and the table is
+   * full.
+   */
   int number(String name) {
     return withRoom(clients.number(name));
   }
 
-  /** Returns the number of a client that the table lacks; only denied clients get a number. */
+  /**
+   * Returns the number of a client that did not fit into the first table. This method gives a
+   * number only to a client with a denial. For any other client, it returns {@link Clients#NONE}.
+   */
   int lateNumber(String name, boolean isDenied) {
     int late = isDenied || lateClients.size() > 0 ? lateClients.find(name) : Clients.NONE;
     late = late < 0 && isDenied ? lateClients.number(name) : late;
@@ -74,7 +82,10 @@ final class ClientCounts {
     return clients.isExact();
   }
 
-  /** Returns how many clients the first limits deny, the second limits deny, or both deny. */
+  /**
+   * Returns how many clients were denied a request: by the first limits, by the second limits, or
+   * by both if both arguments are true.
+   */
   long denied(boolean byFirst, boolean bySecond) {
     long count = 0;
     for (int i = 0; i < all(); i++) {
@@ -89,7 +100,7 @@ final class ClientCounts {
 
   List<Client> mostDenied() {
     List<Client> found = new ArrayList<>();
-    long least = 0; // the smallest listed count
+    long least = 0; // the smallest count in the list
     for (int i = 0; i < all(); i++) {
       if (denied[i] > 0 && denied[i] >= least) {
         found.add(new Client(name(i), requests[i], denied[i], served[i]));
@@ -102,7 +113,7 @@ final class ClientCounts {
     return most(found);
   }
 
-  /** Returns the first clients in the order of a result. */
+  /** Returns the clients with the most denied requests, the most denied first. */
   static List<Client> most(List<Client> clients) {
     return clients.stream().sorted(Client.MOST_DENIED).limit(LISTED).toList();
   }

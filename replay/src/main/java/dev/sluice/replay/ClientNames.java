@@ -12,15 +12,16 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * How results show the names and ids of clients. The key of a hash is a secret of the process,
- * since without a key all IPv4 addresses could be tried quickly. Thread-safe; never blocks.
+ * How results show the names and ids of clients. Names are hashed with a secret key of this
+ * process. Without a key, anybody could hash all IPv4 addresses and compare. Thread-safe; never
+ * blocks.
  */
 public enum ClientNames {
-  /** The names and ids as they are, with control characters escaped. */
+  /** Shows names and ids unchanged, except that control characters are escaped. */
   SHOW,
-  /** A hash, which is the same for the same name within a run. */
+  /** Shows a hash. Within a run, equal names have equal hashes. */
   HASH,
-  /** Only the beginning of a name: {@code 203.0.113.x}. */
+  /** Shows only the beginning of a name, such as {@code 203.0.113.x}. */
   MASK;
 
   private static final String ALGORITHM = "HmacSHA256";
@@ -32,7 +33,7 @@ public enum ClientNames {
     new SecureRandom().nextBytes(SECRET);
   }
 
-  /** Returns the form of a name in a result, without control characters. */
+  /** Returns a name in the form in which results show it, without control characters. */
   public String of(String name) {
     return switch (this) {
       case SHOW -> SafeText.printable(name);
@@ -42,7 +43,7 @@ public enum ClientNames {
   }
 
   private static String masked(String name) {
-    IpAddress address = IpAddress.parse(name.split("/", 2)[0]); // an id may be a range
+    IpAddress address = IpAddress.parse(name.split("/", 2)[0]); // an id can be a range of addresses
     if (address != null) {
       String text = address.toString();
       int dot = text.lastIndexOf('.');

@@ -5,12 +5,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /*
- * Names are bytes in one array, found by open addressing. A client takes 10 bytes plus its name,
- * instead of 100 bytes in a map of strings. If the table is full, a new name gets no number, and
- * only the sketch counts the name.
+ * The names are stored as bytes in one array, and a hash table with open addressing finds them. A
+ * client takes 10 bytes plus its name. In a map of strings, a client would take 100 bytes. If the
+ * table is full, a new name gets no number, and only the sketch counts the name.
  */
 /**
- * The clients of a log, numbered from 0 in the order of their first requests. The number of kept
+ * The clients of a log, numbered from 0 in the order of their first requests. The number of stored
  * names is bounded. Not thread-safe.
  */
 final class Clients {
@@ -22,7 +22,7 @@ final class Clients {
   private final Sketch sketch = new Sketch();
   private byte[] names = new byte[1 << 12];
   private int[] ends = new int[1 << 8];
-  private int[] slots = new int[1 << 10]; // 0 if empty, else the client's number plus 1
+  private int[] slots = new int[1 << 10]; // the client's number plus 1; 0 for an empty slot
   private int count;
   private boolean full;
 
@@ -53,7 +53,10 @@ final class Clients {
     return slots[slot(bytes, Sketch.hash(bytes))] - 1;
   }
 
-  /** Returns the slot of the name, or else the free slot for the name. */
+  /**
+   * Returns the slot of a name; if the name is not in the table, the empty slot in which to store
+   * it.
+   */
   private int slot(byte[] name, long hash) {
     int slot = (int) hash & (slots.length - 1);
     while (slots[slot] != 0 && !isNamed(slots[slot] - 1, name)) {
@@ -99,12 +102,12 @@ final class Clients {
     return count;
   }
 
-  /** Returns how many different names there were; an estimate once the table is full. */
+  /** Returns how many different names were looked up; an estimate once the table is full. */
   long distinct() {
     return full ? sketch.estimate() : count;
   }
 
-  /** Whether all names have a number, so that the counts are exact. */
+  /** Returns whether all names have a number, so that the counts are exact. */
   boolean isExact() {
     return !full;
   }

@@ -10,9 +10,9 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * Writes denials as CSV. The cells are safe in a spreadsheet: text that would begin a formula gets
- * an apostrophe in front, and control characters are escaped. Not thread-safe; blocks if its target
- * blocks.
+ * Writes denials as CSV. The cells are safe to open in a spreadsheet: an apostrophe precedes each
+ * text that would start a formula, and control characters are escaped. Not thread-safe; blocks if
+ * its target blocks.
  */
 public final class DenialsCsv implements Consumer<Denial> {
 

@@ -11,7 +11,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A condition on a result, at which a pipeline fails: {@code newly-denied-clients > 0.1%}.
+ * A condition on a result that makes a build pipeline fail, such as {@code newly-denied-clients >
+ * 0.1%}.
  *
  * @param orEqual whether a value equal to the bound meets the condition
  * @param bound a number, or a percentage of all clients or requests
@@ -58,8 +59,8 @@ public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean i
   }
 
   /**
-   * Returns whether a result meets the condition. With a candidate, the candidate's denials are
-   * compared; some metrics require a candidate.
+   * Returns whether a result meets the condition. If the result has a candidate, the candidate's
+   * denials are measured. Some metrics require a candidate.
    */
   public boolean isMet(ReplayResult result) {
     int order =

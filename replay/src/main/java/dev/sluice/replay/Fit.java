@@ -12,22 +12,23 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * In a bucket without a bound, the most tokens ever missing are the smallest burst that never
- * denies its client; what happens after a first denial does not matter. So one pass needs two
- * numbers per client and rate: the tokens missing after the last request, and the most tokens ever
- * missing.
+ * Imagine a bucket that never denies: each request takes tokens, and the bucket refills. The
+ * largest number of tokens that were ever missing from this bucket is the smallest burst that never
+ * denies its client a request. So one pass over the log needs two numbers per client and rate: the
+ * tokens missing after the last request, and the most tokens ever missing.
  */
 /**
- * Suggests quotas for a limit: for each of several rates, the smallest burst that never denies most
- * clients a request. A client is an id of the limit. The result is exact if a request is charged to
- * one id of the limit. Takes 16 bytes per client and rate. Not thread-safe.
+ * Suggests quotas for a limit. For each of several rates, it finds the smallest burst with which a
+ * given share of the clients is never denied. Here a client is an id of the limit. The result is
+ * exact if each request is charged to only one id of the limit. Takes 16 bytes per client and rate.
+ * Not thread-safe.
  */
 public final class Fit implements Demands {
 
   private static final long MINUTE = 60_000_000_000L;
   private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
 
-  /** The measure by which a quota of the curve is chosen. */
+  /** What to minimize when a quota is chosen from the curve. */
   public enum Prefer {
     /** Prefers the quota that allows a client the fewest requests within a minute. */
     WORST,
@@ -35,7 +36,10 @@ public final class Fit implements Demands {
     BURST,
     /** Prefers the quota with the lowest rate. */
     RATE,
-    /** Prefers the smallest burst + count, which is the most that a client gets in any period. */
+    /**
+     * Prefers the smallest sum of burst and count, which is the most requests that a client can
+     * send in any period.
+     */
     STRICT;
 
     private long measure(Point point) {
@@ -48,7 +52,9 @@ public final class Fit implements Demands {
       };
     }
 
-    /** Chooses a point. With an attack, points that deny the most heavy clients come first. */
+    /**
+     * Chooses a point. If there is an attack, prefers the points that deny the most heavy clients.
+     */
     public Point of(List<Point> curve) {
       return curve.stream()
           .min(
@@ -61,9 +67,9 @@ public final class Fit implements Demands {
   }
 
   /**
-   * The time of an attack whose heavy clients must be denied. The heavy clients are the fewest
-   * clients that sent half of the requests in this time, and all clients that sent as many as the
-   * last of them.
+   * The time of an attack. The quota should deny the heavy clients of this attack. The heavy
+   * clients are the smallest group of clients that sent half of the requests in this time, and
+   * every client that sent as many requests as the smallest sender in the group.
    *
    * @param fromNanos the start, in nanoseconds since the epoch
    * @param toNanos the end (exclusive), in nanoseconds since the epoch
@@ -71,7 +77,7 @@ public final class Fit implements Demands {
   public record Attack(long fromNanos, long toNanos) {}
 
   /**
-   * A rate and the smallest burst for it.
+   * A quota: a rate, and the smallest burst for this rate.
    *
    * @param denied the number of clients that the quota denies at least one request
    * @param worstMinute the most requests that the quota allows a client within a minute
@@ -88,11 +94,11 @@ public final class Fit implements Demands {
   private long[] inAttack = new long[1 << 8];
 
   /**
-   * Creates an object without requests.
+   * Creates a fit that has read no requests yet.
    *
    * @param rates the rates to try, the lowest first; their bursts are ignored
-   * @param attack a time whose requests are ignored for the share of clients never denied; null for
-   *     none
+   * @param attack the time of an attack, whose requests do not count for the share of clients that
+   *     are never denied; null if there was no attack
    */
   public Fit(List<Quota> rates, @Nullable Attack attack) {
     this.rates = List.copyOf(rates);
@@ -118,7 +124,10 @@ public final class Fit implements Demands {
     normal.add(client, atNanos, cost);
   }
 
-  /** Returns how many clients count for the share: clients with a request outside of an attack. */
+  /**
+   * Returns the number of clients with a request outside of the attack. The share of clients that
+   * are never denied is a share of these clients.
+   */
   public long clients() {
     return normal.count;
   }
@@ -192,7 +201,10 @@ public final class Fit implements Demands {
     return Arrays.copyOf(heavy, count);
   }
 
-  /** The tokens missing in each client's bucket for each rate, as nanoseconds of refill. */
+  /**
+   * The missing tokens in the bucket of each client for each rate, measured in nanoseconds of
+   * refill.
+   */
   private final class Buckets {
 
     private final long[][] lacks = new long[rates.size()][1 << 8];
@@ -221,7 +233,7 @@ public final class Fit implements Demands {
         long more = cost > Long.MAX_VALUE / interval ? Long.MAX_VALUE : cost * interval;
         long now = left > Long.MAX_VALUE - more ? Long.MAX_VALUE : left + more;
         lacks[rate][client] = now;
-        if (cost > 0) { // a request that costs nothing is always allowed
+        if (cost > 0) { // a request with the cost 0 is always allowed
           most[rate][client] = Math.max(most[rate][client], now);
         }
       }
@@ -246,7 +258,8 @@ public final class Fit implements Demands {
   }
 
   /**
-   * Returns the curve as YAML comments, and the chosen quota as a limit in YAML.
+   * Returns the lines of a limit file with the chosen quota. The curve stands above the limit, in
+   * comments.
    *
    * @param percent the share of clients that are never denied, above 0 and at most 100
    * @param period the period of the rates, as in a limit file

@@ -14,12 +14,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A log with one JSON object per line. The name of a value in a nested object joins the keys, such
- * as {@code request.method}. Of a list, only the first value counts; of a header, all values.
+ * A log with one JSON object per line. A value in a nested object has a name that joins the keys
+ * with dots, such as {@code request.method}. Only the first value of a list is read, except that
+ * all values of a header are read.
  */
 final class JsonLog extends LogFormat {
 
-  /** The shared name of each key that the servers write, in lower case. */
+  /** Maps the keys that known servers write, in lower case, to the shared names of columns. */
   private static final Map<String, String> KNOWN =
       Map.ofEntries(
           // nginx, by the names of its variables
@@ -73,11 +74,15 @@ final class JsonLog extends LogFormat {
 
   private final JsonFactory json = new JsonFactory();
   private final Map<String, Integer> columns = new HashMap<>();
-  private final Map<String, Integer> ofHeaders = new HashMap<>(); // by the key within all headers
+  private final Map<String, Integer> ofHeaders =
+      new HashMap<>(); // the column of a header by its key in the JSON object
   private final List<Plain> plain = new ArrayList<>();
   private boolean isSealed;
 
-  /** A header that a line can also have under a separate key, which has a separate column. */
+  /**
+   * The column of a header, and a second column for a key outside of the headers that contains the
+   * same header.
+   */
   private record Plain(int header, int column) {}
 
   JsonLog(String name, Map<String, String> given, ZoneId zone) {
@@ -105,7 +110,7 @@ final class JsonLog extends LogFormat {
     if (column >= 0 || isSealed || !(isHeader || wanted.startsWith(FIELD))) {
       return column;
     }
-    // The log has no list of its columns, so a later line can contain this column.
+    // A JSON log does not list its columns, so a later line can contain this column.
     String key = wanted.substring(wanted.indexOf(':') + 1).toLowerCase(Locale.ROOT);
     if (!isHeader) {
       int added = add(key, null);
@@ -198,7 +203,10 @@ final class JsonLog extends LogFormat {
     return true;
   }
 
-  /** Sets the first non-empty value of a key; a header gets all of its values. */
+  /**
+   * Sets the column of a key. The column gets the first non-empty value of the key, but the column
+   * of a header gets all values.
+   */
   private void set(String key, JsonParser parser, LogEntry entry) throws IOException {
     Integer column = columns.get(key);
     Integer header = ofHeaders.get(key);

@@ -8,15 +8,15 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * The tokens in one bucket over time, for the chart of a report. Keeps at most 2,000 spans of time
- * for any number of requests. Not thread-safe.
+ * The tokens in one bucket over time, for the chart of a report. Stores at most 2,000 spans of
+ * time, however many requests there are. Not thread-safe.
  */
 public final class LevelOverTime implements Consumer<Step> {
 
   private static final int MOST = 2_000;
 
   /**
-   * One request, or several consecutive requests.
+   * The tokens in the bucket during one request or several consecutive requests.
    *
    * @param before the tokens before the first request
    * @param least the fewest tokens after any of the requests
@@ -30,7 +30,6 @@ public final class LevelOverTime implements Consumer<Step> {
   private long requests;
   private long denied;
 
-  /** Creates an object without requests. */
   public LevelOverTime(String name, Quota quota) {
     this.name = name;
     this.quota = quota;

@@ -6,13 +6,13 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request of a log: the line, and the position of each column in the line. Reused for the next
- * lines. Not thread-safe.
+ * One request of a log: the line, and the position of each column in the line. The object is reused
+ * for later lines. Not thread-safe.
  */
 final class LogEntry {
 
   private static final int ABSENT = -1;
-  private static final int PADDING = Long.BYTES; // so that hashes read whole words
+  private static final int PADDING = Long.BYTES; // so that the hash function can read whole words
 
   private final LogFormat format;
   private int[] from;
@@ -27,7 +27,7 @@ final class LogEntry {
     this.to = new int[format.columns()];
   }
 
-  /** Sets another line, whose columns are not known yet. */
+  /** Replaces the line. The columns of the new line are not known yet. */
   void take(byte[] line, int start, int newLength) {
     if (bytes.length < newLength + PADDING) {
       bytes = new byte[Math.max(newLength + PADDING, 2 * bytes.length)];
@@ -54,7 +54,10 @@ final class LogEntry {
     to[column] = end;
   }
 
-  /** Sets a column whose value differs from the line's bytes, such as an unescaped value. */
+  /**
+   * Sets the value of a column to a text that is not in the line, for example to a value without
+   * its escapes.
+   */
   void set(int column, String value) {
     byte[] text = value.getBytes(StandardCharsets.UTF_8);
     int needed = length + text.length + PADDING;
@@ -78,7 +81,9 @@ final class LogEntry {
     return to[column];
   }
 
-  /** Returns the text of a column; null if the line has no value, or "-". */
+  /**
+   * Returns the text of a column; null if the line has no value for the column, or the value "-".
+   */
   @Nullable String text(int column) {
     if (!has(column)) {
       return null;

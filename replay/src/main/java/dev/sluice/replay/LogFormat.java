@@ -20,26 +20,29 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the lines of a log contain requests. A column has a native name in its format, such as {@code
- * body_bytes_sent}, and perhaps a shared name of all formats: {@code time}, {@code client}, {@code
- * method}, {@code target}, {@code request} (the method and the target), {@code host}, {@code user},
- * {@code status} or {@code header:NAME}. Not thread-safe.
+ * A format of log lines. Each column has a native name, such as {@code body_bytes_sent}. Some
+ * columns also have a shared name, which is the same in all formats: {@code time}, {@code client},
+ * {@code method}, {@code target}, {@code request} (the method and the target), {@code host}, {@code
+ * user}, {@code status} or {@code header:NAME}. Not thread-safe.
  */
 abstract class LogFormat {
 
-  /** The formats that {@link #recognise} tries; the first format wins a tie. */
+  /**
+   * The formats that {@link #recognise} tries. If two formats read equally many lines, the earlier
+   * format in this list is chosen.
+   */
   private static final List<String> RECOGNISED =
       List.of("combined", "alb", "envoy", "haproxy", "cloudfront", "json");
 
   private static final int RECOGNISED_BY = 1 << 14;
 
   /**
-   * The year 1990. In a format without names of fields, an earlier time is a number with another
-   * meaning, such as a status.
+   * The start of the year 1990. If a format has no field names, an earlier time is taken for a
+   * number with another meaning, such as a status.
    */
   private static final long EARLIEST = 631_152_000_000_000_000L;
 
-  /** The columns of one file's lines, from its headings. */
+  /** The columns that the headings of one file define. */
   static final class Headings {
 
     private int[] columns = new int[0]; // the column of each value in a line
@@ -61,8 +64,8 @@ abstract class LogFormat {
   }
 
   /**
-   * Parses the name of a format, as in {@code --format}, such as {@code combined} or {@code
-   * json:time=ts,client=ip}.
+   * Parses the name of a format as the option {@code --format} accepts it, such as {@code combined}
+   * or {@code json:time=ts,client=ip}.
    *
    * @param zone the zone of times without a zone
    * @throws IllegalArgumentException if there is no such format
@@ -93,8 +96,8 @@ abstract class LogFormat {
   }
 
   /**
-   * Returns the name of the format that can read the most of a log's first lines; null if no format
-   * can read any of them.
+   * Returns the name of the format that can read most of the first lines of a log; null if no
+   * format can read a line.
    */
   static @Nullable String recognise(byte[] head, int length, ZoneId zone) {
     String best = null;
@@ -121,7 +124,10 @@ abstract class LogFormat {
     return best;
   }
 
-  /** Returns the start of the text, after a UTF-8 byte order mark. */
+  /**
+   * Returns the position after the UTF-8 byte order mark of a text; {@code from} if the text has no
+   * byte order mark.
+   */
   static int afterByteOrderMark(byte[] text, int from, int to) {
     boolean marked =
         to - from >= 3
@@ -147,7 +153,7 @@ abstract class LogFormat {
     return columns;
   }
 
-  /** Adds a column; returns the column's number. */
+  /** Adds a column. Returns the number of the column. */
   @CanIgnoreReturnValue
   final int add(String nativeName, @Nullable String shared) {
     int column = natives.size();
@@ -164,7 +170,7 @@ abstract class LogFormat {
     byName.putIfAbsent("field:" + nativeName, column);
   }
 
-  /** Returns the name, as in {@code --format}. */
+  /** Returns the name of the format in the option {@code --format}. */
   final String name() {
     return name;
   }
@@ -173,7 +179,10 @@ abstract class LogFormat {
     return natives.size();
   }
 
-  /** Returns a column's number by shared name or {@code field:NATIVE_NAME}; -1 for none. */
+  /**
+   * Returns the number of the column with a shared name or {@code field:NATIVE_NAME}; -1 if there
+   * is no column with this name.
+   */
   int column(String wanted) {
     return byName.getOrDefault(wanted.toLowerCase(Locale.ROOT), byName.getOrDefault(wanted, -1));
   }
@@ -186,20 +195,25 @@ abstract class LogFormat {
         .toList();
   }
 
-  /** Declares that a column will be read. JSON logs read only declared columns. */
+  /**
+   * Declares that a column will be read. The format of JSON logs reads only the declared columns.
+   */
   final void declare(String wanted) {
     int unused = column(wanted);
   }
 
-  /** Ends the declarations of columns. */
+  /** Declares that no further columns will be declared. */
   void seal() {}
 
-  /** Whether lines can add columns, so that lines cannot be read while requests are decided. */
+  /**
+   * Returns whether a line can add columns. If so, one thread must both read lines and decide
+   * requests.
+   */
   boolean addsColumns() {
     return false;
   }
 
-  /** Starts or continues a file, whose headings apply only to its lines. */
+  /** Switches to the headings of the file from which the next lines are read. */
   final void enter(Headings ofFile) {
     this.headings = ofFile;
   }
@@ -213,18 +227,23 @@ abstract class LogFormat {
     return List.copyOf(natives);
   }
 
-  /** Whether this line is not a request but a heading, which names columns, or a comment. */
+  /**
+   * Returns whether a line is a heading or a comment, so not a request. A heading names the
+   * columns.
+   */
   boolean isHeading(byte[] line, int from, int to) {
     return false;
   }
 
-  /** Finds the columns of the entry's line; returns false if the line does not fit the format. */
+  /**
+   * Finds the columns in the line of an entry. Returns false if the line does not have this format.
+   */
   abstract boolean read(LogEntry entry);
 
-  /** Returns what is wrong with the entry's line, for which {@link #read} returned false. */
+  /** Returns the mistake in the line of an entry, after {@link #read} returned false. */
   abstract String fault(LogEntry entry);
 
-  /** Returns why a line cannot be parsed, for messages. */
+  /** Returns for a message why a line cannot be parsed. */
   final String fault(byte[] line, int from, int length, LogEntry entry) {
     entry.take(line, from, length);
     if (!read(entry)) {
@@ -232,17 +251,17 @@ abstract class LogFormat {
     }
     String found = time < 0 ? null : entry.text(time);
     return found == null
-        ? "it has no " + (time < 0 ? "time" : natives.get(time))
-        : "its time is %s, expected one such as 26/Nov/2026:10:00:00 +0100 or 2026-11-26T10:00:00Z"
+        ? "the line has no " + (time < 0 ? "time" : natives.get(time))
+        : "the time is %s, expected a time such as 26/Nov/2026:10:00:00 +0100 or 2026-11-26T10:00:00Z"
             .formatted(SafeText.quote(found));
   }
 
-  /** Returns the value of a column without the format's escapes. */
+  /** Returns the value of a column after replacing the escapes of this format. */
   String unescaped(String text) {
     return text;
   }
 
-  /** Parses a line with its time into the entry; returns false if the line cannot be parsed. */
+  /** Parses a line and its time into an entry. Returns false if the line cannot be parsed. */
   final boolean read(byte[] line, int from, int length, LogEntry entry) {
     entry.take(line, from, length);
     if (!read(entry)) {
@@ -253,7 +272,7 @@ abstract class LogFormat {
     return at != TimeText.NONE && at >= earliestNanos();
   }
 
-  /** The earliest time of a request; traces can count from 0. */
+  /** Returns the earliest valid time of a request. The times of a trace can start at 0. */
   long earliestNanos() {
     return Long.MIN_VALUE;
   }
@@ -264,7 +283,7 @@ abstract class LogFormat {
       time = column("time");
       date = column("date");
     }
-    // A date and a time in two columns are in UTC.
+    // If the date and the time stand in two columns, they are in UTC.
     if (date >= 0 && entry.has(date) && entry.has(time)) {
       String both = entry.text(date) + "T" + entry.text(time) + "Z";
       byte[] text = both.getBytes(StandardCharsets.US_ASCII);
@@ -276,8 +295,7 @@ abstract class LogFormat {
   }
 
   /*
-   * A line of a text log is a row of values between spaces. A value can be in quotes or brackets,
-   * which are not part of the value.
+   * The quotes or brackets around a value are not a part of the value.
    */
   /** A log whose values are separated by spaces, and can be in quotes or brackets. */
   static final class TextLog extends LogFormat {
@@ -285,7 +303,10 @@ abstract class LogFormat {
     private static final String COMMON =
         "remote_addr=client ident remote_user=user time_local=time request=request status=status body_bytes_sent";
 
-    /** The columns of each layout: the native name, and a shared name after "=". */
+    /**
+     * The columns of each layout. A column is its native name, optionally followed by "=" and its
+     * shared name.
+     */
     static final Map<String, String> LAYOUTS =
         Map.of(
             "combined",
@@ -334,7 +355,7 @@ abstract class LogFormat {
       int end = entry.length();
       int at = behindSyslog ? behindSyslog(line, end) : 0;
       for (int column = 0; column < columns(); column++) {
-        if (column == last) { // captured headers may precede the column
+        if (column == last) { // HAProxy can write captured headers before this column
           at = Math.max(at, ByteSearch.indexOf(line, at, end, '"'));
         }
         if (at >= end) {
@@ -357,7 +378,10 @@ abstract class LogFormat {
       return true;
     }
 
-    /** A missing value shifts the others, so that a status can stand where the time belongs. */
+    /**
+     * If a value is missing, all later values move to the left, and a status can stand in the place
+     * of the time.
+     */
     @Override
     long earliestNanos() {
       return EARLIEST;
@@ -369,7 +393,7 @@ abstract class LogFormat {
       while (missing < columns() - 1 && entry.has(missing)) {
         missing++;
       }
-      return "it has no complete %s, which is value %s of %s"
+      return "the line has no complete %s, which is value %s of %s"
           .formatted(natives().get(missing), missing + 1, columns());
     }
 
@@ -382,7 +406,10 @@ abstract class LogFormat {
       return 0;
     }
 
-    /** Returns where the port after an address begins; {@code end} if there is no port. */
+    /**
+     * Returns the position of the colon before the port of an address; {@code end} if the address
+     * has no port.
+     */
     private static int port(byte[] line, int start, int end) {
       for (int i = end - 1; i > start; i--) {
         if (line[i] == ':') {
@@ -420,7 +447,7 @@ abstract class LogFormat {
     }
   }
 
-  /** A log with one separator, whose first line names its columns. */
+  /** A log with one separator between values. A heading names the columns. */
   static final class DelimitedLog extends LogFormat {
 
     private static final Map<String, String> CLOUDFRONT =
@@ -473,7 +500,10 @@ abstract class LogFormat {
       return false;
     }
 
-    /** Returns the column of a title, which is new unless another file has the title. */
+    /**
+     * Returns the number of the column with a title. Adds a column if no earlier file has this
+     * title.
+     */
     private int columnOf(String title) {
       String key = title.replace("\"", "").strip().toLowerCase(Locale.ROOT);
       int known = column("field:" + key);
@@ -497,7 +527,8 @@ abstract class LogFormat {
         while (stop < end && (quoted ? !isClosing(line, stop, end) : line[stop] != separator)) {
           stop += quoted && line[stop] == '"' ? 2 : 1;
         }
-        if (!entry.has(column)) { // if several columns have the same title, the first counts
+        if (!entry.has(
+            column)) { // if several columns have the same title, the first column is read
           entry.set(column, start, Math.min(stop, end));
         }
         at = quoted ? stop + 2 : stop + 1;
@@ -510,10 +541,10 @@ abstract class LogFormat {
       int[] columns = headings().columns;
       long found = Arrays.stream(columns).filter(entry::has).count();
       return columns.length == 0
-          ? "there is no heading before it"
+          ? "no heading precedes the line"
           : found == columns.length
-              ? "it has more values than the heading, which has " + columns.length
-              : "it has %s, expected the values of the heading: %s"
+              ? "the line has more values than the heading, which has " + columns.length
+              : "the line has %s, expected the values of the heading: %s"
                   .formatted(
                       Words.counted(found, "value"),
                       Arrays.stream(columns)
@@ -551,7 +582,10 @@ abstract class LogFormat {
     }
   }
 
-  /** A log that a regular expression reads; its named groups are the columns. */
+  /**
+   * A log whose lines are parsed with a regular expression. Each named group of the expression is a
+   * column.
+   */
   static final class RegexLog extends LogFormat {
 
     private static final Pattern GROUP = Pattern.compile("\\(\\?<([a-zA-Z][a-zA-Z0-9]*)>");
@@ -576,7 +610,8 @@ abstract class LogFormat {
 
     @Override
     boolean read(LogEntry entry) {
-      // One char per byte, so that positions in the text are positions in the line.
+      // ISO 8859-1 makes one char of each byte, so each position in the text is a position in the
+      // line.
       String line = new String(entry.bytes(), 0, entry.length(), StandardCharsets.ISO_8859_1);
       Matcher matcher = pattern.matcher(line);
       if (!matcher.find()) {
@@ -593,7 +628,7 @@ abstract class LogFormat {
 
     @Override
     String fault(LogEntry entry) {
-      return "the pattern is not found in it";
+      return "the pattern matches no part of the line";
     }
   }
 }

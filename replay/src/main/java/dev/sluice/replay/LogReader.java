@@ -19,18 +19,19 @@ import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Servers write a line when a request ends, and several processes write into one file, so lines are
- * out of order by some seconds. Lines are held back in a window, and sorted. The place of a new
- * line is searched from the end, since nearly every line comes after the line before it.
+ * A server writes a line when a request ends, and several processes can write into one file. Lines
+ * are therefore out of order by some seconds. The reader holds lines back for the length of a
+ * window, and sorts them. It searches the place of a new line from the end, since most lines are
+ * later than the line before them.
  */
 /**
- * The requests of several logs, in the order of time. Only the lines of one window are in memory.
+ * The requests of several logs, in the order of time. Holds only the lines of one window in memory.
  * Not thread-safe; blocks if the streams block.
  */
 final class LogReader implements AutoCloseable {
 
   private static final int LONGEST_LINE = 1 << 20;
-  // Larger than the buffers of the streams, so that the streams need not copy.
+  // Larger than the buffers of the streams, so that the streams read into this buffer directly.
   private static final int BUFFER = 1 << 18;
   private static final int HEAD = 1 << 16; // enough bytes to recognise the format
   private static final int MOST_HELD = 200_000;
@@ -58,9 +59,9 @@ final class LogReader implements AutoCloseable {
    * Opens logs.
    *
    * @param formatName the format of all logs; null to detect the format from the first lines
-   * @param zone the zone of times without a zone
+   * @param zone the zone for times in a log that have no zone
    * @param sources the logs, at least one
-   * @param strict whether a line that is not a request ends the reading with an exception
+   * @param strict whether to throw an exception at the first line that cannot be parsed
    * @throws IllegalArgumentException if there is no such format
    */
   LogReader(
@@ -121,7 +122,7 @@ final class LogReader implements AutoCloseable {
     return oldest;
   }
 
-  /** Takes back a request, so that its object can be used for another line. */
+  /** Takes back the object of a request, to use it for another line. */
   void release(LogEntry entry) {
     spare.add(entry);
   }
@@ -130,7 +131,10 @@ final class LogReader implements AutoCloseable {
     return count > 0 && (count >= MOST_HELD || newestNanos - held[first].atNanos() >= windowNanos);
   }
 
-  /** Reads a request from the file with the earliest time; false at the end of all files. */
+  /**
+   * Reads a request from the file that has reached the earliest time. Returns false at the end of
+   * all files.
+   */
   private boolean readOne() throws IOException {
     File oldest = null;
     for (File file : files) {
@@ -177,9 +181,9 @@ final class LogReader implements AutoCloseable {
   }
 
   /**
-   * Rejects logs in which no line could be parsed, once all lines are read.
+   * Throws if no line of any log could be parsed. To be called after all lines were read.
    *
-   * @throws LogException if no line could be parsed; the message shows the first line
+   * @throws LogException if no line could be parsed; the message contains the first line
    */
   void requireUnderstood() {
     if (firstUnread != null && unread == lines) {
@@ -194,7 +198,7 @@ final class LogReader implements AutoCloseable {
     }
   }
 
-  /** Returns the numbers of lines so far. */
+  /** Returns how many lines were read so far, and how many of them could not be parsed. */
   Lines found() {
     return new Lines(lines, unread, firstUnread, late, mostLateNanos);
   }
@@ -206,7 +210,7 @@ final class LogReader implements AutoCloseable {
     }
   }
 
-  /** Returns the uncompressed stream. The first bytes show a compression by gzip or zstd. */
+  /** Returns a stream of the uncompressed bytes. Detects gzip and zstd by the first bytes. */
   static InputStream unpacked(InputStream in) throws IOException {
     BufferedInputStream buffered = new BufferedInputStream(in, 1 << 16);
     buffered.mark(4);
@@ -232,7 +236,7 @@ final class LogReader implements AutoCloseable {
 
   /**
    * A stream that always reports available bytes. The JDK looks for a further gzip member only if
-   * bytes are available, and a pipe often has none for a moment.
+   * the stream reports available bytes, and a pipe can be empty for a moment.
    */
   private static final class NeverEmpty extends FilterInputStream {
 
@@ -257,7 +261,7 @@ final class LogReader implements AutoCloseable {
     private final LogFormat.Headings headings = new LogFormat.Headings();
     private long atNanos = TimeText.NONE;
     private boolean ended;
-    private @Nullable Exception failure; // thrown where the readable part of the file ends
+    private @Nullable Exception failure; // thrown after the readable part of the file was read
 
     File(LogSource source) {
       this.source = source;
@@ -316,7 +320,7 @@ final class LogReader implements AutoCloseable {
 
     private String fault(int from, int size, LogEntry entry) {
       return size > LONGEST_LINE
-          ? "it is longer than %s bytes".formatted(Words.whole(LONGEST_LINE))
+          ? "the line is longer than %s bytes".formatted(Words.whole(LONGEST_LINE))
           : format.fault(buffer, from, size, entry);
     }
 
@@ -324,7 +328,10 @@ final class LogReader implements AutoCloseable {
       return new String(buffer, from, Math.min(size, SHOWN), StandardCharsets.UTF_8);
     }
 
-    /** Moves after the next line; returns the line's length without its end, or -1 at the end. */
+    /**
+     * Moves to the end of the next line. Returns the length of the line without its line break; -1
+     * at the end of the file.
+     */
     private int line() throws IOException {
       int scanned = start;
       while (true) {
@@ -341,7 +348,8 @@ final class LogReader implements AutoCloseable {
           filled -= start;
           start = 0;
         }
-        if (filled > 2 * LONGEST_LINE) { // so long a line is rejected, without its rest
+        if (filled
+            > 2 * LONGEST_LINE) { // a line of this length is rejected, so drop the rest of the line
           scanned = filled = LONGEST_LINE + 1;
         }
         if (filled == buffer.length) {
@@ -362,7 +370,7 @@ final class LogReader implements AutoCloseable {
       }
     }
 
-    /** Fills the buffer with the first bytes, without consuming them. */
+    /** Fills the buffer with the first bytes of the file, without consuming these bytes. */
     void fillHead() throws IOException {
       int read = 0;
       while (read >= 0 && filled < HEAD) {
@@ -375,11 +383,13 @@ final class LogReader implements AutoCloseable {
           && filled > 0
           && filled < buffer.length
           && buffer[filled - 1] != '\n') {
-        buffer[filled++] = '\n'; // the end of the file ends its last line
+        buffer[filled++] = '\n'; // the last line of a file can lack its line break
       }
     }
 
-    /** Reads more bytes, and returns their count; -1 at the end, and after a failure. */
+    /**
+     * Reads more bytes. Returns the number of bytes; -1 at the end of the file and after a failure.
+     */
     private int fill() {
       try {
         return failure != null

@@ -16,14 +16,17 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Requests with the same values in all columns that rules read are charged to the same limits. So
- * the view records which columns were read, and Replay looks up the rules only once for each
+ * If two lines have the same values in all columns that the rules read, they have the same charges.
+ * So the view records which columns were read, and ReplayRun looks up the rules only once for each
  * combination of values.
  */
-/** The view of one log line that rules read. Reused for the next lines. Not thread-safe. */
+/**
+ * One log line as a web request, which the rules read. The object is reused for later lines. Not
+ * thread-safe.
+ */
 final class LogRequest implements WebRequest {
 
-  /** Separates the values of a header, which cannot contain this text. */
+  /** Separates several values of one header. A value of a header cannot contain this text. */
   static final String NEXT_VALUE = "\n";
 
   private static final String COOKIE = "Cookie";
@@ -37,8 +40,8 @@ final class LogRequest implements WebRequest {
   private @Nullable PlainRequest line;
 
   /**
-   * Creates a view. {@code missingPeer} is the peer of requests in a log without a column for the
-   * peer; null means no peer.
+   * Creates a view. If the log has no column for the peer, {@code missingPeer} is the peer of every
+   * request; null means no peer.
    */
   LogRequest(LogFormat format, @Nullable String missingPeer) {
     this.format = format;
@@ -74,7 +77,7 @@ final class LogRequest implements WebRequest {
     return text;
   }
 
-  /** Whether no line had a value for a column that was read. */
+  /** Returns whether no line so far had a value for a column that was read. */
   boolean lacks(String name) {
     int column = format.column(name);
     return column < 0 || (used.get(column) && !present.get(column));
@@ -96,7 +99,7 @@ final class LogRequest implements WebRequest {
       }
       String query = field("query");
       if (method == null || target == null) {
-        throw new UnusableRequestException("the log has no request line here");
+        throw new UnusableRequestException("this line of the log has no request line");
       }
       boolean whole = query == null || query.isEmpty() || target.indexOf('?') >= 0;
       known = WebRequest.builder(method, whole ? target : target + "?" + query).build();
@@ -105,7 +108,7 @@ final class LogRequest implements WebRequest {
     return known;
   }
 
-  /** Returns the method and the target, for people; empty if the line has neither. */
+  /** Returns the method and the target as a text for people; empty if the line has no request. */
   String requestLine() {
     try {
       String query = line().query();
@@ -192,7 +195,7 @@ final class LogRequest implements WebRequest {
     return type.cast(this);
   }
 
-  /** The values of some columns of a line, which can be compared with other lines. */
+  /** The values of some columns of a line as bytes, for comparing them with other lines. */
   static final class Key {
 
     private static final VarHandle SIZE =
@@ -207,8 +210,8 @@ final class LogRequest implements WebRequest {
         int start = entry.has(column) ? entry.start(column) : 0;
         int end = entry.has(column) ? entry.end(column) : -1;
         hash = mixed(hash, end - start);
-        // Reads eight bytes at a time, also beyond the column's end: the line is padded by eight
-        // bytes.
+        // Reads eight bytes at a time. The last read can go beyond the end of the column, so the
+        // array is eight bytes longer than the line.
         for (int at = start; at < end; at += Long.BYTES) {
           int unwanted = Math.max(0, Long.BYTES - (end - at));
           hash = mixed(hash, ByteSearch.word(line, at) & (-1L >>> (Byte.SIZE * unwanted)));
@@ -222,7 +225,7 @@ final class LogRequest implements WebRequest {
       return product ^ (product >>> 32);
     }
 
-    /** Returns a copy of the values, each preceded by its size. */
+    /** Returns the key of a line: a copy of the values, with the size of each value before it. */
     static byte[] of(LogEntry entry, int[] columns) {
       int length = 0;
       for (int column : columns) {
@@ -242,7 +245,7 @@ final class LogRequest implements WebRequest {
       return key;
     }
 
-    /** Whether a line has the same values as a key. */
+    /** Returns whether a line has the same values as a key. */
     static boolean is(byte[] key, LogEntry entry, int[] columns) {
       int at = 0;
       for (int column : columns) {

@@ -4,10 +4,12 @@ package dev.sluice.replay;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** A log, which can be compressed with gzip or zstd, with any file name. */
+/**
+ * A log that can be opened. The log can be compressed with gzip or zstd, whatever its file name.
+ */
 public interface LogSource {
 
-  /** Returns the name of the file, for messages, such as {@code access.log}. */
+  /** Returns the name of the file for messages, such as {@code access.log}. */
   String name();
 
   /** Opens the log. Called once; the reader closes the stream. */

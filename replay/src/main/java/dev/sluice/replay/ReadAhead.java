@@ -8,24 +8,25 @@ import java.util.concurrent.BlockingQueue;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A few batches are reused: the reading thread fills one batch while the run decides another. The
- * queues publish a batch's requests, and at the end the reader's state.
+ * A few batches are reused: the reading thread fills one batch while the run decides the requests
+ * of another. The queues make the requests of a batch visible to the other thread, and at the end
+ * also the counts of the reader.
  */
 /**
- * The requests of a reader in batches, which a second thread reads if there are two processors. Not
- * thread-safe; blocks if the streams block.
+ * Reads requests in batches, optionally with a separate thread. Not thread-safe; blocks if the
+ * streams block.
  */
 final class ReadAhead implements AutoCloseable {
 
   private static final int BATCHES = 4;
 
-  /** Requests in the reader's order, which are valid until the next batch is taken. */
+  /** Requests in the order of the reader. They are valid until the next call of {@link #next}. */
   static final class Batch {
 
     final LogEntry[] entries = new LogEntry[512];
     int size;
-    long lines; // the number of lines read up to here
-    private @Nullable Throwable failure; // the failure after these requests
+    long lines; // the number of lines read up to the end of this batch
+    private @Nullable Throwable failure; // the failure that ended the reading after these requests
 
     private boolean isLast() {
       return size == 0 || failure != null;
@@ -42,7 +43,8 @@ final class ReadAhead implements AutoCloseable {
    * Starts to read.
    *
    * @param reader the reader, which only this object uses from now on
-   * @param onOwnThread whether a separate thread reads; the format must not add columns then
+   * @param onOwnThread whether to read with a separate thread; only allowed if lines cannot add
+   *     columns
    */
   ReadAhead(LogReader reader, boolean onOwnThread) {
     this.reader = reader;
@@ -51,7 +53,7 @@ final class ReadAhead implements AutoCloseable {
         free.add(new Batch());
       }
       Thread made = new Thread(this::readAll, "sluice-log-reader");
-      made.setDaemon(true); // a read from a pipe may block for ever
+      made.setDaemon(true); // reading from a pipe can block for ever
       made.start();
       this.thread = made;
     } else {
@@ -62,8 +64,8 @@ final class ReadAhead implements AutoCloseable {
   /**
    * Returns the next batch with at least one request; null at the end.
    *
-   * @throws IOException if a file cannot be read; earlier calls returned all requests before the
-   *     fault
+   * @throws IOException if a file cannot be read; earlier calls have returned all requests before
+   *     the failure
    */
   @Nullable Batch next() throws IOException {
     if (current.failure != null) {
@@ -77,7 +79,7 @@ final class ReadAhead implements AutoCloseable {
         current = filled.take();
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
-        throw new InterruptedIOException("interrupted while it waited for the log");
+        throw new InterruptedIOException("interrupted while waiting for the log");
       }
     }
     if (current.size == 0 && current.failure != null) {
@@ -105,7 +107,7 @@ final class ReadAhead implements AutoCloseable {
         filled.put(batch);
       } while (!batch.isLast());
     } catch (InterruptedException | IOException e) {
-      // The run has ended, and needs no more requests.
+      // The run has ended and needs no more requests, or a file could not be closed after reading.
     }
   }
 

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides the requests of access logs with Sluice's own limiter and rules, at the times in the log.
- * Created by {@link #of}, and run once. Not thread-safe; blocks if the streams block.
+ * Use {@link #of} to create a replay, and run it only once. Not thread-safe; blocks if the streams
+ * block.
  */
 public final class Replay {
 
@@ -42,7 +43,7 @@ public final class Replay {
   @Nullable String watchedLimit;
   String watchedId = "";
   int shard;
-  int shards; // 0 for all requests
+  int shards; // 0 to decide all requests
   @Nullable String demandedLimit;
   Demands demands = (atNanos, id, cost) -> {};
   Consumer<Step> steps = step -> {};
@@ -57,7 +58,8 @@ public final class Replay {
   /**
    * Creates a replay with the default options.
    *
-   * @param limits the limits that decide, with the rules that were loaded with them
+   * @param limits the limits that decide the requests, with the rules that were loaded together
+   *     with these limits
    * @param sources the logs, at least one
    */
   public static Replay of(Limits limits, List<? extends LogSource> sources) {
@@ -65,11 +67,11 @@ public final class Replay {
   }
 
   /**
-   * Returns whether a stream contains an access log: it is compressed, or its first line has the
-   * format of a log. Returns false for an empty stream. Reads only as far as the first line, so it
-   * does not wait for the second line of a pipe.
+   * Returns whether a stream contains an access log: the stream is compressed, or the first line
+   * has the format of a log. Returns false for an empty stream. Reads only the first line, so the
+   * method does not wait for the second line of a pipe.
    *
-   * @param in the stream to read from; its position afterwards is not defined
+   * @param in the stream; its position after the call is not defined
    */
   public static boolean isLog(InputStream in) throws IOException {
     InputStream text = new BufferedInputStream(in, 1 << 10);
@@ -104,8 +106,8 @@ public final class Replay {
   }
 
   /**
-   * Sets a candidate: other limits, with their own rules if they have any, that decide the same
-   * requests for comparison. Null, the default, means no comparison.
+   * Sets a candidate: other limits that decide the same requests for comparison. If these limits
+   * have rules, their own rules are used. Null, the default, means no comparison.
    */
   @CanIgnoreReturnValue
   public Replay against(@Nullable Limits candidate) {
@@ -114,8 +116,8 @@ public final class Replay {
   }
 
   /**
-   * Sets the format of the logs, such as {@code combined}. Null, the default, means that the first
-   * lines decide.
+   * Sets the format of the logs, such as {@code combined}. Null, the default, means that the format
+   * is detected from the first lines.
    */
   @CanIgnoreReturnValue
   public Replay format(@Nullable String name) {
@@ -123,21 +125,23 @@ public final class Replay {
     return this;
   }
 
-  /** Sets the zone of times without a zone; UTC if not called. */
+  /** Sets the zone for times in the log that have no zone; by default UTC. */
   @CanIgnoreReturnValue
   public Replay zone(ZoneId newZone) {
     this.zone = newZone;
     return this;
   }
 
-  /** Sets by how much time lines can be out of order; 5 seconds if not called. */
+  /** Sets by how much time lines can be out of order; by default 5 seconds. */
   @CanIgnoreReturnValue
   public Replay window(Duration newWindow) {
     this.window = newWindow;
     return this;
   }
 
-  /** Sets whether a line that cannot be parsed is fatal; false if not called. */
+  /**
+   * Sets whether a line that cannot be parsed ends the replay with an exception; by default false.
+   */
   @CanIgnoreReturnValue
   public Replay strict(boolean newStrict) {
     this.strict = newStrict;
@@ -145,7 +149,7 @@ public final class Replay {
   }
 
   /**
-   * Charges requests to limits without a rule book.
+   * Sets the limits to which requests are charged, without a rule book.
    *
    * @param newCounts each {@code LIMIT=TEMPLATE}, with the placeholders of rules and {@code
    *     {field:NAME}}; empty, the default, to use the rules
@@ -157,11 +161,12 @@ public final class Replay {
   }
 
   /**
-   * Sets how the client's address is found behind proxies; by default, it is the column of the
-   * address.
+   * Sets how the client's address is found behind proxies. By default, the address is the value of
+   * the column {@code client}.
    *
    * @param newClient how a server finds the address
-   * @param newProxy the peer of requests in a log without a column for the peer; null for no peer
+   * @param newProxy the peer of every request if the log has no column for the peer; null for no
+   *     peer
    */
   @CanIgnoreReturnValue
   public Replay client(ClientAddress newClient, @Nullable String newProxy) {
@@ -171,8 +176,8 @@ public final class Replay {
   }
 
   /**
-   * Leaves out requests with one of these response statuses, such as 429; no request is left out if
-   * not called.
+   * Leaves out requests with one of these response statuses, such as 429. By default, no request is
+   * left out.
    */
   @CanIgnoreReturnValue
   public Replay skipStatus(Set<Integer> statuses) {
@@ -192,14 +197,20 @@ public final class Replay {
     return this;
   }
 
-  /** Sets a listener that the run's thread calls with the number of lines from time to time. */
+  /**
+   * Sets a listener that receives the number of lines read so far, from time to time. The thread of
+   * the run calls the listener.
+   */
   @CanIgnoreReturnValue
   public Replay progress(LongConsumer listener) {
     this.progress = listener;
     return this;
   }
 
-  /** Sets a consumer that the run's thread calls with each denial, in the log's order of time. */
+  /**
+   * Sets a consumer that receives each denial, in the order of time. The thread of the run calls
+   * the consumer.
+   */
   @CanIgnoreReturnValue
   public Replay denials(@Nullable Consumer<Denial> taker) {
     this.denials = taker;
@@ -207,7 +218,7 @@ public final class Replay {
   }
 
   /**
-   * Sets a consumer of each request that is charged to one bucket, in the order of the log's time.
+   * Sets a consumer that receives each request that is charged to one bucket, in the order of time.
    */
   @CanIgnoreReturnValue
   public Replay watch(String limit, String id, Consumer<Step> taker) {
@@ -218,8 +229,9 @@ public final class Replay {
   }
 
   /**
-   * Decides only the requests whose ids belong to a shard, by a hash that never changes. Shards are
-   * numbered from 1. Every shard reads all lines. {@link Shards} joins the results.
+   * Decides only the requests whose ids belong to a shard. A hash of the id determines the shard;
+   * this hash function never changes. The first shard has the number 1. The run of each shard reads
+   * all lines. {@link Shards} joins the results.
    */
   @CanIgnoreReturnValue
   public Replay shard(int number, int of) {
@@ -232,7 +244,10 @@ public final class Replay {
     return this;
   }
 
-  /** Sets a consumer of the costs that requests charge to a limit; no request is decided then. */
+  /**
+   * Sets a consumer that receives the costs that requests would charge to a limit. The run then
+   * decides no requests.
+   */
   @CanIgnoreReturnValue
   public Replay demands(String limit, Demands taker) {
     this.demandedLimit = limit;
@@ -255,7 +270,7 @@ public final class Replay {
     return run.result();
   }
 
-  /** Receives the costs that requests would charge to a limit, in the order of the log's time. */
+  /** Receives the costs that requests would charge to a limit, in the order of time. */
   @FunctionalInterface
   public interface Demands {
 
@@ -278,7 +293,8 @@ public final class Replay {
    * @param id the id of the bucket; empty if the rule denies all requests
    * @param request the method and the target; empty if the log has none
    * @param status the response status in the log; -1 if the log has none
-   * @param retryInNanos the time after which the request would be allowed; 0 if no wait helps
+   * @param retryInNanos the wait after which the request would be allowed; 0 if the request would
+   *     never be allowed
    */
   public record Denial(
       long atNanos,
@@ -291,15 +307,15 @@ public final class Replay {
       long retryInNanos) {}
 
   /**
-   * A request charged to the watched bucket.
+   * A request that is charged to the watched bucket.
    *
    * @param atNanos the time of the request, in nanoseconds since the epoch
    * @param request the method and the target; empty if the log has none
    * @param status the response status in the log; -1 if the log has none
    * @param before the tokens in the bucket before the request; with several quotas, the fewest
    *     tokens in any of their buckets
-   * @param deniedBy the limit that denied the request, perhaps another limit, and its quota if it
-   *     has several; empty if the request was allowed
+   * @param deniedBy the limit that denied the request, which can be another limit than the watched
+   *     limit, and the quota if this limit has several; empty if the request was allowed
    */
   public record Step(
       long atNanos,

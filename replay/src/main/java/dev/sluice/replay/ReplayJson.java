@@ -14,7 +14,7 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
 
-/** The JSON form of a result. Stateless. */
+/** Writes a result as JSON. Stateless. */
 public final class ReplayJson {
 
   private final JsonGenerator json;

@@ -17,10 +17,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The page has no script and loads nothing. All text from the log is escaped before it is appended,
- * and the page's security policy forbids scripts in case an escape is missing.
+ * The page contains no script and loads no other files. Every text from the log is escaped. In case
+ * an escape is missing, the security policy of the page forbids scripts.
  */
-/** A result as an HTML page that needs no network. Not thread-safe. */
+/** Writes a result as an HTML page that needs no network. Not thread-safe. */
 public final class ReplayPage {
 
   private static final int COLUMNS = 120;
@@ -44,7 +44,10 @@ public final class ReplayPage {
     this.names = names;
   }
 
-  /** Returns an HTML page. The name of the candidate's file is empty without a candidate. */
+  /**
+   * Returns an HTML page. {@code against} is the name of the candidate's file; empty without a
+   * candidate.
+   */
   public static String html(
       ReplayResult result, String against, ClientNames names, @Nullable LevelOverTime level) {
     return new ReplayPage(result, against, names, level).page();
@@ -81,8 +84,8 @@ public final class ReplayPage {
     }
     heading("What a replay cannot predict");
     paragraph(
-        "A denied client behaves differently: it waits, retries or leaves. The log contains what it"
-            + " did when it was not denied, so the real numbers of denied requests will differ.");
+        "A denied client behaves differently from a client in the log: it waits, retries or leaves."
+            + " The real numbers of denied requests will therefore differ from this replay.");
     return out.append("</main>\n</body>\n</html>\n").toString();
   }
 
@@ -126,7 +129,7 @@ public final class ReplayPage {
     out.append("</table></div>\n");
   }
 
-  /** Returns the bins, joined so that there is one bin per column of the chart. */
+  /** Returns one bin per column of the chart, each joined from one or more bins of the result. */
   private List<Bin> columns(long columnNanos) {
     List<Bin> bins = result.series().bins();
     long first = bins.get(0).atNanos();
@@ -197,7 +200,7 @@ public final class ReplayPage {
     axis(first, first + length);
   }
 
-  /** Adds the time axis of a chart, with the first and the last time, and ends the chart. */
+  /** Adds the time axis with the first and the last time to a chart. Ends the chart. */
   private void axis(long first, long last) {
     out.append(
         "<line class=\"axis\" x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%2$s\"/>\n"
@@ -215,7 +218,7 @@ public final class ReplayPage {
                 Words.minute(last, zone)));
   }
 
-  /** Adds a chart of a bucket's tokens, which refill steadily between two requests. */
+  /** Adds a chart of the tokens in a bucket. Between two requests, the bucket refills steadily. */
   private void levelOverTime(LevelOverTime bucket) {
     heading("Tokens in " + bucket.name);
     paragraph(bucket.summary());
@@ -261,7 +264,7 @@ public final class ReplayPage {
     line.append(String.format(Locale.ROOT, "%.1f,%.1f ", x, y));
   }
 
-  /** Adds the largest and the smallest number to a chart's axis. */
+  /** Adds the labels for 0 and for the largest number to the vertical axis of a chart. */
   private void label(long most) {
     out.append(
         "<text x=\"%s\" y=\"%s\" text-anchor=\"end\">%s</text><text x=\"%1$s\" y=\"%s\" text-anchor=\"end\">0</text>\n"
@@ -347,7 +350,7 @@ public final class ReplayPage {
     out.append("</table></div>\n");
   }
 
-  /** Returns a count in at most five characters, with a mark if it is rounded. */
+  /** Returns a count in at most five characters. A rounded count has a suffix. */
   static String shortened(long count) {
     if (count < 1_000) {
       return String.valueOf(count);

@@ -7,12 +7,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decisions that limits would have made on the requests of logs.
+ * The result of a replay: the decisions that limits would have made on the requests of logs.
  *
  * @param rows one row for each limit of each rule that matched a request, in the order of the file
  * @param mostDenied the clients with the most denied requests, the most denied first
  * @param worst the minute with the most denied requests; null if no request was denied
- * @param shard the part of the requests that was decided; null for all requests
+ * @param shard the shard of requests that was decided; null if all requests were decided
  */
 public record ReplayResult(
     Log log,
@@ -33,7 +33,7 @@ public record ReplayResult(
   /**
    * The requests that were read.
    *
-   * @param skipped the number of requests that were left out by their status
+   * @param skipped the number of requests that were left out because of their response status
    * @param firstNanos the time of the first request, in nanoseconds since the epoch
    * @param zone the zone of the times in the log
    */
@@ -45,10 +45,11 @@ public record ReplayResult(
    *
    * @param lines the lines of all files, without headings and empty lines
    * @param unread the lines that are not a request in the format
-   * @param firstUnread the place of the first such line; null if there is none
-   * @param late the requests that were out of order by more than the window; they are decided at
-   *     the time of the request before them
-   * @param mostLateNanos the most time by which a request was out of order
+   * @param firstUnread the place of the first line that is not a request; null if all lines are
+   *     requests
+   * @param late the requests that were out of order by more than the window; each was decided at
+   *     the time of the request before it
+   * @param mostLateNanos the longest time by which a request was out of order
    */
   public record Lines(
       long lines, long unread, @Nullable String firstUnread, long late, long mostLateNanos) {}
@@ -57,7 +58,7 @@ public record ReplayResult(
    * The counts of all requests under one set of limits.
    *
    * @param clients the number of clients; an estimate if the counts are not exact
-   * @param exact false if there were more clients than names that are kept
+   * @param exact false if there were more clients than names that can be stored
    */
   public record Totals(
       long requests, long denied, long clients, long deniedClients, boolean exact) {}
@@ -67,9 +68,10 @@ public record ReplayResult(
    *
    * @param rule the file and the line of the rule; empty without a rule book
    * @param limit the limit's name; empty for a rule that denies all of its requests
-   * @param shadow whether the limit is in shadow, so that its denials reject no request
-   * @param longestWaitNanos the longest time that a denied client would have had to wait; 0 if no
-   *     wait helps
+   * @param shadow whether the limit is in shadow; the denials of a limit in shadow reject no
+   *     request
+   * @param longestWaitNanos the longest time that a denied client would have had to wait; 0 if
+   *     waiting would not have helped
    */
   public record Row(
       String rule,
@@ -89,13 +91,14 @@ public record ReplayResult(
   }
 
   /**
-   * The numbers of requests that no limit decided, or for which the log lacks a value.
+   * The numbers of requests that no limit decided, or for which a value is missing in the log.
    *
-   * @param free the requests for which the rule charges nothing, or the id has no value
-   * @param unusable the requests that cannot be charged, to which a server would reply 400
+   * @param free the requests for which the matching rule charges no tokens
+   * @param unusable the requests that cannot be charged; a server would reply to these requests
+   *     with 400
    * @param tooCostly the requests whose cost is above the burst, so that they are always denied
    * @param lackingCost the requests without a whole number in the field of the cost, which cost 1
-   * @param lacking the values that rules or counts use and the log does not have
+   * @param lacking the values that rules or counts use but the log does not contain
    */
   public record Uncharged(
       long noRule,
@@ -111,7 +114,7 @@ public record ReplayResult(
   }
 
   /**
-   * A value that a rule or a count uses, and that the log does not have.
+   * A value that a rule or a count uses but the log does not contain.
    *
    * @param rule the file and the line of the rule, or the count
    * @param word the value, such as {@code header:x-api-key}
@@ -122,7 +125,8 @@ public record ReplayResult(
    * A client with denied requests.
    *
    * @param name the client's address
-   * @param requests the client's requests; only since its first denial if the counts are not exact
+   * @param requests the client's requests; if the counts are not exact, possibly only the requests
+   *     from the first denial on
    * @param served the denied requests whose response status in the log is below 400
    */
   public record Client(String name, long requests, long denied, long served) {
@@ -140,7 +144,7 @@ public record ReplayResult(
    */
   public record WorstMinute(long atNanos, long denied, String client, long ofClient) {
 
-    /** The order of most denied requests of one client first. */
+    /** Orders minutes by the denied requests of one client, the most first. */
     static final Comparator<WorstMinute> BY_CLIENT =
         Comparator.comparingLong(WorstMinute::ofClient)
             .reversed()
@@ -166,7 +170,10 @@ public record ReplayResult(
     }
   }
 
-  /** The requests over time: the bins with at least one request, in order. */
+  /**
+   * The numbers of requests over time. Contains the bins with at least one request, in the order of
+   * time.
+   */
   public record Series(long binNanos, List<Bin> bins) {
 
     public Series {
@@ -175,20 +182,21 @@ public record ReplayResult(
   }
 
   /**
-   * The requests of a span of time.
+   * The numbers of requests within one span of time.
    *
    * @param atNanos the start of the bin, in nanoseconds since the epoch
-   * @param otherDenied the requests that the candidate denies; equal to {@code denied} without one
+   * @param otherDenied the requests that the candidate denies; equal to {@code denied} without a
+   *     candidate
    */
   public record Bin(long atNanos, long requests, long denied, long otherDenied) {}
 
   /**
-   * The part of the requests in a result: the requests whose ids belong to a shard. Ids then count
-   * as clients; only a request without a charge belongs to the shard of its client's address.
+   * The shard of a result: only the requests whose ids belong to this shard were decided. In the
+   * result of a shard, each id counts as a client. A request without a charge belongs to the shard
+   * of the client's address.
    *
    * @param number the number of the shard, from 1
-   * @param minutes the minutes with a denied request, from which the worst minute of all shards
-   *     follows
+   * @param minutes the minutes with a denied request, for finding the worst minute of all shards
    */
   public record Shard(int number, int of, List<WorstMinute> minutes) {
 

@@ -35,18 +35,19 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Each line has four steps: read the line; find its charges, which a table remembers for lines with
- * the same values; decide; and count. Sets of clients are updated only if the line is not in the
- * table, since a set ignores repetitions. With many clients, most of the time is spent waiting for
- * memory. So a group of lines goes through each step together, and each step touches the memory of
- * the next step, which the processor then fetches for many lines at a time.
+ * The run handles each line in four steps: read the line, find its charges, decide, and count. A
+ * table stores the charges, so lines with the same values share one look-up. Sets of clients are
+ * updated only for lines that are not in the table, since all other lines are already counted in
+ * the sets. With many clients, most of the time is spent waiting for memory. So each step handles a
+ * group of lines, and also reads the memory that the next step needs. The processor then fetches
+ * this memory for many lines at the same time.
  */
-/** The only run of a {@link Replay}. Not thread-safe; blocks if the streams block. */
+/** Runs a {@link Replay} once. Not thread-safe; blocks if the streams block. */
 final class ReplayRun {
 
   private static final int GROUP = 32;
   private static final int REMEMBERED = 1 << 18;
-  // The number of entries in one bucket of the table. Their hashes share one cache line.
+  // The number of entries in one bucket of the table. The hashes of one bucket share a cache line.
   private static final int WAYS = 8;
   private static final int MOST_KEY_BYTES = 1 << 25;
   private static final int LONGEST_REMEMBERED = 1 << 10;
@@ -91,9 +92,10 @@ final class ReplayRun {
   private final Known[] found = new Known[GROUP];
   private long unusedSum; // keeps the JIT from removing the reads
   private final long[] knownHashes = new long[REMEMBERED];
-  private final @Nullable Known[] known = new @Nullable Known[REMEMBERED]; // by the same indexes
+  private final @Nullable Known[] known =
+      new @Nullable Known[REMEMBERED]; // known[i] has the hash knownHashes[i]
   private long keyBytes; // the size of the keys of all known lines
-  private int[] columns = new int[0]; // the columns whose values are the keys
+  private int[] columns = new int[0]; // a key consists of the values of these columns
 
   private final ClientCounts clients;
   private final TimeLine time;
@@ -142,7 +144,10 @@ final class ReplayRun {
     declareColumns();
   }
 
-  /** Declares the columns before the first line, since a JSON log reads only declared columns. */
+  /**
+   * Declares all columns before the first line is read. The format of JSON logs reads only the
+   * declared columns.
+   */
   private void declareColumns() {
     for (Side side : sides()) {
       for (RequestForm rule : side.rules()) {
@@ -212,12 +217,12 @@ final class ReplayRun {
       List<String> others =
           reader.format().natives().stream().filter(one -> !one.equalsIgnoreCase(field)).toList();
       throw new LogException(
-          "no request has the field %s for its cost%s"
+          "no request has a value in the cost field %s%s"
               .formatted(SafeText.quote(field), Suggestion.didYouMean(field, others)));
     }
   }
 
-  /** Rejects a log whose requests all lack the values that their charge needs. */
+  /** Throws if no request of the log could be charged because values are missing. */
   private void requireCharges() {
     if (read > 0 && chargeless == read) {
       List<String> absent =
@@ -232,7 +237,7 @@ final class ReplayRun {
   }
 
   private void decide(LogEntry[] batch, int from, int to) {
-    int status = reader.format().column("status"); // a heading may have added the column
+    int status = reader.format().column("status"); // a heading can have added this column
     int kept = 0;
     for (int i = from; i < to; i++) {
       long answered = batch[i].number(status);
@@ -264,7 +269,7 @@ final class ReplayRun {
     long at = entry.atNanos();
     read++;
     Outcome outcome = line.base.outcome();
-    // A rule may charge nothing.
+    // A rule can have no charges, so only a request without a count is a mistake.
     boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty();
     chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;
     if (line.isElsewhere) {
@@ -341,7 +346,7 @@ final class ReplayRun {
     }
   }
 
-  /** Returns the known line with a hash; null if there is none. */
+  /** Returns the charges stored under a hash; null if the table has no entry with this hash. */
   private @Nullable Known withHash(long hash) {
     int place = place(hash);
     for (int i = place; i < place + WAYS; i++) {
@@ -352,12 +357,12 @@ final class ReplayRun {
     return null;
   }
 
-  /** Returns what a line is charged; it is the same object for lines with the same values. */
+  /** Returns the charges of a line. Lines with the same values get the same object. */
   private Known known(LogEntry entry, @Nullable Known likely) {
     if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
       return likely;
     }
-    // An earlier line of the group may have the same values, or may have added a column.
+    // An earlier line of the group can have the same values, or can have added a column.
     Known now = withHash(LogRequest.Key.hash(entry, columns));
     return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
   }
@@ -375,7 +380,7 @@ final class ReplayRun {
     long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
     if (request.used().cardinality() != columns.length) {
       columns = request.used().stream().toArray();
-      forgetAll(); // the keys of the known lines have fewer columns
+      forgetAll(); // the stored keys have fewer columns
     }
     Known made = new Known(LogRequest.Key.of(entry, columns), name, ofBase, ofOther);
     made.isElsewhere =
@@ -425,7 +430,10 @@ final class ReplayRun {
     return (int) hash & (REMEMBERED - WAYS);
   }
 
-  /** Returns the only id that a request is charged to; its sender if it is charged to no id. */
+  /**
+   * Returns the only id to which a request is charged; if the request is charged to no id, the
+   * sender.
+   */
   private String owner(Charges ofBase, @Nullable Charges ofOther, String sender) {
     List<Transaction> all = new ArrayList<>(ofBase.together());
     if (ofOther != null) {
@@ -436,7 +444,7 @@ final class ReplayRun {
       if (!one.id().equals(first.id())) {
         int rule = ofBase.tallies().isEmpty() ? 0 : ofBase.tallies().get(0).line;
         throw new LogException(
-            "%s charges a request to different ids, %s of %s and %s of %s; so shards cannot decide it"
+            "%s charges a request to different ids, %s of %s and %s of %s; such a request belongs to no single shard"
                 .formatted(
                     rule == 0 ? "a count or the candidate" : base.rulesFile() + ":" + rule,
                     SafeText.quote(first.id()),
@@ -448,7 +456,7 @@ final class ReplayRun {
     return all.isEmpty() ? sender : shortened(all.get(0).id());
   }
 
-  /** Returns a name of bounded length, since the names of all clients are kept. */
+  /** Returns a name of bounded length, since the names of all clients are stored. */
   private static String shortened(String name) {
     return name.length() <= LONGEST_REMEMBERED
         ? name
@@ -457,7 +465,7 @@ final class ReplayRun {
             + Long.toHexString(Sketch.hash(name.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /** Returns the request's cost in the log; -1 if the log has no whole number. */
+  /** Returns the cost of the request in the log; -1 if the column contains no whole number. */
   private long cost() {
     String field = options.costField;
     if (field == null) {
@@ -472,7 +480,10 @@ final class ReplayRun {
     return cost < 0 ? Long.MAX_VALUE : cost; // a cost above any burst
   }
 
-  /** Returns the client's number. A denied client gets a number even if the first table is full. */
+  /**
+   * Returns the number of the client. A client with a denial gets a number even if the first table
+   * is full.
+   */
   private int numbered(Known line, boolean isDenied) {
     if (line.client < 0) {
       line.client = clients.lateNumber(line.name, isDenied);
@@ -480,7 +491,10 @@ final class ReplayRun {
     return line.client;
   }
 
-  /** Returns the tokens in the watched bucket; with several quotas, the fewest of any bucket. */
+  /**
+   * Returns the tokens in the watched bucket. With several quotas, returns the fewest tokens in any
+   * bucket.
+   */
   private long level() {
     Decision now = base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0));
     return now.quotas().stream().mapToLong(Decision::remaining).min().orElse(now.remaining());
@@ -503,7 +517,7 @@ final class ReplayRun {
             denial == null ? 0 : denial.retryInNanos()));
   }
 
-  /** Returns the quota that denied, if the limit has several quotas. */
+  /** Returns the quota that denied the request; empty if the limit has only one quota. */
   private static String quota(Decision denial) {
     Transaction transaction = denial.transaction();
     Quota quota = transaction == null ? null : transaction.quota();
@@ -621,7 +635,7 @@ final class ReplayRun {
         : request.lacks(column) && !(column.equals("client") && options.proxy != null);
   }
 
-  /** The clock of the log, set to the time of the current request. */
+  /** A clock that always returns the time of the current request. */
   private static final class Clock implements TimeSource {
 
     private long nowNanos;

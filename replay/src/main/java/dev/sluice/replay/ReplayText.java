@@ -9,14 +9,17 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** The text form of a result, for a terminal. Stateless. */
+/** Writes a result as text for a terminal. Stateless. */
 public final class ReplayText {
 
   private static final String GAP = "   ";
 
   private ReplayText() {}
 
-  /** Returns the lines. The name of the candidate's file is empty without a candidate. */
+  /**
+   * Returns the lines. {@code against} is the name of the candidate's file; empty without a
+   * candidate.
+   */
   public static List<String> lines(ReplayResult result, String against, ClientNames names) {
     List<String> lines = new ArrayList<>();
     lines.add(heading(result));
@@ -67,7 +70,7 @@ public final class ReplayText {
     return text.toString();
   }
 
-  /** Returns the table, whose first row is the heading. */
+  /** Returns the rows of the table. The first row is the heading. */
   static List<List<String>> cells(ReplayResult result, String against) {
     List<List<String>> cells = new ArrayList<>();
     Change change = result.change();
@@ -135,7 +138,7 @@ public final class ReplayText {
     return part == 0 ? "0" : "%s (%s)".formatted(Words.whole(part), Words.percent(part, whole));
   }
 
-  /** Returns the row of the same limit of the same rule; null if there is none. */
+  /** Returns the row with the same rule and the same limit; null if there is no such row. */
   static @Nullable Row twin(Row row, List<Row> others) {
     return others.stream()
         .filter(
@@ -213,7 +216,10 @@ public final class ReplayText {
                 Words.whole(change.newlyAllowedClients())));
   }
 
-  /** Aligns the cells of a table: numbers to the right, in the second column or in all columns. */
+  /**
+   * Aligns the columns of a table. Only the second column is aligned to the right, or all columns
+   * if {@code onlyNumbers} is true.
+   */
   static List<String> aligned(List<List<String>> cells, boolean onlyNumbers) {
     int columns = cells.stream().mapToInt(List::size).max().orElse(0);
     int[] widths = new int[columns];

@@ -31,17 +31,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Joins the results of all shards of the same logs. No client is in two shards, so every number is
- * a sum, and the result is the same as of one run with all requests. Not thread-safe.
+ * Joins the results of all shards of the same logs. No client belongs to two shards, so every
+ * number is the sum over all shards. The result equals the result of one run with all requests. Not
+ * thread-safe.
  */
 public final class Shards {
 
   private static final int DEEPEST = 16;
 
-  private final Map<Integer, String> files = new TreeMap<>(); // by the number of the shard
+  private final Map<Integer, String> files = new TreeMap<>(); // the file by the number of its shard
   private final List<ReplayResult> results = new ArrayList<>();
 
-  /** Creates an object without results. */
   public Shards() {}
 
   /**
@@ -73,7 +73,7 @@ public final class Shards {
       if (!sameLog(first.log(), result.log())
           || (first.change() == null) != (result.change() == null)) {
         throw new LogException(
-            "%s: found a result of other logs or options than that of %s".formatted(file, of));
+            "%s: found a result with other logs or other options than %s".formatted(file, of));
       }
     }
     String twin = files.put(shard.number(), file);
@@ -294,7 +294,7 @@ public final class Shards {
             json.number("clients"),
             json.number("deniedClients"),
             json.number("longestWaitNanos"));
-    int unused = row.line(); // throws if the rule has none
+    int unused = row.line(); // throws if the rule has no line
     return row;
   }
 
@@ -315,7 +315,9 @@ public final class Shards {
         json.number("deniedOfClient"));
   }
 
-  /** Returns the current value: a map, a list, a text, a whole number or a boolean. */
+  /**
+   * Returns the value at the parser's position: a map, a list, a text, a whole number or a boolean.
+   */
   private static @Nullable Object value(JsonParser parser, int depth) throws IOException {
     if (depth > DEEPEST) {
       throw new IllegalArgumentException("the values are nested too deeply");
@@ -349,7 +351,7 @@ public final class Shards {
     return token == JsonToken.VALUE_STRING ? parser.getText() : null;
   }
 
-  /** A value of a result, with its place for messages. */
+  /** A JSON value, with its path for messages. */
   private record Node(String place, @Nullable Object value) {
 
     private <T> T as(Class<T> type) {

@@ -38,32 +38,33 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One set of limits in a replay, with its rules, its limiter, and a tally for each limit of each
- * rule. Not thread-safe.
+ * The limits in force, or the candidate: limits with their rules, a limiter, and a tally for each
+ * limit of each rule. Not thread-safe.
  */
 final class Side {
 
   private static final String FIELD = "field:";
 
-  /** What the rules determine for a request before any limit decides. */
+  /** What the rules determine for a request before a limit decides it. */
   enum Outcome {
     CHARGED,
-    /** A matching rule charges nothing: the rule is unlimited, or its id has no value. */
+    /** The matching rule charges no tokens: the rule is unlimited, or its id has no value. */
     FREE,
     NO_RULE,
-    /** A matching rule denies all of its requests, or the cost is above the burst. */
+    /** The matching rule denies all of its requests, or the cost is above the burst. */
     DENIED,
-    /** A matching rule cannot use the request, to which a server would reply 400. */
+    /** The matching rule cannot use the request. A server would reply 400. */
     UNUSABLE
   }
 
   /**
    * The charges of a request.
    *
-   * @param together the transactions that decide, then the transactions in shadow; for a request
-   *     denied for its cost, only the transaction whose cost is above the burst
-   * @param tallies the tallies of the transactions, then of limits in shadow with a cost above the
-   *     burst; for a denied request, the first tally is the one that denies
+   * @param together the transactions that decide, followed by the transactions in shadow; if a cost
+   *     is above the burst, only the transaction with this cost
+   * @param tallies the tallies of the transactions, followed by the tallies of limits in shadow
+   *     whose cost is above the burst; if the rules deny the request, the first tally counts the
+   *     denial
    * @param trials the number of transactions in shadow
    * @param single the only transaction that decides; null if there are several or none
    */
@@ -74,7 +75,10 @@ final class Side {
       int trials,
       @Nullable Single single) {
 
-    /** Reads the fields of a decision, so that the processor fetches them; the result is unused. */
+    /**
+     * Reads the fields that a decision needs, so that the processor fetches them early. The result
+     * is not used.
+     */
     int touch() {
       return single == null ? trials : single.utf8Id.length;
     }
@@ -84,7 +88,7 @@ final class Side {
     }
   }
 
-  /** A transaction in the form that the limiter decides fastest. */
+  /** A transaction in the form that a limiter can decide fastest. */
   static final class Single {
 
     private final Limit limit;
@@ -99,7 +103,7 @@ final class Side {
       this.cost = cost;
     }
 
-    /** Spends; returns null if the request is allowed, otherwise the denial. */
+    /** Spends the cost. Returns null if the request is allowed, otherwise the denial. */
     @Nullable Decision spend() {
       return limit.trySpendUtf8(utf8Id, cost) ? null : limit.check(id, cost);
     }
@@ -144,8 +148,6 @@ final class Side {
   private final Map<TallyKey, Tally> tallies = new LinkedHashMap<>();
 
   /**
-   * Creates a side.
-   *
    * @param rules the rule book, which is used if {@code counted} is empty
    * @param counted the limits that are charged without rules, each {@code LIMIT=TEMPLATE}
    */
@@ -189,7 +191,10 @@ final class Side {
                     : null));
   }
 
-  /** Rejects a limit that would end the run at the first request for it. */
+  /**
+   * Throws if a limit cannot be used, so that the run does not fail at the first request for this
+   * limit.
+   */
   private void require(Requirement needed) {
     if (!needed.isMetBy(limits)) {
       throw new IllegalArgumentException(needed.message());
@@ -208,7 +213,7 @@ final class Side {
     return List.copyOf(tallies.values());
   }
 
-  /** Returns the rules of this side; none if limits are charged without rules. */
+  /** Returns the rules in use; an empty list if limits are charged without rules. */
   List<RequestForm> rules() {
     return counts.isEmpty() ? book.requestRules() : List.of();
   }
@@ -243,7 +248,10 @@ final class Side {
     return charged(0, List.copyOf(together.values()), List.of(), List.of());
   }
 
-  /** Returns the costs that a request would charge to one limit, by id, regardless of the burst. */
+  /**
+   * Returns the cost that a request would charge to each id of one limit, even if the cost is above
+   * the burst.
+   */
   Map<String, Long> demands(String limit, LogRequest request, ClientAddress address, long hits) {
     Map<String, Long> demands = new LinkedHashMap<>();
     LimitName name = limits.catalogue().get(limit);
@@ -279,7 +287,10 @@ final class Side {
     return new Charges(Outcome.DENIED, List.of(tooCostly), List.of(tally), 0, null);
   }
 
-  /** Returns the matching rule's charges. The log's cost counts if the rule has no cost. */
+  /**
+   * Returns the charges of the matching rule. If a charge has no cost of its own, the cost is read
+   * from the log.
+   */
   private @Nullable RuleMatch match(LogRequest request, ClientAddress address, long hits) {
     return book.match(request, address)
         .map(
@@ -311,7 +322,7 @@ final class Side {
         one = charge.transaction(limits);
       } catch (InvalidRequestException e) {
         if (charge.shadow()) {
-          continue; // a limit in shadow denies no request
+          continue; // a limit in shadow rejects no request
         }
         throw e;
       }
@@ -358,7 +369,7 @@ final class Side {
         new TallyKey(line, limit, shadow), key -> new Tally(line, limit, shadow));
   }
 
-  /** Counts a client among the senders of requests with these charges. */
+  /** Adds a client to the clients of each limit in the charges. */
   void see(Charges charges, int client, long hash) {
     for (Tally tally : charges.tallies()) {
       tally.sketch.add(hash);
@@ -369,8 +380,8 @@ final class Side {
   }
 
   /**
-   * Decides a request. Returns null if the request is allowed or the charges already determine the
-   * decision. {@code client} is called only if a limit in shadow denies.
+   * Decides a request. Returns null if the request is allowed, or if the rules have already denied
+   * it. {@code client} is called only if a limit in shadow denies the request.
    */
   @Nullable Decision decide(Charges charges, IntSupplier client) {
     if (charges.outcome() == Outcome.DENIED) {

@@ -2,10 +2,10 @@
 package dev.sluice.replay;
 
 /*
- * HyperLogLog: 14 bits of each hash choose a register, which keeps the largest number of leading
- * zeros in the rest of its hashes. The standard error is 1.04 / sqrt(2^14) = 0.8 %. Small counts
- * are estimated from the number of empty registers. Flajolet et al., "HyperLogLog: the analysis of
- * a near-optimal cardinality estimation algorithm", 2007.
+ * HyperLogLog: 14 bits of each hash choose a register. The other bits of the hash have a number of
+ * leading zeros, and the register stores the largest of these numbers. The standard error is 1.04 /
+ * sqrt(2^14) = 0.8 %. Small counts are estimated from the number of empty registers. Flajolet et
+ * al., "HyperLogLog: the analysis of a near-optimal cardinality estimation algorithm", 2007.
  */
 /** Estimates how many different values there are, in 16 KiB. Not thread-safe. */
 final class Sketch {
@@ -27,8 +27,8 @@ final class Sketch {
   }
 
   /**
-   * Returns the shard of a hash, from 0. The shard of an id must never change, and must not depend
-   * on the bits of the hash that tables and sketches use.
+   * Returns the shard of a hash, from 0. The shard of an id must never change. The shard must not
+   * depend on the bits of the hash that tables and sketches use.
    */
   static int shard(long hash, int of) {
     long mixed = (hash ^ (hash >>> 32)) * 0x9e3779b97f4a7c15L;

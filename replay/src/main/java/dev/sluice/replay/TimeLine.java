@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests over time, and the minutes with denied requests. It has at most 100,000 bins, which
- * become longer if the log spans more time. Not thread-safe.
+ * The numbers of requests over time, and the minutes with denied requests. Stores at most 100,000
+ * bins. If the log needs more, all bins become twice as long. Not thread-safe.
  */
 final class TimeLine {
 
@@ -33,7 +33,10 @@ final class TimeLine {
   private long minuteDenied;
   private final List<WorstMinute> minutes = new ArrayList<>();
 
-  /** Starts with no request. Keeps every minute with a denied request, or only the worst minute. */
+  /**
+   * Creates an empty time line. Stores every minute with a denied request, or only the worst
+   * minute.
+   */
   TimeLine(ClientCounts clients, boolean keepsMinutes) {
     this.clients = clients;
     this.keepsMinutes = keepsMinutes;
@@ -132,7 +135,7 @@ final class TimeLine {
     }
   }
 
-  /** Whether this is an allowed length of a bin. */
+  /** Returns whether a bin can have this length. */
   static boolean isLength(long nanos) {
     return nanos >= MINUTE && nanos % MINUTE == 0 && Long.bitCount(nanos / MINUTE) == 1;
   }

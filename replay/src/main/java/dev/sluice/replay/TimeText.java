@@ -13,8 +13,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Lines of one minute differ only in their last digits, so a minute that was already parsed is not
- * parsed again. This saves a third of the time per line.
+ * The times of one minute differ only in the digits after the minute. If a time has the same minute
+ * as the time before, the minute is not parsed again. This saves a third of the time per line.
  */
 /**
  * Parses the times of logs: {@code 26/Nov/2026:00:00:03 +0100}, ISO 8601 with or without a zone,
@@ -28,7 +28,7 @@ final class TimeText {
 
   private static final long SECOND = 1_000_000_000;
   private static final String MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  // As seconds, this number would be the year 5138.
+  // The smallest number taken for milliseconds. As seconds, it would be in the year 5138.
   private static final long MILLIS_FROM = 100_000_000_000L;
   private static final long MICROS_FROM = 100_000_000_000_000L;
   private static final long NANOS_FROM = 100_000_000_000_000_000L;
@@ -41,22 +41,27 @@ final class TimeText {
   private long lastNanos = Long.MIN_VALUE;
   private @Nullable ZoneId shown;
 
-  /** Creates a parser with the zone of times without a zone. */
+  /** Creates a parser. The zone is used for times that have no zone. */
   TimeText(ZoneId zone) {
     this.zone = zone;
   }
 
-  /** Starts or continues a file; the argument is the latest time read from it, or {@link #NONE}. */
+  /**
+   * Sets the latest time that was read from the current file; {@link #NONE} at the start of a file.
+   */
   void after(long nanos) {
     lastNanos = nanos;
   }
 
-  /** Returns the offset of the first time; the zone of times without a zone if it had none. */
+  /**
+   * Returns the offset of the first time; if the first time has no offset, the zone for times
+   * without a zone.
+   */
   ZoneId shown() {
     return shown == null ? zone : shown;
   }
 
-  /** Parses a number that consists only of digits; -1 for other texts. */
+  /** Returns the value of a number that consists only of digits; -1 for any other text. */
   static long digits(byte[] text, int from, int to) {
     if (from >= to || to - from > MOST_DIGITS) {
       return -1;
@@ -72,7 +77,7 @@ final class TimeText {
     return value;
   }
 
-  /** Returns nanoseconds since the epoch, or {@link #NONE}. */
+  /** Returns a time in nanoseconds since the epoch; {@link #NONE} if the text is not a time. */
   long nanos(byte[] text, int from, int to) {
     int length = to - from;
     if (length >= 20 && text[from + 2] == '/') {
@@ -84,7 +89,10 @@ final class TimeText {
     return sinceEpoch(text, from, to);
   }
 
-  /** Parses the minute, then {@code :SS}, a fraction, and an offset. */
+  /**
+   * Parses a time that consists of the minute, {@code :SS}, an optional fraction, and an optional
+   * offset.
+   */
   private long withMinute(byte[] text, int from, int to, int minuteLength) {
     int second = from + minuteLength;
     if (text[second] != ':') {
@@ -141,7 +149,10 @@ final class TimeText {
     }
   }
 
-  /** Returns the offset; in an hour that occurs twice, the second one once the first has passed. */
+  /**
+   * Returns the offset of a local time. When the clocks are set back, an hour occurs twice. Returns
+   * the offset of the second occurrence once the log has passed the first.
+   */
   private ZoneOffset offsetAt(LocalDateTime local) {
     ZoneOffsetTransition change = zone.getRules().getTransition(local);
     if (change == null || change.isGap()) {
@@ -186,7 +197,10 @@ final class TimeText {
     return 0;
   }
 
-  /** Parses {@code Z}, {@code +0100}, {@code +01:00} or {@code UTC}; null for other texts. */
+  /**
+   * Parses {@code Z}, {@code +0100}, {@code +01:00} or {@code UTC}; returns null for any other
+   * text.
+   */
   private static @Nullable ZoneOffset offsetOf(byte[] text, int from, int to) {
     String name = new String(text, from, Math.max(0, to - from), StandardCharsets.US_ASCII);
     if (name.equals("Z") || name.equals("UTC") || name.equals("GMT")) {

@@ -67,7 +67,10 @@ final class Words {
     return time(nanos, zone).substring(0, "HH:mm".length());
   }
 
-  /** Formats a span of time; the date of the end is left out if it is the date of the start. */
+  /**
+   * Formats a span of time. Leaves out the date of the end if the span ends on the date on which it
+   * starts.
+   */
   static String span(long firstNanos, long lastNanos, ZoneId zone) {
     String first = date(firstNanos, zone);
     String last = date(lastNanos, zone);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Replays access logs: {@link dev.sluice.replay.Replay} decides each logged request with Sluice's
- * own limiter and rules, on the clock of the log.
+ * own limiter and rules, at the time in the log.
  */
 @NullMarked
 @CheckReturnValue

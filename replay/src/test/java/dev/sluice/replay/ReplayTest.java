@@ -860,15 +860,15 @@ final class ReplayTest {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "combined | what? | it has no complete ident, which is value 2 of 9",
-        "combined | a - - [26/Nov/2026:10:00:00 +0100 | it has no complete time_local, which is value 4 of 9",
-        "combined | a - - [yesterday] \"GET / HTTP/1.1\" 200 5 | its time is \"yesterday\", expected one such as 26/Nov/2026",
+        "combined | what? | the line has no complete ident, which is value 2 of 9",
+        "combined | a - - [26/Nov/2026:10:00:00 +0100 | the line has no complete time_local, which is value 4 of 9",
+        "combined | a - - [yesterday] \"GET / HTTP/1.1\" 200 5 | the time is \"yesterday\", expected a time such as 26/Nov/2026",
         "json | [1] | expected one JSON object",
-        "json | {\"a\":1} | it has no ",
-        "regex:(?<time>[0-9]+) | x | the pattern is not found in it",
-        "csv | time,a;1790000000 | it has 1 value, expected the values of the heading: time, a",
-        "csv | time,a;1790000000,2,3 | it has more values than the heading, which has 2",
-        "cloudfront | 2026-11-26 | there is no heading before it",
+        "json | {\"a\":1} | the line has no ",
+        "regex:(?<time>[0-9]+) | x | the pattern matches no part of the line",
+        "csv | time,a;1790000000 | the line has 1 value, expected the values of the heading: time, a",
+        "csv | time,a;1790000000,2,3 | the line has more values than the heading, which has 2",
+        "cloudfront | 2026-11-26 | no heading precedes the line",
       })
   void lineThatIsNotUnderstood_isShown_withTheReason(String format, String log, String reason)
       throws IOException {

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 /** Rules of the asynchronous limiter, which must decide in the same way as the blocking limiter. */
 interface AsyncRules extends DrivenStores {
 
-  /** The seconds within which a stage must complete. */
+  /** The longest time in which a stage must complete, in seconds. */
   long PATIENCE_SECONDS = 30;
 
   @CanIgnoreReturnValue

@@ -22,8 +22,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of batches: charged all or nothing, decided by the strictest part, with three kinds of
- * transactions.
+ * Rules of batches. A store charges either all transactions of a batch or none. The strictest
+ * transaction determines the decision. The tests use all kinds of transactions.
  */
 interface BatchRules extends DrivenStores {
 
@@ -90,8 +90,8 @@ interface BatchRules extends DrivenStores {
   default void spendBatch_allowedWithOneWait_isLessStrictThanADenial() {
     try (Bench bench = Bench.tenPerSecond(this)) {
       assertThat(bench.limiter.spend(B, ID, 10)).isAllowed();
-      // The spend from A alone could be repeated in 1 s, which is longer than the denial by B (100
-      // ms).
+      // A allows the spend, and could repeat it in 1 s. B denies the spend for 100 ms. The denial
+      // counts, although its wait is shorter.
       Decision decision = bench.limiter.spend(List.of(bench.on(A, 10), bench.on(B, 1)));
       assertThat(decision).isDenied().retriesIn(ofMillis(100));
     }

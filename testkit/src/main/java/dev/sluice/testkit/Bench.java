@@ -16,10 +16,11 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A limiter on the store under test, with a manual clock and replaceable limits. {@link #A}, {@link
- * #B}, {@link #C}, {@link #WAITS}, {@link #WAITS_TOO} and {@link #OWES} have one quota. Callers can
- * wait up to an hour for {@link #WAITS} and {@link #WAITS_TOO}. A bucket of {@link #OWES} can be in
- * debt up to a burst. {@link #OFF} has no default, so it is disabled. Ids are plain text.
+ * A limiter on the store under test, with a manual clock and replaceable limits. The limits {@link
+ * #A}, {@link #B}, {@link #C}, {@link #WAITS}, {@link #WAITS_TOO} and {@link #OWES} have the same
+ * quota. Callers can wait up to an hour for {@link #WAITS} and {@link #WAITS_TOO}. A bucket of
+ * {@link #OWES} can owe as many tokens as the burst. {@link #OFF} has no default, so this limit is
+ * disabled. Every text is a valid id.
  *
  * <p>As thread-safe as the store.
  */
@@ -57,7 +58,8 @@ final class Bench implements AutoCloseable {
   }
 
   /**
-   * Creates a limiter on the store's clock, since the refund of a batch depends on elapsed time.
+   * Creates a limiter with the same clock as the store, since the refund of a batch depends on the
+   * elapsed time.
    */
   static Limiter limiter(CurrentLimits limits, BucketStore store, ManualTime time) {
     return Limiter.builder(limits, store).time(time).build();

@@ -7,9 +7,9 @@ import dev.sluice.store.TimeSource;
 /**
  * The contract of every {@link BucketStore}, as JUnit tests on a manual clock.
  *
- * <p>The test of a store extends this class and creates the store. JUnit then checks every rule, to
- * the nanosecond. {@link LiveBucketStoreContract} tests a store with its own clock. A store on a
- * server must pass both contracts.
+ * <p>The test of a store extends this class and creates the store. JUnit then runs the tests of all
+ * rules, which check times to the nanosecond. {@link LiveBucketStoreContract} tests a store with
+ * its own clock. A store on a server must pass both contracts.
  */
 public abstract class BucketStoreContract
     implements VectorRules,
@@ -35,11 +35,10 @@ public abstract class BucketStoreContract
   protected BucketStoreContract() {}
 
   /**
-   * Creates the store under test. A test calls this method once or more and closes each store.
+   * Creates the store under test. A test can call this method several times, and closes each store.
    *
    * @param time the clock with which the store must decide; it can stand still, leap, and step back
-   * @return a store without any bucket; a store on a shared server needs a separate key prefix to
-   *     be empty
+   * @return a store without any bucket; on a shared server, each store needs its own key prefix
    */
   @Override
   public abstract BucketStore newStore(TimeSource time);

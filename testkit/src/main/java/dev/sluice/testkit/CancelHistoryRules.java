@@ -12,9 +12,9 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of cancelled reservations. A random history with cancelled reservations must end like the
- * same history without them. The buckets are so large that nothing is denied, since a denial would
- * make the two histories diverge.
+ * Rules of cancelled reservations. A random history with cancelled reservations must leave the same
+ * tokens as the same history without these reservations. The buckets are so large that no request
+ * is denied. A denial in only one history would change all later results.
  */
 interface CancelHistoryRules extends DrivenStores {
 

@@ -21,8 +21,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of many threads on few buckets. The threads together receive exactly the tokens that the
- * limits allow.
+ * Rules of many threads that spend from few buckets. All threads together receive exactly the
+ * tokens that the limits allow.
  */
 interface ConcurrencyRules extends DrivenStores {
 
@@ -136,9 +136,10 @@ interface ConcurrencyRules extends DrivenStores {
   }
 
   /**
-   * The race: a store that sweeps, evicts or grows loses a bucket in use. Each thread spends more
-   * than each key allows, in a different order of the keys. The threads do this three times: on
-   * fresh buckets, after three emission intervals, and after the buckets have refilled.
+   * The race: a store removes expired buckets, evicts a bucket or resizes its table, and loses a
+   * bucket in use. Each thread spends more tokens of each key than the limit allows. Each thread
+   * has another order of the keys. The threads do this three times: with new buckets, after three
+   * emission intervals, and after the buckets have refilled.
    */
   @Test
   default void spend_churnOnManyKeys_givesExactlyWhatIsAllowed() {

@@ -12,7 +12,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.IntConsumer;
 
-/** Threads that start together. The first exception of a thread fails the test. */
+/**
+ * Runs a task in several threads that start at the same time. The first exception of a thread fails
+ * the test.
+ */
 final class Crowd {
 
   private static final long PATIENCE_SECONDS = 60;
@@ -22,7 +25,7 @@ final class Crowd {
   /**
    * Runs a task in many threads, and waits for all of them.
    *
-   * @param task receives the number of the thread that runs the task, from 0
+   * @param task receives the index of the thread that runs the task, from 0
    */
   static void run(int threads, IntConsumer task) {
     ExecutorService pool = Executors.newFixedThreadPool(threads);

@@ -4,14 +4,14 @@ package dev.sluice.testkit;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
-/** Creates stores with a manual clock, for the rules of the contract. */
+/** Creates the stores for the tests of the contract. The stores use a manual clock. */
 interface DrivenStores {
 
   BucketStore newStore(TimeSource time);
 
   /**
-   * Returns the number of random histories with fixed seeds for each property. A few histories with
-   * fresh seeds are added.
+   * Returns how many random histories with fixed seeds are run for each property. A few histories
+   * with random seeds are run too.
    *
    * @return the number of histories, 0 or more
    */

@@ -18,7 +18,8 @@ import java.util.regex.Pattern;
 /** Reads the recorded trace of {@code vectors/gcra} and replays it on a limiter. */
 final class GcraVectors {
 
-  // Both files have a fixed layout, so two regular expressions suffice instead of a YAML library.
+  // Both files have a fixed layout, so two regular expressions can parse them without a YAML
+  // library.
   private static final String QUOTA = "burst: (\\d+)\\s+count: (\\d+)\\s+period: (\\w+)";
   private static final Pattern DEFAULT = Pattern.compile("(\\w+):\\s+" + QUOTA);
   private static final Pattern OVERRIDE =
@@ -74,7 +75,7 @@ final class GcraVectors {
     };
   }
 
-  /** Replays an operation as {@link #act} does, with {@link Limiter#async}. */
+  /** Replays an operation like {@link #act}, but with {@link Limiter#async}. */
   static CompletionStage<String> actAsync(JsonNode act, Limiter limiter) {
     AsyncLimiter async = limiter.async();
     if (act.has("transactions")) {
@@ -92,7 +93,7 @@ final class GcraVectors {
     };
   }
 
-  /** Replays an operation as {@link #act} does, with supplied quotas instead of named limits. */
+  /** Replays an operation like {@link #act}, but with supplied quotas instead of named limits. */
   static String actSupplied(JsonNode act, Limits limits, Limiter limiter) {
     if (act.has("transactions")) {
       List<Transaction> batch = new ArrayList<>();

@@ -12,14 +12,17 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules of all histories. Random histories are compared with {@link ReferenceBuckets}. */
+/**
+ * Rules that hold for every sequence of operations. The results of random histories are compared
+ * with {@link ReferenceBuckets}.
+ */
 interface HistoryRules extends DrivenStores {
 
   int STEPS = 60;
 
   /**
-   * The clock only advances in this test. After a step back the result would depend on whether the
-   * store had already deleted a full bucket. The other tests of this class include steps back.
+   * In this test the clock never steps back. After a step back, the result depends on whether the
+   * store has already deleted a full bucket. The other tests of this interface include steps back.
    */
   @Test
   default void history_anyActs_areAnsweredAsTheReferenceDoes() {
@@ -63,9 +66,9 @@ interface HistoryRules extends DrivenStores {
   }
 
   /**
-   * Waits until a store over several servers has refunded the tokens that it took for a denied
-   * batch. A refund by the caller before that moment can return fewer tokens (decision 004). The
-   * store handles this check only after its own refunds.
+   * Waits until a store on several servers has refunded the tokens that it spent for a denied
+   * batch. If the caller refunds before that, the refund can return fewer tokens (decision 004).
+   * The store returns the result of this check only after these refunds.
    */
   private static void awaitGivenBack(Bench bench, List<Transaction> batch) {
     Decision unused = bench.limiter.check(batch);
@@ -101,7 +104,9 @@ interface HistoryRules extends DrivenStores {
               long cost = history.cost(quota);
               if (history.chance(5)) {
                 long before =
-                    bench.refund(0).resetInNanos(); // includes a debt that is not yet forgiven
+                    bench
+                        .refund(0)
+                        .resetInNanos(); // includes a debt that the store has not forgiven yet
                 long back = before - bench.refund(cost).resetInNanos();
                 given.add(new Given(forwardNanos, -back));
               } else if (bench.spend(cost).allowed()) {
@@ -114,10 +119,10 @@ interface HistoryRules extends DrivenStores {
   }
 
   /**
-   * Tokens that were spent or refunded.
+   * A number of tokens that were spent or refunded.
    *
-   * @param atNanos the time by which the clock had advanced in total
-   * @param worthNanos the tokens × T; negative for a refund
+   * @param atNanos by how much the clock had advanced in total
+   * @param worthNanos the number of tokens multiplied by T; negative for a refund
    */
   record Given(long atNanos, long worthNanos) {}
 

@@ -30,9 +30,9 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * <p>Test methods, and the methods before and after each test, can have parameters of these types:
  * the {@link Limiter}, its {@link AsyncLimiter}, and the {@link ManualTime} of the limiters and
  * their buckets. The {@link BucketStore} and the {@link CurrentLimits} are allowed as parameters
- * too, and a test can replace the limits. All objects of one test belong together, and no two tests
- * share objects. With {@code @ExtendWith(LimiterExtension.class)} there are no named limits:
- * callers supply their quotas.
+ * too, and a test can replace the limits. All parameters of one test use the same store, and no two
+ * tests share an object. With {@code @ExtendWith(LimiterExtension.class)} there are no named
+ * limits: the test supplies the quotas.
  *
  * <p>Thread-safe: tests can run in parallel.
  */
@@ -70,8 +70,8 @@ public final class LimiterExtension implements ParameterResolver {
   }
 
   /**
-   * Returns an extension with named limits: the limits of the application, loaded from its files,
-   * or limits that are made for the test.
+   * Returns an extension with named limits. Pass the limits that the application loads from its
+   * files, or limits made for the test.
    *
    * @param limits the limits with which each test starts
    * @return the extension, to be registered in a field

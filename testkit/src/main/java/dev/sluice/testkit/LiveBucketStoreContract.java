@@ -20,8 +20,9 @@ import org.junit.jupiter.api.Test;
  * The contract of every {@link BucketStore} with the clock that the store uses in production, as
  * JUnit tests.
  *
- * <p>The tests do not depend on the store's speed, and the store's clock can differ from this
- * machine's clock. The tests assume only that a day of the store's clock is longer than a test.
+ * <p>The tests do not depend on the speed of the store, and the clock of the store can differ from
+ * the clock of this machine. The tests assume only that a test takes less than a day by the clock
+ * of the store.
  */
 public abstract class LiveBucketStoreContract {
 
@@ -117,7 +118,8 @@ public abstract class LiveBucketStoreContract {
   }
 
   /**
-   * The wait is exact: according to the store's clock, no spend is allowed before the wait is over.
+   * The announced wait is exact: by the clock of the store, no spend is allowed before the wait is
+   * over.
    */
   @Test
   final void denial_onItsOwnClock_endsWhenItSaid() {
@@ -154,7 +156,10 @@ public abstract class LiveBucketStoreContract {
     }
   }
 
-  /** Callers create and charge the same buckets in both orders. A store must not deadlock. */
+  /**
+   * Callers create and charge the same two buckets, some in one order and some in the opposite
+   * order. The store must not deadlock.
+   */
   @Test
   final void spendBatch_32ThreadsInBothOrdersOnItsOwnClock_grantsExactlyTheBurst() {
     try (BucketStore store = newStore()) {

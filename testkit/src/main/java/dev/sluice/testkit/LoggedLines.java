@@ -34,7 +34,7 @@ public final class LoggedLines extends Handler implements AutoCloseable {
   /**
    * Returns the lines logged so far.
    *
-   * @return the lines, each with its level in front: {@code WARNING text}
+   * @return the lines, each after its level, such as {@code WARNING text}
    */
   public List<String> lines() {
     return lines;

@@ -13,11 +13,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A clock that stands still until a test moves it, forwards or back.
+ * A clock that stands still until a test moves the clock forwards or back.
  *
- * <p>{@link #advance} stops at the time of each due alarm, in order, and runs the alarm on the
- * caller's thread. When {@link #advance} returns, asynchronous waiters have passed, each at its own
- * time. {@link #set} jumps to the new time and runs all due alarms at the new time.
+ * <p>{@link #advance} moves the clock to the time of each due alarm, in order, and runs the alarm
+ * on the caller's thread. So each asynchronous caller whose wait ends in this step was admitted at
+ * its own time when {@link #advance} returns. {@link #set} moves the clock to the new time at once,
+ * and then runs all due alarms.
  *
  * <p>Thread-safe. Only {@link #awaitAlarm} blocks.
  */

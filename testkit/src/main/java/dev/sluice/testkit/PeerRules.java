@@ -25,15 +25,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /**
- * Assertions from the tests of other rate limiters, translated to the terms of Sluice. A note in
- * each file explains the terms of the other limiter. Every case either runs or is on a list of
- * exclusions with the reason.
+ * Assertions from the tests of other rate limiters, translated to the API of Sluice. A note in each
+ * file explains the API of the limiter from which the file comes. Each case is either run or
+ * excluded in a list, with the reason.
  */
 interface PeerRules extends DrivenStores {
 
   /**
-   * The cases of golang.org/x/time/rate that have another meaning in that package, or that have no
-   * counterpart in Sluice.
+   * The excluded cases of golang.org/x/time/rate, with the reasons. In these cases, Sluice behaves
+   * differently, or Sluice does not have the tested operation.
    */
   Map<String, String> NOT_OURS =
       Map.ofEntries(
@@ -52,18 +52,18 @@ interface PeerRules extends DrivenStores {
               "converts an interval to a floating-point rate; Sluice keeps the interval"));
 
   /**
-   * The cases in which waiting callers of golang.org/x/time/rate pass at another time than in
-   * Sluice. Contains, by case and number of the step, the time at which the caller of the step
-   * passes in Sluice.
+   * The cases in which golang.org/x/time/rate admits waiting callers at another time than Sluice.
+   * For each case and step, contains the time at which Sluice admits the caller of the step.
    *
    * <ul>
    *   <li>In golang.org/x/time/rate, a caller that gives up returns the tokens that no later caller
-   *       took. In Sluice it returns all tokens if no later caller took tokens, and otherwise none.
-   *   <li>In golang.org/x/time/rate, a reservation can be cancelled at the moment of its turn. In
-   *       Sluice the caller has already passed at this moment.
-   *   <li>In golang.org/x/time/rate, a changed rate converts the debt to another number of tokens.
-   *       In Sluice a bucket keeps the time at which it will be full, and waiting callers keep
-   *       their turns.
+   *       took. In Sluice, this caller returns all of its tokens if no later caller took tokens,
+   *       and otherwise none.
+   *   <li>In golang.org/x/time/rate, a reservation can be cancelled at the time at which it is due.
+   *       In Sluice, the caller has already been admitted at this time.
+   *   <li>In golang.org/x/time/rate, a change of the rate converts the debt to another number of
+   *       tokens. In Sluice, the time at which the bucket will be full does not change, and neither
+   *       do the times of waiting callers.
    */
   Map<String, Map<Integer, Long>> OTHERWISE =
       Map.of(
@@ -72,7 +72,7 @@ interface PeerRules extends DrivenStores {
           "TestReserveSetLimit", Map.of(3, 700_000_000L),
           "TestReserveSetLimitCancel", Map.of(4, 400_000_000L));
 
-  /** The cases of throttled that test its own store interface. */
+  /** The excluded cases of throttled, which test the store interface of throttled. */
   Set<String> THROTTLED_STORE =
       Set.of("TestRateLimitUpdateFailures", "TestRateLimitUpdateFailuresWithRetryLimitSetToTwo");
 
@@ -95,8 +95,8 @@ interface PeerRules extends DrivenStores {
     bench.time.set(ManualTime.START_NANOS + step.get("at_ns").asLong());
     JsonNode expect = step.get("expect");
     if (step.get("op").asText().equals("retain_recent")) {
-      // The peer keeps a key at least until the key's bucket is full, and possibly longer. So the
-      // peer must have the key of every bucket that is not full in Sluice.
+      // governor stores a key at least until the bucket of the key is full, and possibly longer. So
+      // governor must have the key of every bucket that is not full in Sluice.
       List<String> kept = new ArrayList<>();
       expect.get("keys").forEach(key -> kept.add(key.asText()));
       for (String key : keys) {
@@ -153,7 +153,7 @@ interface PeerRules extends DrivenStores {
     long cost = step.get("quantity").asLong();
     JsonNode expect = step.get("expect");
     if (cost > quota.burst()) {
-      // The peer denies, with the state of a full bucket in every case. Sluice throws an exception.
+      // throttled denies this spend, and always reports a full bucket. Sluice throws an exception.
       assertThatThrownBy(() -> bench.limiter.spend(A, key(step), cost).orThrow())
           .as(what)
           .isInstanceOf(InvalidRequestException.class);
@@ -168,8 +168,8 @@ interface PeerRules extends DrivenStores {
       assertThat(decision.remaining()).as(what).isEqualTo(expect.get("remaining").asLong());
       assertThat(decision.resetInNanos()).as(what).isEqualTo(expect.get("reset_after_ns").asLong());
     }
-    // The peer's -1 means "not limited". In this case, Sluice reports the wait until the same cost
-    // can be spent again.
+    // In throttled, -1 means "not limited". Sluice then reports the wait until the same cost can be
+    // spent again.
     if (expect.path("retry_after_ns").asLong(-1) >= 0) {
       assertThat(decision.retryInNanos()).as(what).isEqualTo(expect.get("retry_after_ns").asLong());
     }
@@ -198,11 +198,11 @@ interface PeerRules extends DrivenStores {
     assertThat(left).as("left out").containsExactlyInAnyOrderElementsOf(NOT_OURS.keySet());
   }
 
-  /** A case of golang.org/x/time/rate while it runs. */
+  /** Runs one case of golang.org/x/time/rate. */
   final class GoCase {
     private final Bench bench;
     private final Map<Integer, Long> otherwise;
-    // The time at which the caller of each step passes.
+    // By step, the time at which the caller of the step must be admitted.
     private final Map<Integer, Long> expected = new TreeMap<>();
     private final Map<Integer, Long> passed = new ConcurrentSkipListMap<>();
     private final Map<String, CompletableFuture<Decision>> byId = new HashMap<>();
@@ -223,7 +223,7 @@ interface PeerRules extends DrivenStores {
         case "cancel" -> {
           CompletableFuture<Decision> caller = byId.get(step.get("id").asText());
           if (caller != null) {
-            caller.cancel(false); // has no effect if the caller has already passed
+            caller.cancel(false); // has no effect if the caller was already admitted
           }
           bench.settle();
         }
@@ -275,7 +275,7 @@ interface PeerRules extends DrivenStores {
         byId.put(step.path("id").asText(what), caller);
         passesIn(which, expect.get("delay_ns").asLong());
         Stages.onSuccess(caller, decision -> passed.put(which, sinceStart()));
-        if (step.get("op").asText().equals("wait_n")) { // the peer's wait_n blocks
+        if (step.get("op").asText().equals("wait_n")) { // wait_n of golang.org/x/time/rate blocks
           bench.time.advanceNanos(expect.get("delay_ns").asLong());
         }
       }
@@ -291,7 +291,7 @@ interface PeerRules extends DrivenStores {
       return Duration.ofNanos(step.path("max_wait_ns").asLong(most));
     }
 
-    /** Asserts that every caller passed at the expected time, except callers that gave up. */
+    /** Asserts that every caller that did not give up was admitted at the expected time. */
     void assertPassed(String what) {
       bench.time.advance(Duration.ofMinutes(1));
       bench.settle();

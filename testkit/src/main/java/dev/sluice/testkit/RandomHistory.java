@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Chooses the random quotas, times and transactions of a history on a {@link Bench}. Edge cases are
- * frequent.
+ * Chooses random quotas, times and transactions for a history on a {@link Bench}. Edge cases are
+ * chosen often.
  */
 final class RandomHistory {
 
@@ -26,14 +26,15 @@ final class RandomHistory {
   Quota quota() {
     long interval = oneOf(1, 2, 7, 1_000, 333_333_333, 100_000_000, 3_600_000_000_000L);
     long burst = oneOf(1, 2, 3, 10, 17, 1_000);
-    // These counts do not divide the period without a remainder.
+    // With these counts, the period is often no whole multiple of the emission interval.
     long count = oneOf(1, 3, 7, 1_000);
     return Quota.burst(burst)
         .refill(count, Duration.ofNanos(interval * count + random.nextLong(count)));
   }
 
   /**
-   * Returns a step of the clock. Often the step is 0, or leads to exactly the instant of a change.
+   * Returns by how much to advance the clock. Often the step is 0, or ends exactly when the result
+   * of a decision changes.
    */
   long stepNanos(Quota quota) {
     long interval = quota.intervalNanos();
@@ -48,7 +49,7 @@ final class RandomHistory {
     };
   }
 
-  /** Returns a step like {@link #stepNanos}, which is occasionally backwards. */
+  /** Returns a step like {@link #stepNanos}, or occasionally a negative step. */
   long anyStepNanos(Quota quota) {
     long step = stepNanos(quota);
     return chance(5) ? -step : step;

@@ -16,8 +16,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of a cancellation with a {@link Receipt}, as in another process than the process of the
- * reservation.
+ * Rules of cancelling a reservation with its {@link Receipt}, as a process does that has not made
+ * the reservation.
  */
 interface ReceiptRules extends DrivenStores {
 
@@ -46,8 +46,9 @@ interface ReceiptRules extends DrivenStores {
 
       otherProcess(bench).cancel(receipt);
 
-      // The spends took 900 ms of tokens. After 250 ms, 150 ms of the reservation's 400 ms have not
-      // refilled, so the cancellation refunds 150 ms: 900 - 250 - 150 = 500.
+      // The spends took tokens worth 900 ms of refill, 400 ms of them for the reservation. After
+      // 250 ms, 150 ms of the reservation have not refilled. So the cancellation refunds 150 ms:
+      // 900 - 250 - 150 = 500.
       assertThat(bench.state()).resetsIn(ofMillis(500));
     }
   }

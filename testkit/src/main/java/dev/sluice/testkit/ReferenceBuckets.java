@@ -14,15 +14,16 @@ import java.util.List;
 import java.util.Map;
 
 /*
- * The model. A bucket lacks some tokens, counted in nanoseconds. A token counts as one emission
- * interval T. A full bucket lacks 0, and an empty bucket lacks T × burst. The lack shrinks by a
- * nanosecond per nanosecond, and grows when the clock steps back. The model has no arrival times
- * and cannot overflow. It shares no idea and no line with the arithmetic that it tests.
+ * The model stores for each bucket how much is missing until the bucket is full, in nanoseconds of
+ * refill. A token is worth one emission interval T. From a full bucket 0 ns are missing, and from
+ * an empty bucket T × burst. This number falls by 1 ns per nanosecond, and rises when the clock
+ * steps back. The model stores no TAT and cannot overflow. It shares no code and no formula with
+ * the arithmetic that it tests.
  */
 
 /**
- * Textbook token buckets with whole numbers of any size. They are a slow and exact reference for
- * tests.
+ * Textbook token buckets with whole numbers of any size. Tests use these slow and exact buckets as
+ * the reference.
  *
  * <p>Not thread-safe; never blocks.
  */
@@ -33,7 +34,7 @@ final class ReferenceBuckets {
   private final Map<String, BigInteger> forgivenUntil = new HashMap<>();
 
   /**
-   * Creates the buckets, all full.
+   * Creates a model in which all buckets are full.
    *
    * @param time the clock of the store under test
    */
@@ -87,9 +88,7 @@ final class ReferenceBuckets {
     return answers;
   }
 
-  /**
-   * Returns the results of a denied batch, in which the tokens of all other transactions remain.
-   */
+  /** Returns the results of a denied batch. No transaction of the batch spends tokens. */
   private List<Answer> answersOfDenied(List<Transaction> transactions, List<Answer> checks) {
     List<Answer> answers = new ArrayList<>();
     for (int i = 0; i < checks.size(); i++) {
@@ -144,8 +143,8 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Forgives the debt of a bucket, at most once per burst offset. To be called for a spend that is
-   * not part of a batch.
+   * Forgives the debt of a bucket, at most once per τ. Only a spend that is not part of a batch
+   * calls this method.
    */
   private void forgive(Transaction transaction) {
     Quota quota = transaction.quota();
@@ -174,8 +173,8 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Returns the result of a spend. A spend outside of a batch finds the bucket after the bucket's
-   * debt was forgiven.
+   * Returns the result of a spend. If the spend is not part of a batch, the debt of the bucket has
+   * already been forgiven.
    */
   private Answer spendAnswer(Transaction transaction, boolean isAlone) {
     Quota quota = transaction.quota();

@@ -20,7 +20,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of the refund of a cancelled reservation. Each rule tests a line of {@link Reservation}.
+ * Rules of the refund of a cancelled reservation. Each rule tests one sentence in the documentation
+ * of {@link Reservation}.
  */
 interface ReservationRules extends DrivenStores {
 
@@ -111,8 +112,8 @@ interface ReservationRules extends DrivenStores {
   }
 
   /**
-   * Tokens that have already refilled must not be refunded again, since later spends would then pay
-   * for the refund.
+   * Tokens that have already refilled must not be refunded too. Otherwise the refund would return
+   * tokens of later spends.
    */
   @Test
   default void cancel_afterAPartCameBack_givesBackTheRest() {
@@ -164,8 +165,8 @@ interface ReservationRules extends DrivenStores {
       Reservation reservation = bench.limiter.reserve(A, ID, 4);
       bench.changeLimits(Quota.per(7, ofMillis(700)));
       reservation.cancel();
-      // The smaller bucket cannot hold three of the tokens, and these are lost. One of the four
-      // tokens is left.
+      // The smaller bucket has no space for three of the four tokens, so these three are lost and
+      // one is left.
       assertThat(bench.state()).hasRemaining(1).resetsIn(ofMillis(600));
     }
   }
@@ -244,8 +245,8 @@ interface ReservationRules extends DrivenStores {
   }
 
   /**
-   * If another cancellation has shifted a token, the token must not be refunded at its old
-   * position.
+   * After a cancellation, the tokens of later reservations refill earlier. Cancelling a later
+   * reservation must take this into account.
    */
   @Test
   default void cancel_afterAnEarlierOneWasCancelled_givesNoTokenTwice() {

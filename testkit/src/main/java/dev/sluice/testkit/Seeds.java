@@ -8,11 +8,11 @@ import java.util.function.Consumer;
 import java.util.stream.LongStream;
 
 /**
- * Runs a property over many random histories. Each history has its own seed, which a failure
- * reports.
+ * Checks a property with many random histories. Each history has its own seed. A failure reports
+ * the seed.
  *
- * <p>Each run uses a fixed sequence of seeds, which is the same in every build, and ten random
- * seeds. {@code -Dsluice.seed=N} runs only the history with the seed N.
+ * <p>Each run uses a fixed sequence of seeds, which is the same in every build, and ten further
+ * seeds chosen at random. {@code -Dsluice.seed=N} runs only the history with the seed N.
  */
 public final class Seeds {
 
@@ -25,7 +25,8 @@ public final class Seeds {
    * Runs a property.
    *
    * @param histories the number of fixed seeds, 0 or more
-   * @param property receives the only source of randomness; throws if the property does not hold
+   * @param property the property to check; it receives the source of all its random numbers, and
+   *     throws if the property is violated
    */
   public static void run(int histories, Consumer<Random> property) {
     for (long seed : seeds(histories)) {

@@ -20,7 +20,10 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Rules of a settlement, which replaces the reserved cost with the true cost. */
+/**
+ * Rules of settlements. A settlement replaces the reserved cost of a reservation with the true
+ * cost.
+ */
 interface SettleRules extends DrivenStores {
 
   private static void requirePart(

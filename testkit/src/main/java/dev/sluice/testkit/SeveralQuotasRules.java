@@ -25,7 +25,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of a limit with several quotas. Such a limit behaves like a batch of limits with one quota
+ * Rules of a limit with several quotas. This limit behaves like a batch of limits with one quota
  * each.
  */
 interface SeveralQuotasRules extends DrivenStores {
@@ -37,7 +37,7 @@ interface SeveralQuotasRules extends DrivenStores {
     return Transaction.of(SEVERAL, quotas, ID).withCost(cost);
   }
 
-  /** Returns the same transactions on limits with one quota each. */
+  /** Returns a batch with one transaction for each quota, each on a limit with only this quota. */
   private static List<Transaction> oneEach(List<Quota> quotas, long cost) {
     return IntStream.range(0, quotas.size())
         .mapToObj(
@@ -91,9 +91,9 @@ interface SeveralQuotasRules extends DrivenStores {
   }
 
   /**
-   * Returns the most tokens that {@code spendUpTo} can leave spent besides the tokens that it
-   * reports. On several servers, each try can overlap the refund of the previous try's tokens, and
-   * then refunds fewer tokens by at most that number (decision 004). There are at most eight tries.
+   * Returns the most tokens that {@code spendUpTo} can leave spent beyond the tokens that it
+   * reports. On several servers, a try can overlap with the refund of the previous try, and the
+   * refund then returns up to that many tokens less (decision 004). There are at most eight tries.
    */
   default long mostLost(long asked) {
     return 0;
@@ -117,7 +117,8 @@ interface SeveralQuotasRules extends DrivenStores {
               Decision decision = bench.limiter.spendUpTo(on(quotas, 0), most);
               assertThat(decision.taken()).isEqualTo(fits);
               assertThat(decision.allowed()).isEqualTo(fits > 0);
-              if (decision.denied()) { // waits for the refunds to several servers
+              if (decision.denied()) {
+                // These checks wait until several servers have refunded the tokens.
                 var unused = left(bench, quotas);
               }
               List<Long> after = left(bench, quotas);
@@ -150,7 +151,8 @@ interface SeveralQuotasRules extends DrivenStores {
       default -> {
         Decision spent = bench.limiter.spend(asked);
         assertSame(spent, reference.spend(expected));
-        if (spent.denied()) { // waits for the refunds to several servers
+        if (spent.denied()) {
+          // This check waits until several servers have refunded the tokens.
           var unused = bench.limiter.check(asked);
         }
       }

@@ -6,8 +6,8 @@ import dev.sluice.store.TimeSource;
 
 /**
  * A short form of {@link BucketStoreContract} with a dozen tests: the recorded trace, and the rules
- * of the store's own interface. For a second way to access the same store, such as an older
- * protocol, if the whole contract runs with the first way.
+ * of the store's own interface. Use it if a store can be accessed in a second way, such as an older
+ * protocol, and the whole contract is already tested with the first way.
  */
 public abstract class ShortBucketStoreContract implements VectorRules, StoreRules {
 
@@ -15,7 +15,7 @@ public abstract class ShortBucketStoreContract implements VectorRules, StoreRule
   protected ShortBucketStoreContract() {}
 
   /**
-   * Creates the store under test. A test calls this method once or more and closes each store.
+   * Creates the store under test. A test can call this method several times, and closes each store.
    *
    * @param time the clock with which the store must decide; it can stand still, leap, and step back
    * @return a store without any bucket

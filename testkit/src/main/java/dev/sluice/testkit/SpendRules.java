@@ -184,7 +184,10 @@ interface SpendRules extends DrivenStores {
     }
   }
 
-  /** An old TAT that is not raised to the current time would grant one token too many. */
+  /**
+   * A TAT in the past must be raised to the current time. Otherwise the spend would grant one token
+   * too many.
+   */
   @Test
   default void idle_anyTime_earnsWhatElapsedAndNeverOverTheBurst() {
     for (int halfIntervals = 0; halfIntervals <= 60; halfIntervals++) {

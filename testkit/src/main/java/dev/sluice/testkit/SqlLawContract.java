@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Compares the arithmetic of buckets in a database with the arithmetic in Java, as JUnit tests. */
+/** JUnit tests that compare the arithmetic of buckets in a database with the arithmetic in Java. */
 public abstract class SqlLawContract {
 
   private static final int CALLS = 3_000;
@@ -32,7 +32,7 @@ public abstract class SqlLawContract {
    *
    * @param now the time of the call
    * @param batches the batches of the callers
-   * @return the time, followed by the TAT that each charge found
+   * @return the time, followed by the TAT of each bucket before its charge
    * @throws SQLException if the call fails
    */
   protected abstract List<Long> decide(long now, List<List<Charge>> batches) throws SQLException;
@@ -47,7 +47,8 @@ public abstract class SqlLawContract {
   protected abstract long stored(String key) throws SQLException;
 
   /**
-   * Calls with several batches, whose times, increments and TATs reach the ends of their ranges.
+   * Each call decides several batches. Times, increments and TATs include the smallest and the
+   * largest allowed values.
    */
   @ParameterizedTest
   @ValueSource(longs = {1, 1_000, 50_000_000, 86_400_000_000_000L, 1L << 61, Long.MAX_VALUE})

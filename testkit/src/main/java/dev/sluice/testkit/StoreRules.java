@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** Rules of the store's own interface: readings, any kind of key, and closing. */
+/** Rules of the store's own interface: its results, unusual keys, and closing. */
 interface StoreRules extends DrivenStores {
 
   private static Charge spend(String key, long incrementNanos) {
@@ -126,7 +126,8 @@ interface StoreRules extends DrivenStores {
   }
 
   /**
-   * The numbers of a script in a server cannot represent an interval of a third of a day exactly.
+   * A script in a server computes with floating-point numbers, which cannot represent an interval
+   * of a third of a day exactly.
    */
   @Test
   default void charge_spendUpTo_takesTheWholeTokensThatFit() {
@@ -210,7 +211,8 @@ interface StoreRules extends DrivenStores {
   }
 
   /**
-   * A full bucket keeps its TAT until a reset, so the TAT is still there when the clock steps back.
+   * The store keeps the TAT of a full bucket until a reset, so the TAT is still stored when the
+   * clock steps back.
    */
   @Test
   default void charge_fullBuckets_keepTheirTatsUntilAReset() {
@@ -233,7 +235,10 @@ interface StoreRules extends DrivenStores {
     }
   }
 
-  /** Keys are opaque. No separator can be forged, and no key is trimmed, folded or truncated. */
+  /**
+   * Any text is a valid key. No separator in a key can lead to the bucket of another key. No key is
+   * trimmed, truncated or converted to lower case.
+   */
   @Test
   default void charge_keysOfAnyKind_areDifferentBuckets() {
     List<String> keys = new ArrayList<>();

@@ -35,8 +35,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of quotas that the caller supplies, mixed with named limits. Tests every operation, alone
- * and in batches.
+ * Rules of quotas that the caller supplies, also together with named limits. The tests run every
+ * operation alone and in batches.
  */
 interface SuppliedQuotaRules extends DrivenStores {
 
@@ -131,7 +131,8 @@ interface SuppliedQuotaRules extends DrivenStores {
   }
 
   /**
-   * A larger quota leaves a debt for the smaller quota, which forgives the debt once within its τ.
+   * A spend with a larger quota can leave a debt for a smaller quota. The smaller quota forgives a
+   * debt at most once within its τ.
    */
   @Test
   default void spend_twoQuotasOnOneBucket_forgiveADebtOnce() {
@@ -233,7 +234,7 @@ interface SuppliedQuotaRules extends DrivenStores {
     }
   }
 
-  /** One limit whose clients supply the quota and a key of any bytes. */
+  /** Clients can supply the quota of one limit, together with an id of any bytes. */
   @Test
   default void spend_keysOfAnyBytes_haveABucketEach() {
     LimitName door = LimitName.builder(78, "Throttle").id(IdFormat.bytes()).build();

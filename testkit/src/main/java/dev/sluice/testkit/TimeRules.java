@@ -34,8 +34,8 @@ interface TimeRules extends DrivenStores {
   }
 
   /**
-   * The first spend forgives the debt and waits as long as on an empty bucket. A check predicts
-   * this.
+   * The first spend forgives the debt, so its wait is the same as with an empty bucket. A check
+   * already reports this wait.
    */
   @Test
   default void clock_oneHourBack_locksNobodyOutForAnHour() {
@@ -93,7 +93,8 @@ interface TimeRules extends DrivenStores {
   }
 
   /**
-   * Two limits that alternate on one bucket must not create tokens. A debt is forgiven once per τ.
+   * If two limits alternately charge one bucket, no tokens are created: a debt is forgiven only
+   * once per τ.
    */
   @Test
   default void limitsInTurns_giveOutWhatTheLargerAllows_andOneForgivenDebt() {
@@ -186,7 +187,7 @@ interface TimeRules extends DrivenStores {
     }
   }
 
-  /** A TAT beyond 2^63 ns, in the year 2262, is an ordinary number. */
+  /** The store also handles a TAT beyond 2^63 ns, a time in the year 2262. */
   @Test
   default void tat_pastTheSignedRange_isExact() {
     try (Bench bench = Bench.of(this, Quota.burst(10).refill(1, ofDays(365)))) {

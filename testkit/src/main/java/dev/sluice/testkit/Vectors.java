@@ -14,13 +14,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * The recorded cases that every implementation must reproduce. They are resources in {@code
- * vectors/} beside this class:
+ * The recorded cases that every implementation must reproduce. The cases are resources in the
+ * folder {@code vectors/} of this package:
  *
  * <ul>
- *   <li>{@code gcra/}: limits, a trace with these limits, and the decisions on the trace, exact to
- *       the nanosecond; {@code up-to.jsonl} contains operations that spend up to a number of
- *       tokens, with their decisions;
+ *   <li>{@code gcra/}: limits, a trace of operations with these limits, and the decisions on the
+ *       operations, exact to the nanosecond; {@code up-to.jsonl} contains operations that spend up
+ *       to a number of tokens, with the decisions;
  *   <li>{@code settle/}: limits, and a trace of reservations that are settled or cancelled, with
  *       the charge of each settlement;
  *   <li>{@code ids.json}, {@code covering.json}: ids with their bucket keys and covering domains;
@@ -45,8 +45,8 @@ public final class Vectors {
   private Vectors() {}
 
   /**
-   * Returns the names that are used in {@code gcra/} and {@code limits/}. The file {@code ids.json}
-   * uses more names, whose ids need a list of public suffixes.
+   * Returns the limit names that the files in {@code gcra/} and {@code limits/} use. The file
+   * {@code ids.json} uses further limit names, whose ids need a list of public suffixes.
    *
    * @return four names of limits of a certificate authority
    */

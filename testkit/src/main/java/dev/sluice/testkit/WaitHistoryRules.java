@@ -17,9 +17,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of waiting callers. Random histories are compared with an exact reference. Callers pass in
- * order, as soon as the bucket has their tokens. If a caller gives up before any later caller took
- * tokens, its tokens are returned completely. Otherwise its tokens stay spent.
+ * Rules of waiting callers. Random histories are compared with an exact reference. Callers are
+ * admitted in order, each as soon as the bucket has the tokens for this caller. If a caller gives
+ * up before a later caller has taken tokens, all of its tokens are returned. Otherwise its tokens
+ * stay spent.
  */
 interface WaitHistoryRules extends DrivenStores {
 
@@ -39,7 +40,7 @@ interface WaitHistoryRules extends DrivenStores {
     Seeds.run(histories(), random -> run(this, random, 3));
   }
 
-  /** Runs one history, with a number of processes that use one bucket. */
+  /** Runs one history in which several processes use the same bucket. */
   static void run(DrivenStores stores, Random random, int processes) {
     try (Bench bench = Bench.of(stores, QUOTA)) {
       History history = new History(bench, random, processes);
@@ -50,7 +51,7 @@ interface WaitHistoryRules extends DrivenStores {
     }
   }
 
-  /** A call for tokens, and its outcome. */
+  /** A caller that waits for tokens, and the outcome. */
   final class Caller {
     private final CompletableFuture<Decision> answer;
     private final long cost;
@@ -72,14 +73,14 @@ interface WaitHistoryRules extends DrivenStores {
     }
   }
 
-  /** A history while it runs. */
+  /** One running history. */
   final class History {
     private final Bench bench;
     private final Random random;
     private final List<Limiter> limiters = new ArrayList<>();
     private final List<Caller> callers = new ArrayList<>();
     private final List<Caller> passed =
-        new CopyOnWriteArrayList<>(); // in the order in which the callers passed
+        new CopyOnWriteArrayList<>(); // in the order in which the callers were admitted
 
     History(Bench bench, Random random, int processes) {
       this.bench = bench;
@@ -149,10 +150,7 @@ interface WaitHistoryRules extends DrivenStores {
           .isEqualTo(Math.max(tatNanos() - bench.time.nanos(), 0));
     }
 
-    /**
-     * Returns the exact TAT, from the callers whose tokens were not returned, one caller after the
-     * other.
-     */
+    /** Returns the exact TAT, computed from all callers whose tokens were not returned. */
     private long tatNanos() {
       long tat = 0;
       for (Caller caller : callers) {
@@ -189,7 +187,7 @@ interface WaitHistoryRules extends DrivenStores {
           .isSortedAccordingTo(comparingInt(callers::indexOf));
     }
 
-    /** Asserts that the bucket had the tokens at the moments at which the callers passed. */
+    /** Asserts that the bucket had the tokens for each caller when the caller was admitted. */
     private void assertWithinTheLimit() {
       long tat = 0;
       for (Caller caller : passed) {

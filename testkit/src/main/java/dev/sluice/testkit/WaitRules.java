@@ -28,8 +28,8 @@ import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of callers that wait for tokens. They wait in order and at most for the announced time, and
- * can cancel.
+ * Rules of callers that wait for tokens. Callers are admitted in order. Each caller waits at most
+ * for the announced time, and can cancel.
  */
 interface WaitRules extends DrivenStores {
 
@@ -52,7 +52,7 @@ interface WaitRules extends DrivenStores {
     return acquire(bench.limiter, bench, cost, maxWait);
   }
 
-  /** Starts to acquire tokens, and returns after the store has decided. */
+  /** Starts to acquire tokens. Returns after the store has decided. */
   private static CompletableFuture<Decision> acquire(
       Limiter limiter, Bench bench, long cost, Duration maxWait) {
     CompletionStage<Decision> stage = limiter.async().acquire(WAITS, ID, cost, maxWait);
@@ -60,7 +60,7 @@ interface WaitRules extends DrivenStores {
     return stage.toCompletableFuture();
   }
 
-  /** Waits until the tokens of callers that gave up were returned. */
+  /** Waits until the tokens of all callers that gave up have been returned. */
   private static void awaitTokensLacking(Bench bench, String limit, long tokens) {
     await()
         .pollDelay(Duration.ZERO)
@@ -134,7 +134,8 @@ interface WaitRules extends DrivenStores {
   default void spend_whileOthersWait_isDeniedBehindThem() {
     try (Bench bench = empty()) {
       CompletableFuture<Decision> waiting = acquire(bench, 5, MINUTE);
-      // The tokens of waiting callers are not a debt, so these spends must not forgive them.
+      // The tokens that waiting callers have taken are not a debt, so these spends must not forgive
+      // them.
       for (int i = 0; i < 3; i++) {
         assertThat(bench.limiter.spend(WAITS, ID))
             .isDenied()
@@ -222,7 +223,10 @@ interface WaitRules extends DrivenStores {
     }
   }
 
-  /** Later spends have raised the TAT to the value that the caller's spend had left. */
+  /**
+   * After the reset, other spends have raised the TAT to the value that the spend of the leaving
+   * caller had set.
+   */
   @Test
   default void giveUp_afterAReset_takesNothingBackFromThoseWhoSpentSince() {
     try (Bench bench = empty()) {
@@ -237,7 +241,7 @@ interface WaitRules extends DrivenStores {
     }
   }
 
-  /** A part of the batch that needs no wait has no position among the waiting callers. */
+  /** A transaction of the batch that needs no wait is not queued behind waiting callers. */
   @Test
   default void giveUp_ofABatchAfterAReset_takesNothingBackFromThoseWhoSpentSince() {
     try (Bench bench = empty()) {

@@ -15,9 +15,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 
 /**
- * Calls the store's script without the store, as a call that many callers share, each with one
- * spend. Lives in the store's package, since the script is package-private. Thread-safe; only close
- * blocks.
+ * Calls the script of the Redis store without the store. One call has several spends, as if several
+ * callers shared the call. This class is in the package of the store, since the script is
+ * package-private. Thread-safe; only close blocks.
  */
 public final class ScriptCalls implements AutoCloseable {
 
@@ -29,7 +29,7 @@ public final class ScriptCalls implements AutoCloseable {
    * Connects, and loads the script into the server.
    *
    * @param uri the URI of one server
-   * @param spends the number of spends in a call
+   * @param spends the number of spends in each call
    * @param incrementNanos the increment of each spend
    * @param offsetNanos the burst offset of each spend
    */
@@ -43,10 +43,10 @@ public final class ScriptCalls implements AutoCloseable {
   }
 
   /**
-   * Spends from several buckets, each independently of the others.
+   * Spends from several buckets. The spends are independent of each other.
    *
    * @param keys one key for each spend
-   * @return the script's answer
+   * @return the reply of the script
    */
   public CompletionStage<List<Object>> call(String... keys) {
     byte[][] bytes =

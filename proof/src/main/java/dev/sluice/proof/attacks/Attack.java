@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Attacks of hostile clients on the server. Each attack lasts a few seconds and stays within every
- * bound that the documentation names.
+ * An attack of hostile clients on the server. Each attack lasts a few seconds, and exceeds none of
+ * the bounds that the documentation of the server gives for clients.
  */
 enum Attack {
   UNREAD_HTTP2("HTTP/2 responses that nobody reads", 32, 500_000) {
@@ -85,7 +85,8 @@ enum Attack {
         boolean some = peers.pump();
         for (int i = 0; i < http2.length; i++) {
           if (http2[i] == null || http2[i].isBroken()) {
-            // Connects again, from two unused addresses.
+            // Connects, or connects again after the server has closed the connection. The other
+            // connections of this attack use other addresses.
             HostileConnection peer = peers.connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + 2 + i % 2);
             http2[i] = Http2Bodies.unread(peer, DECISIONS, NDJSON, piece, MOST_BODY + 1);
           }
@@ -166,7 +167,10 @@ enum Attack {
 
   private static final int MOST_BODY = Integer.getInteger("attacks.body", 1 << 17);
 
-  /** The header of a chunked request whose only chunk is one byte larger than the body limit. */
+  /**
+   * The header of a chunked request. The only chunk of the request is one byte larger than the
+   * largest allowed body.
+   */
   private static final byte[] CHUNKED =
       Connection.ascii(
           "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"
@@ -181,10 +185,10 @@ enum Attack {
   /**
    * Describes an attack.
    *
-   * @param connections the number of connections that the attack opens; with fewer connections, the
+   * @param connections the number of connections that the attack must open; if it opens fewer, the
    *     attack counts as not tried
-   * @param leastBytes the least number of bytes that the attack must send; the server can reject
-   *     the rest
+   * @param leastBytes the number of bytes that the attack must at least send; the server can reject
+   *     further bytes
    */
   Attack(String text, int connections, long leastBytes) {
     this.text = text;
@@ -197,14 +201,14 @@ enum Attack {
   }
 
   /**
-   * Opens all connections and uses them for an attack of several seconds. The server can close the
+   * Opens all connections, and attacks for several seconds. The server is allowed to close the
    * connections.
    *
    * @throws IOException if a connection was not opened
    */
   abstract void run(HostileConnections peers) throws IOException;
 
-  /** Runs the attack. Returns why the attack did not take place; empty if it took place. */
+  /** Runs the attack. Returns the reason if the attack counts as not tried; empty if it was run. */
   String attempt(HostileConnections peers) {
     String cause = "";
     try (peers) {
@@ -229,9 +233,7 @@ enum Attack {
             cause);
   }
 
-  /**
-   * Returns a condition that becomes true when the time of an attack, counted from now, is over.
-   */
+  /** Returns a condition that becomes true when an attack that starts now must end. */
   private static BooleanSupplier forSeconds() {
     long startNanos = System.nanoTime();
     return () -> System.nanoTime() - startNanos > TimeUnit.SECONDS.toNanos(SECONDS);
@@ -251,7 +253,7 @@ enum Attack {
             .formatted(path, mediaType, bodyBytes));
   }
 
-  /** Sends the same bytes on many connections as fast as the server reads them. */
+  /** Sends the same bytes on many connections, repeatedly and as fast as the server reads them. */
   static void flood(HostileConnections peers, int connections, byte[]... bytes) throws IOException {
     for (HostileConnection peer : peers.connectAll(connections, 2, Endpoint.HTTP1)) {
       peer.send(bytes);

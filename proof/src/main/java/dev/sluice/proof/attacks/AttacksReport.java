@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Runs every attack, and prints the measured result beside each promise. Exits with 1 if a promise
- * was broken. Started by {@code ./sluice prove attacks}.
+ * The command {@code ./sluice prove attacks}. Runs every attack, and prints the measured figures
+ * and whether the promise was kept. Exits with 1 if a promise was broken.
  */
 final class AttacksReport {
 
@@ -130,7 +130,7 @@ final class AttacksReport {
     }
   }
 
-  /** Sends requests first, since a server that has just started is slow. */
+  /** Sends requests before the measurement, since a server that has just started is slow. */
   private static void warmUp(Server server) throws IOException {
     for (int i = 0; i < WARM_UP_REQUESTS; i++) {
       try (Connection connection = server.endpoint(Door.HTTP).connect()) {
@@ -149,7 +149,9 @@ final class AttacksReport {
       for (Target each : Target.values()) {
         clients.add(WellBehaved.start(each, server, PAUSE_AT_ALL_DOORS_MILLIS));
       }
-      Thread.sleep(CALM_AT_ALL_DOORS_MILLIS); // a server that has just started is slow
+      Thread.sleep(
+          CALM_AT_ALL_DOORS_MILLIS); // lets the server warm up, since a server that has just
+      // started is slow
       Endpoint endpoint = server.endpoint(target.door());
       Beside beside = new Beside(server, clients, CALM_AT_ALL_DOORS_MILLIS);
       for (DoorAttack attack : DoorAttack.values()) {
@@ -161,7 +163,9 @@ final class AttacksReport {
           seen = String.valueOf(e.getMessage());
           kept = false;
         }
-        Thread.sleep(SETTLING_MILLIS); // well-behaved requests must also run during a short attack
+        Thread.sleep(
+            SETTLING_MILLIS); // so that even a short attack overlaps with requests of well-behaved
+        // clients
         beside.judge(kept, target.text(), attack.text(), seen);
       }
     } finally {
@@ -169,14 +173,14 @@ final class AttacksReport {
     }
   }
 
-  /** A server under attack with its well-behaved clients. */
+  /** Measures the well-behaved clients of a server while the server is attacked. */
   private final class Beside {
     private final Server server;
     private final List<WellBehaved> clients;
     private final double calmMillis;
     private int linesBefore;
 
-    /** Measures the response times of the clients for a while without an attack. */
+    /** Measures the response times of the clients for some time without an attack. */
     Beside(Server server, List<WellBehaved> clients, long calmForMillis)
         throws InterruptedException {
       this.server = server;
@@ -187,7 +191,9 @@ final class AttacksReport {
       linesBefore = server.logLines();
     }
 
-    /** Prints the figures since the previous call and whether the figures keep the promise. */
+    /**
+     * Prints the figures since the previous call, and whether they are within the promised bounds.
+     */
     void judge(boolean tried, String... cells) throws IOException {
       Figures seen = WellBehaved.take(clients);
       long peak = server.peakMib();

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
 
-/** Attacks of hostile clients on one protocol. Each attack lasts a few seconds. */
+/** An attack of hostile clients on one protocol. Each attack lasts a few seconds. */
 enum DoorAttack {
   FUZZ("fuzzed bytes") {
     @Override
@@ -58,8 +58,8 @@ enum DoorAttack {
     }
   },
   /**
-   * Uses one thread, since many threads would take the processors from the server and its
-   * well-behaved clients.
+   * Uses one thread, since more threads would use processor time that the server and the
+   * well-behaved clients need.
    */
   FLOOD("64 clients that send without reading") {
     @Override
@@ -106,7 +106,7 @@ enum DoorAttack {
           target.readAnswer(connection);
           answers++;
         } catch (IOException e) {
-          // The server also closes its side of a TLS connection (RFC 5246, 7.2.1).
+          // With TLS, the server closes its side of the connection too (RFC 5246, 7.2.1).
           if (server.trust() == null || !isEnd(e)) {
             throw new BrokenPromise("the server sent no response: " + e);
           }
@@ -164,7 +164,10 @@ enum DoorAttack {
     return text;
   }
 
-  /** Returns the seed of the fuzzed bytes. {@code -Dattacks.seed} sets the seed to repeat a run. */
+  /**
+   * Returns the seed from which the fuzzed bytes are generated. To repeat a run, set this seed with
+   * {@code -Dattacks.seed}.
+   */
   static long seed() {
     return SEED;
   }
@@ -195,7 +198,7 @@ enum DoorAttack {
     return String.join(", ", requests.keySet());
   }
 
-  /** Decides whether enough of a response was read. */
+  /** A condition for ending the reading of a response. */
   @FunctionalInterface
   private interface Enough {
     boolean isRead(byte[] answer, int length);
@@ -204,8 +207,8 @@ enum DoorAttack {
   /**
    * Sends bytes and reads the response.
    *
-   * @param patienceMillis the time-out of each part of the response
-   * @param endsSide whether to close the sending side, as a client can do after its last request
+   * @param patienceMillis the time-out of each read
+   * @param endsSide whether to close the sending side of the connection after the request
    * @param enough returns whether enough of the response was read
    */
   private static byte[] exchange(
@@ -221,7 +224,7 @@ enum DoorAttack {
           connection.endOutput();
         }
       } catch (IOException e) {
-        // The server closed the connection during the request; a response can have arrived earlier.
+        // The server closed the connection during the request. A response can have arrived before.
       }
       int more = connection.readSome(answer, 0);
       while (more > 0) {
@@ -232,7 +235,7 @@ enum DoorAttack {
                 : connection.readSome(answer, length);
       }
     } catch (SocketTimeoutException e) {
-      // The connection delivers no more bytes.
+      // No more bytes can be read from the connection.
     } catch (IOException e) {
       if (length == 0 && !isEnd(e)) {
         throw e;
@@ -242,8 +245,8 @@ enum DoorAttack {
   }
 
   /**
-   * Whether the server closed the connection first. A TLS socket then throws, and a plain socket
-   * reports the end.
+   * Returns whether a failure means that the server closed the connection. If the server closes a
+   * connection, a TLS socket throws an exception, and a plain socket returns the end of the stream.
    */
   private static boolean isEnd(IOException failure) {
     String message = String.valueOf(failure.getMessage());
@@ -251,7 +254,7 @@ enum DoorAttack {
         .anyMatch(message::contains);
   }
 
-  /** Returns mutated valid requests, or random bytes. */
+  /** Returns valid requests with random changes, or random bytes. */
   private static byte[] fuzzed(List<byte[]> samples, Random random) {
     byte[][] parts = new byte[1 + random.nextInt(4)][];
     for (int i = 0; i < parts.length; i++) {
@@ -290,8 +293,8 @@ enum DoorAttack {
   }
 
   /**
-   * Opens connections from several addresses. If the server refuses many of them, the attack is not
-   * tried.
+   * Opens connections from several addresses. Throws if the server refuses so many connections that
+   * the attack cannot be run.
    */
   private static List<HostileConnection> connected(
       HostileConnections peers, int count, int addresses, Endpoint server)

@@ -12,8 +12,8 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Attacks with the Redis protocol that fill the table in memory. The attacking clients are never
- * denied.
+ * Attacks with the Redis protocol that fill the table of buckets in the server's memory. No limit
+ * denies the requests of the attackers.
  */
 final class FullTables {
 
@@ -21,7 +21,8 @@ final class FullTables {
   private static final int MOST_MARKS = 1_000_000;
   private static final int MOST_IDS = 2_000_000;
   private static final double ALERT = 0.75;
-  // A quarter of the table for the marks, plus some room for the limit's buckets.
+  // Marks of cancelled reservations can use a quarter of the table. The rest is for the buckets of
+  // the limit.
   private static final double MOST_WITH_MARKS = 0.26;
   private static final long PATIENCE_MILLIS = 120_000;
   private static final String LIMITS =
@@ -34,8 +35,8 @@ final class FullTables {
   private FullTables() {}
 
   /**
-   * Reserves and cancels repeatedly. Previously each pair left a mark for a day, and 422,569 marks
-   * filled the table.
+   * Reserves tokens and cancels the reservation, repeatedly. Previously, each cancellation left a
+   * mark in the table for a day, and 422,569 marks filled the table.
    */
   static String marks(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
@@ -57,7 +58,7 @@ final class FullTables {
         for (int i = 0; i < PIPELINED; i++) {
           Object reply = client.reply();
           String token = String.valueOf(RespClient.value(RespClient.list(reply), "token"));
-          if (!token.isEmpty()) { // the token is empty after a denial
+          if (!token.isEmpty()) { // a denied reservation has an empty token
             tokens.add(token);
           }
         }
@@ -87,8 +88,8 @@ final class FullTables {
   }
 
   /**
-   * Fills the table with buckets of one limit. Only buckets that become full free room in the
-   * table.
+   * Fills the table with buckets of one limit. The server removes a bucket from the table only when
+   * the bucket is full again.
    */
   static String ids(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
@@ -144,7 +145,7 @@ final class FullTables {
     return client;
   }
 
-  /** Returns the text of an error reply; empty for any other reply. */
+  /** Returns the message of an error reply; empty for any other reply. */
   private static String refusal(Object reply) {
     return reply instanceof RespClient.Refusal refusal ? refusal.text() : "";
   }

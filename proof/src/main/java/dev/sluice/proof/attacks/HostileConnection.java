@@ -17,7 +17,10 @@ import javax.net.ssl.SSLEngineResult.HandshakeStatus;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** A hostile connection that writes as much as the server accepts, and reads only on request. */
+/**
+ * A connection of an attacker. It writes as much as the server accepts, and reads only when the
+ * attack calls {@link #read}.
+ */
 final class HostileConnection implements AutoCloseable {
 
   private final SocketChannel channel;
@@ -36,7 +39,7 @@ final class HostileConnection implements AutoCloseable {
    * Connects, and completes the TLS handshake if the endpoint has TLS.
    *
    * @param from the last number of the client's address 127.0.0.x
-   * @throws IOException if the server refuses the connection. If the server accepts the connection
+   * @throws IOException if the server refuses the connection; if the server accepts the connection
    *     and resets it at once, the method returns a broken connection
    */
   static HostileConnection connect(Endpoint server, int from) throws IOException {
@@ -74,7 +77,10 @@ final class HostileConnection implements AutoCloseable {
     unsent = all.put(unsent).put(more).flip();
   }
 
-  /** Writes as many bytes as the network accepts now. Returns true if bytes were written. */
+  /**
+   * Writes as many bytes as the network accepts without waiting. Returns whether bytes were
+   * written.
+   */
   boolean pump() {
     if (isIdle()) {
       return false;
@@ -89,7 +95,10 @@ final class HostileConnection implements AutoCloseable {
     }
   }
 
-  /** Whether a read or a write has shown that the server has closed the connection. */
+  /**
+   * Returns whether the server has closed the connection, as far as a read or a write has detected
+   * this.
+   */
   boolean isBroken() {
     return broken;
   }
@@ -98,12 +107,14 @@ final class HostileConnection implements AutoCloseable {
     return broken || (!unsent.hasRemaining() && (tls == null || !tls.holds()));
   }
 
-  /** Returns the number of bytes written to the network; with TLS, of encrypted bytes. */
+  /**
+   * Returns the number of bytes written to the network; with TLS, the number of encrypted bytes.
+   */
   long sentBytes() {
     return sentBytes;
   }
 
-  /** Reads the available bytes; returns -1 if the server closed the connection. */
+  /** Reads the available bytes without waiting. Returns -1 if the server closed the connection. */
   int read(ByteBuffer into) {
     try {
       int read = tls == null ? channel.read(into) : tls.read(channel, into);
@@ -126,8 +137,8 @@ final class HostileConnection implements AutoCloseable {
   }
 
   /**
-   * The TLS layer of one hostile connection. After the handshake it reads only on request, so data
-   * from the server stays in the network. Not thread-safe.
+   * The TLS layer of one hostile connection. After the handshake, it reads only when the attack
+   * reads, so data from the server stays in the network. Not thread-safe.
    */
   private static final class TlsLayer {
 
@@ -143,8 +154,8 @@ final class HostileConnection implements AutoCloseable {
     }
 
     /**
-     * Completes the handshake, and blocks until then. Frees the handshake buffers afterwards, as
-     * there may be thousands of idle connections.
+     * Makes the handshake. Blocks until the handshake is complete, then frees its buffers, since an
+     * attack can have thousands of idle connections.
      *
      * @param channel in blocking mode
      */
@@ -204,13 +215,13 @@ final class HostileConnection implements AutoCloseable {
       return result;
     }
 
-    /** Whether a part of an encrypted record is not sent yet. */
+    /** Returns whether a part of an encrypted record has not been sent yet. */
     boolean holds() {
       return encrypted.hasRemaining();
     }
 
     /**
-     * Encrypts a record and writes as much of it as the network takes now.
+     * Encrypts a record, and writes as much of the record as the network accepts without waiting.
      *
      * @return how many encrypted bytes were written
      */
@@ -228,7 +239,7 @@ final class HostileConnection implements AutoCloseable {
     /**
      * Reads and decrypts the available bytes.
      *
-     * @param into must have room for a record
+     * @param into the buffer, which must have room for a record
      * @return the number of plain bytes; -1 if the server closed the connection
      */
     int read(SocketChannel channel, ByteBuffer into) throws IOException {

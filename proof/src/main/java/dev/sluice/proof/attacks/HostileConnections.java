@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
 /**
- * The hostile connections of one attack. After they were opened, one thread serves them. All
- * connections stay open until {@link #close}. Not thread-safe.
+ * The hostile connections of one attack. All connections stay open until {@link #close}. Not
+ * thread-safe: one thread sends and reads on all connections.
  */
 final class HostileConnections implements AutoCloseable {
 
@@ -31,7 +31,7 @@ final class HostileConnections implements AutoCloseable {
     this.server = server;
   }
 
-  /** Opens a connection. Uses two addresses in alternation. */
+  /** Opens a connection, alternately from two addresses. */
   HostileConnection connect() throws IOException {
     return connect(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
   }
@@ -40,14 +40,14 @@ final class HostileConnections implements AutoCloseable {
    * Opens a connection.
    *
    * @param from the last number of the client's address 127.0.0.x
-   * @throws IOException if this machine or the server refuses the connection; not if the server
-   *     accepts the connection and then closes it
+   * @throws IOException if this machine or the server refuses the connection; no exception is
+   *     thrown if the server accepts the connection and then closes it
    */
   HostileConnection connect(int from) throws IOException {
     return connect(server.speaking(Endpoint.HTTP1), from);
   }
 
-  /** Opens an HTTP/2 connection. Uses two addresses in alternation. */
+  /** Opens an HTTP/2 connection, alternately from two addresses. */
   HostileConnection connectHttp2() throws IOException {
     return connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
   }
@@ -59,10 +59,11 @@ final class HostileConnections implements AutoCloseable {
 
   /**
    * Opens many connections, from several addresses in turn. With TLS, several threads make the
-   * handshakes, since one thread would take so long that the server would close the first
+   * handshakes. A single thread would take so long that the server would close the first
    * connections as idle.
    *
-   * @param protocol a protocol of {@link Endpoint}
+   * @param protocol the protocol that the client requests in the TLS handshake, as in {@link
+   *     Endpoint}
    * @return the new connections
    */
   List<HostileConnection> connectAll(int count, int addresses, String protocol) throws IOException {
@@ -118,7 +119,7 @@ final class HostileConnections implements AutoCloseable {
     return peer;
   }
 
-  /** Sends as much as the server accepts, until a condition is true. */
+  /** Sends on all connections as much as the server accepts, until a condition is true. */
   void pumpAll(BooleanSupplier over) {
     while (!over.getAsBoolean()) {
       if (!pump()) {
@@ -127,7 +128,10 @@ final class HostileConnections implements AutoCloseable {
     }
   }
 
-  /** Sends as much as the server accepts now. Returns true if bytes were sent. */
+  /**
+   * Sends on all connections as much as the server accepts without waiting. Returns whether bytes
+   * were sent.
+   */
   boolean pump() {
     boolean some = false;
     for (HostileConnection peer : all) {
@@ -140,7 +144,7 @@ final class HostileConnections implements AutoCloseable {
     return all.size();
   }
 
-  /** Returns how many connections the server closed at once or during the TLS handshake. */
+  /** Returns how many connections the server closed immediately or during the TLS handshake. */
   int refused() {
     return refused;
   }

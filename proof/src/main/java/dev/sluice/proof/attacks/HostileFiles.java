@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Attacks with malicious files that replace valid files of a server. Each method is an attack: it
- * returns a summary of the result, or throws if a promise was broken.
+ * Attacks that replace a valid file of a running server with a malicious file. Each attack is one
+ * method, which returns a summary of the result, or throws if a promise was broken.
  */
 final class HostileFiles {
 
@@ -26,7 +26,8 @@ final class HostileFiles {
   private static final int MOST_LINE = 1_000; // the most characters of a log line
   private static final int MOST_SHOWN = 200;
   private static final long MOST_RELOAD_MILLIS = 5_000;
-  private static final long POLLS_MILLIS = 4_000; // one poll per second, three polls for a loss
+  private static final long POLLS_MILLIS =
+      4_000; // the server polls once per second, and reports a missing file after three polls
   private static final long PATIENCE_MILLIS = 20_000;
   private static final String SECRET = "u3S3cr3tHash";
   private static final List<String> SECRETS =
@@ -39,7 +40,10 @@ final class HostileFiles {
 
   private HostileFiles() {}
 
-  /** Writes a number with 8 Mi digits. Previously such a number took 22 seconds to read. */
+  /**
+   * Writes a limit file with a number of 8 Mi digits. Previously, the server took 22 seconds to
+   * parse this number.
+   */
   static String digits(Server.Launch launch) throws Exception {
     String digits = "9".repeat(8 << 20);
     try (Folder folder = Folder.make();
@@ -117,7 +121,8 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         folder.link(RULES, secret);
         told.append(refusedReload(server));
-        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2); // meanwhile the server also polls the link
+        TimeUnit.MILLISECONDS.sleep(
+            POLLS_MILLIS / 2); //  in this time, the server also polls the link
         folder.write(RULES, rule("LoginsPerIPAddress"));
       }
       told.append(String.join("\n", server.log()));
@@ -182,8 +187,8 @@ final class HostileFiles {
   }
 
   /**
-   * Reloads, requires that the reload is rejected, and returns the text of the response and the
-   * list of limits.
+   * Requests a reload, and throws unless the server rejects it. Returns the text of the response
+   * and the list of limits.
    */
   private static String refusedReload(Server server) throws Exception {
     HttpResponse<String> answer = reload(server);
@@ -197,7 +202,7 @@ final class HostileFiles {
     return server.ask("POST", "/v1/spend?status=429", body);
   }
 
-  /** Sends the request that a proxy sends before it forwards a sign-up. */
+  /** Sends the request with which a proxy asks the server whether to forward a sign-up. */
   private static HttpResponse<String> proxied(Server server)
       throws IOException, InterruptedException {
     return server.ask(

@@ -8,9 +8,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * One HTTP/2 connection with as many streams as the server allows. Each stream sends an endless
- * body in pieces of a given size, within the flow-control windows. When a stream has received a
- * response (or was reset, if no response is read), a new stream replaces it.
+ * One HTTP/2 connection of an attacker, with as many streams as the server allows. Each stream
+ * sends an endless body in pieces of a given size, as far as flow control allows. When a stream has
+ * ended, a new stream replaces it. A stream ends with the response of the server. If the attacker
+ * reads no responses, a stream ends when the server resets it.
  */
 final class Http2Bodies implements AutoCloseable {
 
@@ -64,7 +65,7 @@ final class Http2Bodies implements AutoCloseable {
   }
 
   /**
-   * Sends the HTTP/2 preface. The connection never reads a response.
+   * Sends the HTTP/2 preface on a connection that never reads a response.
    *
    * @param piece the piece of a body that is sent repeatedly, until {@code bodyBytes} were sent
    */
@@ -77,7 +78,10 @@ final class Http2Bodies implements AutoCloseable {
     return peer.isBroken();
   }
 
-  /** Sends as much as the windows allow now. Returns true if bytes were sent. */
+  /**
+   * Sends as many bytes as flow control and the network allow without waiting. Returns whether
+   * bytes were sent.
+   */
   boolean pump() {
     read();
     if (!peer.isIdle()) {

@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
 
 /**
- * Attacks whose promise does not concern load. Each attack returns a summary, or throws if the
- * promise was broken.
+ * An attack that does not measure response times. It returns a summary of the result, or throws if
+ * a promise was broken.
  */
 enum Scenario {
   SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
@@ -140,9 +140,9 @@ enum Scenario {
 
   private static final int ROUNDS = Integer.getInteger("attacks.rounds", 20);
   private static final int CLIENTS = 40;
-  private static final long MUCH = 2_000_000; // more tokens than a client can spend
+  private static final long MUCH = 2_000_000; // more tokens than the clients can spend
   private static final int FIFO_SECONDS = 3;
-  // One line is about the FIFO, the other lines are about the shutdown.
+  // The server logs one line about the FIFO. It logs the other lines when it stops.
   private static final int MOST_FIFO_LINES = 5;
   private static final long MOST_STOP_MILLIS = 10_000;
   private static final int STOPPED = Server.STOPPED;
@@ -210,7 +210,9 @@ enum Scenario {
     }
   }
 
-  /** Returns a snapshot header that claims more buckets than the file contains. */
+  /**
+   * Returns the header of a snapshot. The header contains a larger number of buckets than the file.
+   */
   private static ByteBuffer claims(long count) {
     return ByteBuffer.allocate(5 * Long.BYTES)
         .putLong(SNAPSHOT_VERSION_1)
@@ -220,8 +222,8 @@ enum Scenario {
   }
 
   /**
-   * Returns a snapshot whose buckets all hash to one line of each segment. A line cannot hold so
-   * many buckets.
+   * Returns a snapshot in which all buckets of a segment have hashes of the same line. These are
+   * more buckets than a line can hold.
    */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);

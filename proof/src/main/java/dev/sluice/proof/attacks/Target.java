@@ -20,7 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** The protocols under attack, with valid and invalid requests for each protocol. */
+/** A protocol under attack, with valid and invalid requests. */
 enum Target {
   HTTP("HTTP", Door.HTTP) {
     @Override
@@ -150,7 +150,7 @@ enum Target {
       if (!head.startsWith("*")) {
         throw new IOException("unexpected reply: " + head);
       }
-      // The number of names and values, which can grow.
+      // The number of names and values in the reply, which later versions can extend.
       int parts = Integer.parseInt(head.substring(1));
       for (int i = 0; i < parts; i++) {
         String part = from.line();
@@ -203,7 +203,8 @@ enum Target {
     @Override
     Map<String, byte[]> tooDeep() {
       byte[] groups = new byte[60_000];
-      Arrays.fill(groups, (byte) 0x1b); // each unknown group begins inside the previous group
+      Arrays.fill(
+          groups, (byte) 0x1b); // each byte begins an unknown group inside the previous group
       return Map.of(
           "a message of nested groups",
           call(RATE_LIMIT, Http2Frames.grpcMessage(groups.length, groups)));
@@ -288,32 +289,40 @@ enum Target {
   /** Returns a valid request that spends nothing. */
   abstract byte[] request();
 
-  /** Returns the requests that the fuzzer mutates. */
+  /** Returns valid requests, which the fuzzer changes at random. */
   abstract List<byte[]> samples();
 
-  /** Returns requests that nest too deeply, each with a description. */
+  /** Returns requests whose content is nested too deeply, by their descriptions. */
   abstract Map<String, byte[]> tooDeep();
 
-  /** Returns requests that are too long or claim to be too long, each with a description. */
+  /**
+   * Returns requests that are too long, or that declare a length that is too long, by their
+   * descriptions.
+   */
   abstract Map<String, byte[]> tooLong();
 
-  /** Whether enough was read of the response to a request that is too deep or too long. */
+  /**
+   * Returns whether enough was read of the response to a request that is nested too deeply or too
+   * long.
+   */
   boolean isWhole(byte[] answer, int length) {
     return length > 0;
   }
 
   /**
-   * Whether the response to a request that is too deep or too long is an error of this protocol.
+   * Returns whether a response is an error of this protocol. The server must reply with an error if
+   * a request is nested too deeply or too long.
    */
   abstract boolean isError(String answer);
 
-  /** Whether a client can send another request on its connection. */
+  /** Returns whether a client can send further requests on the same connection. */
   boolean keepsConnection() {
     return true;
   }
 
   /**
-   * Reads the response to the valid request. Throws an {@link IOException} for any other response.
+   * Reads the response to {@link #request}. Throws an {@link IOException} if the response is not a
+   * decision.
    */
   void readAnswer(Connection from) throws IOException {
     HttpAnswer answer = HttpAnswer.read(from);
@@ -356,7 +365,7 @@ enum Target {
         "GET /v1/forward-auth%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n".formatted(behind, headers));
   }
 
-  /** Encodes one request on a new connection. */
+  /** Returns the bytes that a new HTTP/2 connection sends for one gRPC call. */
   private static byte[] call(String path, byte[] message) {
     byte[][] frames = new byte[message.length / Http2Frames.LARGEST_FRAME + 3][];
     frames[0] = Http2Frames.greeting(Http2Frames.DEFAULT_WINDOW);
@@ -372,17 +381,17 @@ enum Target {
   }
 
   /**
-   * The part of the answer to the first gRPC call that an HTTP/2 connection has received so far.
+   * The response to the first gRPC call of an HTTP/2 connection, as far as it has arrived.
    *
    * @param ended whether the stream or the connection has ended
-   * @param status the call's {@code grpc-status}, empty if none came
-   * @param reason the error code of a GOAWAY, 0 if none came
+   * @param status the {@code grpc-status} of the call; empty if it has not arrived
+   * @param reason the error code of a GOAWAY frame; 0 if no such frame has arrived
    */
   private record GrpcAnswer(boolean ended, String status, int reason) {
 
     private static final int STREAM = 1;
 
-    /** Parses frames; ignores a last frame that is incomplete. */
+    /** Parses all complete frames. Ignores an incomplete last frame. */
     static GrpcAnswer of(byte[] answer, int length) {
       Http2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder();
       String status = "";
@@ -421,12 +430,13 @@ enum Target {
         CharSequence status = headers.get("grpc-status");
         return status == null ? before : status.toString();
       } catch (Http2Exception e) {
-        return before; // a server that sends such headers has sent no status
+        return before; // the headers cannot be decoded, so they contain no status
       }
     }
 
     /**
-     * Whether the server refused the call: by an error status, or by a GOAWAY with an error code.
+     * Returns whether the server rejected the call, with an error status or with the error code of
+     * a GOAWAY frame.
      */
     boolean isError() {
       return reason != 0 || (ended && !status.isEmpty() && !status.equals("0"));

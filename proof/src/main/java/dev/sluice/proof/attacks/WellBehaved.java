@@ -9,9 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A well-behaved client of one protocol. The client sends a request every few milliseconds. It
- * sends ten requests on each connection if the protocol keeps connections open. The server must
- * decide each request.
+ * A well-behaved client of one protocol, which sends a request every few milliseconds. If the
+ * protocol allows several requests on a connection, the client sends ten requests on each. The
+ * server must decide each request.
  */
 final class WellBehaved implements AutoCloseable {
 
@@ -71,13 +71,13 @@ final class WellBehaved implements AutoCloseable {
   }
 
   /**
-   * The figures of several clients for a period.
+   * The measurements of several clients.
    *
-   * @param failures the failure of each request without the expected response
+   * @param failures the failures of all requests that did not get the expected response
    */
   record Figures(int requests, List<String> failures, double p99Millis) {}
 
-  /** Returns the figures of several clients since the previous call, and resets the figures. */
+  /** Returns the measurements of several clients since the previous call. */
   static Figures take(List<WellBehaved> clients) {
     List<Long> waits = new ArrayList<>();
     List<String> failed = new ArrayList<>();

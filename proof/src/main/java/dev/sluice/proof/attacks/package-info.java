@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Attacks on a server with a small heap, while the response times of a well-behaved client are
- * measured.
+ * Attacks on a server with a small heap. During an attack, the response times of well-behaved
+ * clients are measured.
  */
 @NullMarked
 @CheckReturnValue

@@ -20,8 +20,8 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
 /**
- * A Spring Boot application that creates its beans on the first request. Prints its port and serves
- * until its standard input ends.
+ * A Spring Boot application that creates its beans only at the first request. The application
+ * prints its port, and runs until its standard input ends.
  */
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration
@@ -31,7 +31,7 @@ public class ColdBoot {
   private static final String PATH = "/page";
   private static final int OK = 200;
 
-  /** Responds with a page, within a limit. */
+  /** Responds with a page. A limit applies to the requests. */
   @GetMapping(PATH)
   @RateLimited(limit = "ApiCallsPerKey", id = "'all'")
   public String page() {
@@ -63,8 +63,8 @@ public class ColdBoot {
   }
 
   /**
-   * Starts the application in a separate process, and sends its first requests at once, each on a
-   * separate connection. Returns how many requests failed.
+   * Starts the application in a separate process, and sends the first requests at the same time,
+   * each on a separate connection. Returns how many requests failed.
    */
   static long failedRequests(URI store, int requests) throws IOException {
     Process application = Log.start(ColdBoot.class, store.toString());

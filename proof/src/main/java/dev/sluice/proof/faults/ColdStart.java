@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A process that makes its first decisions directly after its start. Prints how many decisions
- * failed, and the duration of the longest decision in milliseconds.
+ * A process that makes its first decisions immediately after the start. It prints how many
+ * decisions failed, and how long the slowest decision took in milliseconds.
  */
 public final class ColdStart {
 
@@ -23,7 +23,7 @@ public final class ColdStart {
   /**
    * Makes the decisions.
    *
-   * @param args the address of the store, and the number of threads that decide at once
+   * @param args the address of the store, and the number of threads that decide at the same time
    * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {

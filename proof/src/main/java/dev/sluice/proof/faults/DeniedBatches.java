@@ -15,8 +15,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A store sends batches over two servers. An empty bucket on the second server denies each batch.
- * Another store checks the full bucket on the first server, from which each batch takes all tokens.
+ * A run with two stores on the same two servers. The first store sends batches. Each batch takes
+ * all tokens of a full bucket on the first server, and is denied by an empty bucket on the second
+ * server. The second store, the observer, checks meanwhile whether the full bucket has its tokens.
  *
  * @param everyMillis the time between two batches
  * @param dies whether the server with the empty buckets is killed during the run
@@ -28,18 +29,18 @@ record DeniedBatches(int everyMillis, boolean dies) {
   private static final int UNTIL_DEATH_MILLIS = 1_000;
 
   /**
-   * The results of both stores.
+   * The measurements of a run.
    *
    * @param granted the number of batches that were wrongly allowed
    * @param nanos the total duration of all batches
-   * @param missed the number of checks of the full bucket that were denied
+   * @param missed the number of denied checks of the full bucket
    */
   record Seen(long sent, long granted, long nanos, long asked, long missed) {
 
     /**
-     * A batch takes its tokens when its request arrives and returns them when its refund arrives.
-     * Request and refund take about the same time, so the tokens are missing for about as long as
-     * the batch takes.
+     * Returns whether the share of denied checks is at most twice the share of time in which a
+     * batch was in flight. The tokens of a batch are missing from the arrival of its request until
+     * the arrival of its refund, which is about as long as the batch takes.
      */
     boolean missedAtMostTwiceWhatBatchesTook() {
       return (double) missed / asked <= 2.0 * nanos / TimeUnit.SECONDS.toNanos(SECONDS);
@@ -125,7 +126,10 @@ record DeniedBatches(int everyMillis, boolean dies) {
     }
   }
 
-  /** Returns an id whose bucket is on the given server: a spend with the id creates a key there. */
+  /**
+   * Returns an id whose bucket is on the given server. Finds the id by spending with several ids,
+   * until a spend creates a key on this server.
+   */
   private static String idOn(LocalRedis server, String limit, String prefix, Limiter limiter) {
     for (int i = 0; ; i++) {
       String id = prefix + i;

@@ -11,17 +11,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /*
- * Sentinel promotes the replica, and checks once a second whether the replica is a master. Only
- * after this check does Sentinel report the new master to clients. So two times matter. From the
- * promotion on, grants of the old master are lost. From the report on, the delay is the client's
- * fault. The promise covers the second time.
+ * Sentinel promotes the replica, and then checks once a second whether the replica is a master.
+ * Only after this check, Sentinel reports the new master to clients. So this class measures two
+ * times: how long clients call the old master after the promotion, and after the report. The new
+ * master grants again all tokens that the old master grants after the promotion. A client cannot
+ * know the new master before the report, so the promise covers only the time after the report.
  */
 
 /**
- * A planned failover under load, observed from outside of the client.
+ * The measurements of a planned failover under load. The servers are observed, not the clients.
  *
- * @param afterPromotionMillis the time for which the old master ran calls after the promotion
- * @param afterNameMillis the time for which the old master ran calls after Sentinel had reported
+ * @param afterPromotionMillis how long the old master still received calls after the promotion
+ * @param afterNameMillis how long the old master still received calls after Sentinel had reported
  *     the new master
  */
 record Failover(long afterPromotionMillis, long afterNameMillis) {
@@ -76,7 +77,7 @@ record Failover(long afterPromotionMillis, long afterNameMillis) {
     try {
       return server.command("ROLE") instanceof List<?> role && role.get(0).equals("master");
     } catch (IllegalStateException e) {
-      return false; // Sentinel closes the connections of a server that it promotes
+      return false; // Redis closes this connection when Sentinel promotes the server
     }
   }
 

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Runs every trial and prints the results. Exits with 1 if a promise was broken. Started by {@code
- * ./sluice prove faults}.
+ * The command {@code ./sluice prove faults}. Runs every trial and prints the results. Exits with 1
+ * if a promise was broken.
  */
 final class FaultsReport {
 

@@ -12,15 +12,15 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The latencies of new processes whose server stops responding for the first time. Each process has
- * another number of callers.
+ * The measurements of several new processes. In each process, the store's server stops responding
+ * for the first time. The processes differ in the number of callers.
  */
 public record FirstOutage(List<Seen> all) {
 
   private static final List<Integer> CALLERS = List.of(1, 200, 15_000);
 
   /**
-   * The latency of one process.
+   * The measurements of one process.
    *
    * @param longestMillis the duration of the slowest call
    * @param stallMillis the longest time for which the machine or the garbage collector stopped a
@@ -31,7 +31,8 @@ public record FirstOutage(List<Seen> all) {
   /**
    * Runs one process for each number of callers, one after the other.
    *
-   * @param answeredBefore whether the same number of calls succeeds before the outage
+   * @param answeredBefore whether each process makes the same number of successful calls before the
+   *     outage
    */
   static FirstOutage of(boolean answeredBefore) throws IOException, InterruptedException {
     List<Seen> all = new ArrayList<>();
@@ -43,17 +44,19 @@ public record FirstOutage(List<Seen> all) {
     return new FirstOutage(List.copyOf(all));
   }
 
-  /** Whether each call ended within the given time plus the longest stall of its process. */
+  /**
+   * Returns whether each call ended within the given time plus the longest stall of its process.
+   */
   boolean areInTime(long mostMillis) {
     return all.stream().allMatch(seen -> seen.longestMillis() <= mostMillis + seen.stallMillis());
   }
 
   /**
-   * Runs one of the processes. Prints the duration of the longest call and the longest stall of the
-   * machine, in milliseconds.
+   * Runs one of the processes. Prints how long the slowest call took, and the longest stall of a
+   * thread, both in milliseconds.
    *
-   * @param args the number of callers that spend at once, and whether the same number of calls runs
-   *     before the outage
+   * @param args the number of callers that spend at the same time, and whether to make the same
+   *     number of calls before the outage
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[0]);

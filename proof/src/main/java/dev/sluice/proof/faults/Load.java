@@ -27,8 +27,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A process under load. Four threads spend, alone and in batches, and print each grant and each
- * call.
+ * A process that puts load on a store. Four threads spend tokens, with single spends and with
+ * batches, and print each grant and each call.
  */
 public final class Load {
 
@@ -36,14 +36,14 @@ public final class Load {
   static final int KEYS = 12;
   static final Duration TIMEOUT = Duration.ofMillis(500);
 
-  /** A burst of 20 tokens, then a token every 25 ms. */
+  /** A burst of 20 tokens, and one token refills every 25 ms. */
   static final Quota QUOTA = quota(1);
 
   static final String HOURLY = "CallsAnHour";
 
   /**
-   * A burst of 20 tokens, then a token every three minutes. An empty bucket denies for a whole
-   * trial.
+   * A burst of 20 tokens, and one token refills every three minutes. Once a bucket is empty, it
+   * denies until the end of a trial.
    */
   static final Quota HOURLY_QUOTA = Quota.per(20, Duration.ofHours(1));
 
@@ -68,7 +68,7 @@ public final class Load {
     this.endNanos = endNanos;
   }
 
-  /** Returns the quota with so many tokens in place of one. */
+  /** Returns the quota multiplied by a number. */
   static Quota quota(long scale) {
     return Quota.burst(20 * scale).refill(40 * scale, Duration.ofSeconds(1));
   }
@@ -92,8 +92,8 @@ public final class Load {
   /**
    * Runs the load.
    *
-   * @param args the address of the store, the duration in seconds, and by how much the limit and
-   *     the costs are larger
+   * @param args the address of the store, the duration in seconds, and the factor by which the
+   *     limit and the costs are multiplied
    * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
@@ -134,7 +134,8 @@ public final class Load {
           decision.parts().forEach(this::granted);
         }
       } catch (StoreException e) {
-        answered = false; // the call was not granted, although it can have been charged
+        answered =
+            false; // the call failed, so it granted nothing, but the store can have charged it
       }
       out.printf("%s %s %s%n", CALL, System.nanoTime() - start, answered);
       try {
@@ -154,8 +155,8 @@ public final class Load {
   }
 
   /**
-   * Lets callers spend at once, without a thread for each; returns how long the slowest call took,
-   * whether it was answered or failed.
+   * Makes calls from many callers at the same time, without a thread for each caller. Returns how
+   * long the slowest call took, including failed calls.
    */
   static long longestCallMillis(Limiter limiter, int callers) throws InterruptedException {
     AtomicLong longest = new AtomicLong();
@@ -177,8 +178,9 @@ public final class Load {
   }
 
   /**
-   * Measures by how much a sleeping thread oversleeps: the delay that the machine adds to every
-   * call. Runs a thread until it is closed. Thread-safe.
+   * Measures for how long the machine stops a thread, by how much too late a sleeping thread wakes
+   * up. The machine can delay every call by this time. Runs a thread until this object is closed.
+   * Thread-safe.
    */
   static final class Stalls implements AutoCloseable {
 
@@ -201,7 +203,7 @@ public final class Load {
           longestNanos = Math.max(longestNanos, stallNanos);
         }
       } catch (InterruptedException e) {
-        // The connection was closed.
+        // This object was closed.
       }
     }
 

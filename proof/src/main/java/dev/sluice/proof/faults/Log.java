@@ -19,13 +19,16 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /*
- * The reference is a leaky bucket, which is independent of the product. Each grant adds its cost at
- * the time at which the server decided. One token leaks out per emission interval. The level must
- * never exceed the burst. The reference uses neither TAT nor tolerance, and counts in whole
- * nanoseconds.
+ * The reference is a leaky bucket that shares no code with Sluice. Each grant adds its cost to the
+ * bucket at the time at which the server decided. One token leaks out per emission interval. The
+ * level of the bucket must never exceed the burst. The reference uses neither TAT nor tolerance,
+ * and computes in whole nanoseconds.
  */
 
-/** The decisions that the processes of a load received. They are checked against the limit. */
+/**
+ * The calls and grants that the processes of a load printed. This class checks the grants against
+ * the limit.
+ */
 final class Log {
 
   private static final long NANOS_PER_MILLI = 1_000_000;
@@ -43,15 +46,15 @@ final class Log {
 
   private record Grant(String id, long cost, long atNanos) {}
 
-  /** Runs several processes in parallel, each a {@link Load}, together with a fault. */
+  /** Runs several {@link Load} processes in parallel, and injects faults during the run. */
   static Log of(int processes, String address, int seconds, Beside beside) throws Exception {
     return of(processes, address, seconds, 1, beside);
   }
 
   /**
-   * Runs processes as above.
+   * Runs several {@link Load} processes in parallel, and injects faults during the run.
    *
-   * @param scale by how much the limit and the costs are larger
+   * @param scale the factor by which the limit and the costs are multiplied
    */
   static Log of(int processes, String address, int seconds, int scale, Beside beside)
       throws Exception {
@@ -76,7 +79,7 @@ final class Log {
     return log;
   }
 
-  /** An action that runs while a load runs. */
+  /** An action that is run during the load, such as injecting faults. */
   interface Beside {
     void run() throws Exception;
   }
@@ -122,9 +125,9 @@ final class Log {
   }
 
   /**
-   * Requires that no bucket granted more tokens than its limit allows.
+   * Throws if a bucket granted more tokens than its limit allows.
    *
-   * @param more the number of tokens beyond its limit that a bucket is documented to grant at most
+   * @param more the most tokens that a bucket is documented to grant beyond its limit
    */
   void requireWithinLimit(long more) throws BrokenPromise {
     long excess = excess();
@@ -136,8 +139,8 @@ final class Log {
   }
 
   /**
-   * Adds every grant to a leaky bucket. Returns the most tokens that a bucket granted beyond its
-   * limit at any time.
+   * Adds every grant to the leaky bucket of its id. Returns the largest number of tokens that a
+   * bucket granted beyond its limit at any time.
    */
   long excess() {
     long interval = quota.intervalNanos();
@@ -157,8 +160,7 @@ final class Log {
   }
 
   /**
-   * Requires that every call ended within its time-out plus 10 %, plus the longest stall of the
-   * machine.
+   * Throws if a call took longer than its time-out plus 10 % plus the longest stall of the machine.
    */
   void requireInTime() throws BrokenPromise {
     long most = Load.TIMEOUT.toMillis() * 11 / 10 + longestStallNanos / NANOS_PER_MILLI;
@@ -175,7 +177,7 @@ final class Log {
     }
   }
 
-  /** Returns how many tokens were granted. */
+  /** Returns how many tokens all processes were granted. */
   long tokens() {
     return grants.stream().mapToLong(Grant::cost).sum();
   }

@@ -12,8 +12,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Forwards bytes between clients and one server and injects faults: delays, broken connections, and
- * connections that stop forwarding. Thread-safe.
+ * A proxy that forwards bytes between clients and one server, and injects faults: delays, closed
+ * connections, and connections on which no bytes are forwarded. Thread-safe.
  */
 final class Proxy implements AutoCloseable {
 
@@ -45,12 +45,12 @@ final class Proxy implements AutoCloseable {
     delayMillis = millis;
   }
 
-  /** Drops all bytes on the open connections without closing the connections. */
+  /** From now on, drops all bytes on the open connections, but keeps the connections open. */
   void silence() {
     pairs.forEach(pair -> pair.silent = true);
   }
 
-  /** Closes the open connections. Requests and responses in flight are lost. */
+  /** Closes all open connections. Requests and responses in flight are lost. */
   void cut() {
     pairs.forEach(Pair::close);
     pairs.clear();
@@ -107,7 +107,7 @@ final class Proxy implements AutoCloseable {
     cut();
   }
 
-  /** The two sockets of a forwarded connection. */
+  /** The two sockets of a forwarded connection: to the client and to the server. */
   private static final class Pair {
     private final Socket client;
     private final Socket server;

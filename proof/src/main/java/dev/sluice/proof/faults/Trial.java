@@ -29,8 +29,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /**
- * Trials of one fault on one topology. Each trial returns a summary, or throws if a promise was
- * broken.
+ * A trial: load and faults on one topology. A trial returns a summary of the result, or throws if a
+ * promise was broken.
  */
 enum Trial {
   SINGLE("8 processes on one server: delays, cuts, silence, a freeze") {
@@ -156,8 +156,8 @@ enum Trial {
                   + " the promotion); a bucket granted at most %s tokens beyond its limit")
               .formatted(named, promoted, excess);
       BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
-      // For a moment, both masters grant tokens. Grants that had not reached the replica are then
-      // granted a second time.
+      // For a short time, both masters grant tokens. Tokens whose grants had not reached the
+      // replica are granted a second time.
       BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
       return seen;
     }
@@ -188,7 +188,8 @@ enum Trial {
           RedisStore store = RedisStore.builder(redis.uri()).queue(CALLERS).open()) {
         Limiter limiter = Limiter.of(Load.LIMITS, store);
         long answered = Load.longestCallMillis(limiter, CALLERS);
-        long first = whileFrozen(redis, limiter); // judged by FIRST_OUTAGE
+        long first =
+            whileFrozen(redis, limiter); // only reported here; FIRST_OUTAGE checks the first outage
         awaitDecision(limiter);
         try (Stalls stalls = new Stalls()) {
           long longest = whileFrozen(redis, limiter);
@@ -244,9 +245,10 @@ enum Trial {
   private static final int SECONDS = Integer.getInteger("faults.seconds", 20);
   private static final int DATABASE_SECONDS = Math.max(SECONDS, 60);
   private static final int ANSWERED_PERCENT = 20;
-  // A crashed database recovers for seconds, and calls fail at once meanwhile.
+  // After a crash, a database recovers for several seconds. Calls fail immediately during this
+  // time.
   private static final int WHILE_RECOVERING_PERCENT = 5;
-  private static final int MANY_TOKENS = 1_000; // in place of each
+  private static final int MANY_TOKENS = 1_000; // the factor for the limit and the costs
   private static final long LEAST_TOKENS = 10_000_000;
   private static final int FAILOVERS = 3;
   private static final int FAILOVER_SECONDS = 8;
@@ -285,7 +287,8 @@ enum Trial {
   }
 
   /**
-   * Injects a random fault about once a second. Leaves time at the end for the last faults to heal.
+   * Injects a random fault about once a second. Stops some time before the end, so that the store
+   * can recover from the last fault.
    */
   private static void disturb(List<Proxy> proxies, List<LocalRedis> servers) throws Exception {
     Random random = new Random();
@@ -313,7 +316,7 @@ enum Trial {
     }
   }
 
-  /** Injects a random fault into a database each second or two. */
+  /** Injects a random fault into a database every one to two seconds. */
   private static void disturb(Proxy proxy, Log.Beside kill, int seconds) throws Exception {
     Random random = new Random();
     long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds - 2);
@@ -333,7 +336,10 @@ enum Trial {
     }
   }
 
-  /** Kills a session with SIGKILL, after which PostgreSQL ends all others and recovers. */
+  /**
+   * Kills the process of one PostgreSQL session with SIGKILL. PostgreSQL then ends all other
+   * sessions and recovers.
+   */
   private static void killSession(DataSource source) {
     try (Connection connection = source.getConnection();
         Statement statement = connection.createStatement();
@@ -427,9 +433,7 @@ enum Trial {
     }
   }
 
-  /**
-   * Makes the machine busy with a spinning thread for each processor, until this object is closed.
-   */
+  /** Keeps every processor of the machine busy until this object is closed. */
   private static final class Spinning implements AutoCloseable {
 
     private final CountDownLatch over = new CountDownLatch(1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Faults on real Redis servers under the load of several processes. Every grant is checked against
- * the limit.
+ * Trials with real Redis and PostgreSQL servers: several processes put load on the servers, and
+ * faults are injected. Every grant is checked against the limit.
  */
 @NullMarked
 @CheckReturnValue

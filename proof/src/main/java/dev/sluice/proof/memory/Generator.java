@@ -8,7 +8,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
-/** Generates random histories. Only one thread can use a generator. */
+/** Generates random histories for the simulator. Only one thread can use a generator. */
 final class Generator {
 
   private static final List<Verb> ACTS =
@@ -26,23 +26,24 @@ final class Generator {
 
   private final Random random;
   private List<Verb> acts = ACTS;
-  private int tickOdds; // one of this many calls moves the clock
-  private boolean brimful; // whether the store is full, or nearly full, at the start
-  private boolean slow; // whether tokens refill while the store's upkeep runs
+  private int tickOdds; // on average, one in this many calls moves the clock
+  private boolean brimful; // whether calls first fill the store, completely or nearly
+  private boolean
+      slow; // whether the clock moves so far that the store's upkeep runs while tokens refill
 
   Generator(Random random) {
     this.random = random;
   }
 
   /**
-   * Returns a history without turns, which the scheduler adds. Half of the histories use only two
-   * or three kinds of operations, since combinations of a few kinds are rare when all kinds are
-   * mixed. Each history has its own pace.
+   * Returns a history without turns. The scheduler chooses the turns during the run. Half of the
+   * histories use only two or three kinds of operations. If all kinds were always mixed, many calls
+   * of the same few kinds would be rare. In each history, the clock moves at a different rate.
    */
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();
     boolean back = random.nextInt(8) == 0;
-    // The table's lines are full, so the store must move buckets.
+    // With so many keys, lines of the table become full, and the store must move buckets.
     boolean crowded = random.nextInt(4) == 0;
     brimful = random.nextInt(3) == 0 && !back;
     int keys = crowded ? 18 + random.nextInt(7) : (brimful ? 2 : 1) + random.nextInt(5);
@@ -62,7 +63,7 @@ final class Generator {
     List<List<Op>> all = new ArrayList<>();
     for (int i = 0; i <= threads; i++) {
       List<Op> ops = new ArrayList<>();
-      if (brimful && i < 2) { // fills the store before or while the threads run
+      if (brimful && i < 2) { // these calls fill the store before or while the threads run
         int alone = crowded && crowding == 1 ? 1 : filling.size();
         ops.addAll(i == 0 ? filling.subList(0, alone) : filling.subList(alone, filling.size()));
       } else if (crowded && i == crowding) {
@@ -95,7 +96,10 @@ final class Generator {
     if (brimful && setup.keys() > 1 && random.nextInt(4) == 0) {
       return exchange(setup);
     }
-    int size = random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // most calls use one bucket
+    int size =
+        random.nextInt(3) == 0
+            ? 2 + random.nextInt(3)
+            : 1; // two of three calls use only one bucket
     List<Part> parts = new ArrayList<>();
     List<Integer> keys = new ArrayList<>();
     boolean twice = random.nextInt(100) == 0;
@@ -114,7 +118,10 @@ final class Generator {
     return Op.charge(parts);
   }
 
-  /** Returns a batch that ends a bucket and in most cases can create another bucket. */
+  /**
+   * Returns a batch that removes a bucket or fills it. In two of three cases, the batch also spends
+   * from another bucket, which it creates if necessary.
+   */
   private Op exchange(Setup setup) {
     int dying = random.nextInt(setup.keys());
     int born = (dying + 1 + random.nextInt(setup.keys() - 1)) % setup.keys();
@@ -129,7 +136,9 @@ final class Generator {
     return Op.charge(random.nextBoolean() ? List.of(death, birth) : List.of(birth, death));
   }
 
-  /** Returns up to four batches that spend from most keys, so that segments grow. */
+  /**
+   * Returns up to four batches that spend from most keys, so that segments of the table must grow.
+   */
   private List<Op> many(Setup setup) {
     int most = 1 + random.nextInt(4);
     List<List<Part>> batches = new ArrayList<>();
@@ -146,8 +155,9 @@ final class Generator {
   }
 
   /**
-   * Returns calls that create as many buckets as the bound allows, or one bucket less. Some of
-   * these buckets soon become full. A call that needs another bucket must then reuse a full bucket.
+   * Returns calls that create as many buckets as the store can hold, or one bucket less. Some of
+   * these buckets soon refill completely. A call that needs another bucket can then replace a
+   * bucket that has refilled.
    */
   private List<Op> filled(Setup setup) {
     List<Integer> keys = new ArrayList<>();
@@ -177,7 +187,8 @@ final class Generator {
   }
 
   /**
-   * Returns a step of the clock after which the upkeep is due and some buckets have become full.
+   * Returns a step of the clock that is long enough for the store's upkeep to run and for some
+   * buckets to refill completely.
    */
   private long tickOfUpkeep() {
     return MILLI + random.nextInt((int) MILLI);
@@ -191,7 +202,7 @@ final class Generator {
         switch (random.nextInt(4)) {
           case 0 -> 1 + random.nextInt(2_000);
           case 1 -> Setup.TOKEN_NANOS;
-          case 2 -> 2 * MILLI; // the upkeep is due
+          case 2 -> 2 * MILLI; // after this step, the store's upkeep runs
           default -> setup.burst() * Setup.TOKEN_NANOS;
         };
     return setup.keptNanos() > 0 && random.nextBoolean() ? -forward : forward;

@@ -7,8 +7,9 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The calls of the threads and the order in which the threads run. These determine a run
- * completely. The text of a history can be saved and parsed.
+ * The input of a simulated run: the state at the start, the calls of each thread, and the order in
+ * which the threads run. The same history always leads to the same run. A history can be written as
+ * text and parsed again.
  *
  * @param setup the state from which the run starts
  * @param threads the calls of each thread; the first thread finishes before the other threads start

@@ -12,8 +12,8 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs histories and judges them. Only one runner can exist in a JVM at a time, and only one thread
- * can use it.
+ * Runs histories, and checks the results of the calls. A JVM can have only one runner at a time,
+ * and only one thread can use the runner.
  */
 final class HistoryRunner {
 
@@ -25,12 +25,12 @@ final class HistoryRunner {
     return steps;
   }
 
-  /** Runs a history in the order of its schedule. */
+  /** Runs a history. The threads run in the order of the history's schedule. */
   Run repeat(History history, boolean told) {
     return run(history, null, Odds.NONE, told);
   }
 
-  /** Runs a history with random turns and with the policy of its schedule. */
+  /** Runs a history with random turns. Only the policy of the history's schedule is used. */
   Run byChance(History history, Random chance, Odds odds) {
     return run(history, chance, odds, false);
   }
@@ -41,8 +41,8 @@ final class HistoryRunner {
     List<Call> calls = new ArrayList<>();
     List<String> story = new ArrayList<>();
     List<Op> first = history.threads().get(0);
-    // The first calls run without other threads. They are simulated too, since a call might never
-    // end.
+    // The calls of the first thread run while no other thread runs. These calls are simulated too,
+    // so that a call that never ends is detected.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
     scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, Odds.NONE, null);
     String violation = scheduler.violation();
@@ -79,8 +79,8 @@ final class HistoryRunner {
   }
 
   /**
-   * Returns the work of each thread. Calls are recorded with the number of steps since the start of
-   * the history.
+   * Returns the work of each thread. When a call ends, it is added to {@code calls}, with the
+   * numbers of steps since the start of the history.
    */
   private List<Runnable> works(
       InstrumentedStore world, Clock clock, List<List<Op>> threads, List<Call> calls, long offset) {
@@ -120,7 +120,7 @@ final class HistoryRunner {
     }
     for (Call call : calls) {
       if (isFar(setup, call)) {
-        return setup.keptNanos() > 0 // the reference does not model clocks that step back
+        return setup.keptNanos() > 0 // the model does not cover clocks that step back
             ? world.leftovers()
             : "thread %s in %s: a TAT is further ahead than a whole bucket"
                 .formatted(call.thread(), call.op());
@@ -136,7 +136,10 @@ final class HistoryRunner {
     return world.leftovers();
   }
 
-  /** Whether a TAT is further ahead than a full burst, as after a clock that stepped back. */
+  /**
+   * Returns whether a TAT is further in the future than a whole burst. This is possible after the
+   * clock has stepped back.
+   */
   private static boolean isFar(Setup setup, Call call) {
     for (int i = 0; i < call.answer().nowNanos().size(); i++) {
       if (call.answer().tatNanos().get(i) > call.answer().nowNanos().get(i) + setup.offsetNanos()) {
@@ -146,7 +149,7 @@ final class HistoryRunner {
     return false;
   }
 
-  /** Describes a failed run, for a person. */
+  /** Describes a failed run for people. */
   String report(Run run) {
     Run again = repeat(run.history(), true);
     StringBuilder text = new StringBuilder();
@@ -161,11 +164,12 @@ final class HistoryRunner {
   /**
    * The result of running a history.
    *
-   * @param history the history as it ran, including its turns
+   * @param history the history with the turns of this run, so that the run can be repeated
    * @param steps the number of steps
    * @param violation the violated invariant; empty if all invariants hold
    * @param calls the calls that returned
-   * @param story the order in which the threads ran; empty unless it was requested
+   * @param story lines that describe the order in which the threads ran; empty if they were not
+   *     requested
    */
   record Run(History history, long steps, String violation, List<Call> calls, List<String> story) {
 
@@ -174,8 +178,8 @@ final class HistoryRunner {
     }
 
     /**
-     * Returns the violation without numbers and names. Two violations of the same kind count as one
-     * fault.
+     * Returns the violation without numbers and names. Runs with equal texts are assumed to show
+     * the same fault.
      */
     String kind() {
       return violation
@@ -186,12 +190,12 @@ final class HistoryRunner {
   }
 
   /**
-   * A call that has returned.
+   * A recorded call that has returned.
    *
    * @param thread the thread that made the call
    * @param op the operation
-   * @param begun the step at which the call began
-   * @param ended the step at which the call returned
+   * @param begun the number of steps before the call began
+   * @param ended the number of steps before the call returned
    * @param begunNanos the time of the clock when the call began
    * @param endedNanos the time of the clock when the call returned
    * @param answer the result

@@ -3,11 +3,11 @@ package dev.sluice.proof.memory;
 
 import java.util.List;
 
-/** A store in a simulation. A class loader has instrumented the store's classes. */
+/** A store in a simulation, whose classes a class loader has instrumented. */
 public interface InstrumentedStore {
 
   /**
-   * Runs a call on the calling thread of the simulation.
+   * Runs a call to the store on the current thread of the simulation.
    *
    * @param op a charge or a snapshot
    * @return the result of the call
@@ -15,15 +15,15 @@ public interface InstrumentedStore {
   Answer run(Op op);
 
   /**
-   * Checks the store after all calls have ended.
+   * Checks the state of the store after all calls have ended.
    *
-   * @return the fault in the remaining state; empty if there is no fault
+   * @return a description of the fault; empty if the state is correct
    */
   String leftovers();
 
   /**
-   * The clock of a run. It needs no synchronization, since only one thread of a simulation runs at
-   * a time.
+   * The clock of a run. The clock needs no synchronization, since only one thread of a simulation
+   * runs at a time.
    */
   public static final class Clock {
 
@@ -49,16 +49,19 @@ public interface InstrumentedStore {
    * The result of a call.
    *
    * @param failure the class and message of the exception; empty if the call did not throw
-   * @param nowNanos the store's current time, for each charge
+   * @param nowNanos for each charge, the current time that the store used
    * @param tatNanos for each charge, the TAT before the charge; for a snapshot, the TAT of each
-   *     key, 0 if the key is absent
+   *     key, or 0 for a key that the snapshot does not contain
    */
   public record Answer(String failure, List<Long> nowNanos, List<Long> tatNanos) {
 
-    /** The failure of a call that the store rejected because it has reached its bound. */
+    /**
+     * The failure of a call that the store rejected because it is full, so it cannot add another
+     * bucket.
+     */
     public static final String FULL = "full";
 
-    /** The failure of a batch that names a bucket twice. */
+    /** The failure of a batch that contains the same bucket twice. */
     public static final String TWICE = "twice";
 
     /**

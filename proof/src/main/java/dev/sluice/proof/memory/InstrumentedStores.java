@@ -9,7 +9,7 @@ import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
 
 /**
- * Creates stores from one instrumented copy of the store's classes. Only one thread can use this
+ * Creates stores from an instrumented copy of the store's classes. Only one thread can use this
  * object.
  */
 final class InstrumentedStores {
@@ -43,8 +43,8 @@ final class InstrumentedStores {
   }
 
   /**
-   * Loads an instrumented copy of the store's package; all other classes come from its parent.
-   * Thread-safe.
+   * Loads an instrumented copy of the classes in the store's package. The parent class loader loads
+   * all other classes. Thread-safe.
    */
   private static final class InstrumentingLoader extends ClassLoader {
 
@@ -78,7 +78,8 @@ final class InstrumentedStores {
           throw new ClassNotFoundException(name);
         }
         byte[] bytes = in.readAllBytes();
-        if (!name.startsWith(InstrumentedStores.NAME)) { // the test's own code is not under test
+        if (!name.startsWith(
+            InstrumentedStores.NAME)) { // the simulator's own class in this package is not tested
           bytes = instrumenter.instrument(bytes);
         }
         return defineClass(name, bytes, 0, bytes.length);

@@ -18,18 +18,20 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 
 /*
- * The accesses that count as steps. A thread is stopped before
+ * The following accesses count as steps. The scheduler can stop a thread before
  *
  *   - every call of a VarHandle, an atomic or another class of java.util.concurrent,
  *   - every read and write of an array element or of a field that is not final, in classes whose
  *     objects are shared.
  *
- * Waiting (onSpinWait, yield, timed parks) and locks are replaced. Code that cannot be simulated (a
- * monitor, an untimed park, a sleep) is rejected when its class is loaded. So if a new layout of
- * the table uses such code, this class must be extended first; the code is never simulated wrongly.
+ * Calls that wait (onSpinWait, yield, timed parks) and locks are replaced by calls of the
+ * simulator. Some code cannot be simulated: a monitor, an untimed park, a sleep. When a class with
+ * this code is loaded, the class loader throws an exception. So no code is simulated wrongly. If a
+ * new version of the store uses this code, this class must be extended first.
  *
- * Each access is one step in one global order. The simulation does not explore other behaviour that
- * the memory model allows (a plain read that is hoisted, a release store that is late).
+ * All accesses of all threads happen in one global order. The Java memory model also allows other
+ * behaviour, such as a plain read that the compiler moves, or a release store that becomes visible
+ * late. The simulation does not cover this behaviour.
  */
 
 /**
@@ -47,8 +49,8 @@ final class Instrumenter {
           "tryLock()Z", "(L" + LOCK + ";I)Z");
 
   /**
-   * Classes whose objects belong to one thread, so that no other thread uses their fields and
-   * arrays.
+   * Classes whose objects are used by only one thread, so accesses to their fields and arrays are
+   * not steps.
    */
   private static final Set<String> CONFINED =
       Set.of("TableBatch", "TableBuckets", "Snapshot", "BucketStore");
@@ -217,8 +219,8 @@ final class Instrumenter {
   }
 
   /**
-   * The numbered places in the code where the scheduler can stop a thread. Only one thread can use
-   * this object.
+   * The numbered places in the instrumented code at which the scheduler can stop a thread. Only one
+   * thread can use this object.
    */
   static final class Sites {
 
@@ -234,7 +236,8 @@ final class Instrumenter {
     }
 
     /**
-     * Returns a hash of a place. The hash does not depend on the order in which classes are loaded.
+     * Returns a hash of a place. Unlike the number of the place, the hash does not depend on the
+     * order in which classes are loaded.
      */
     int hash(int site) {
       return site < 0 ? 0 : hashes[site];

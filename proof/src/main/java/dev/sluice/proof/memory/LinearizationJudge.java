@@ -9,14 +9,16 @@ import java.util.List;
 import java.util.Set;
 
 /*
- * Wing and Gong's search: one of the calls that began before any other call ended is the first. If
- * the result of this call equals the result of the reference, search the remaining calls. Lowe's
- * cache of states that were already tried keeps the search short.
+ * The search of Wing and Gong. The first call of the sequential order must be a call that began
+ * before any other call ended. Try each of these calls as the first. If the result of the call is
+ * correct in the model, search an order of the remaining calls in the same way. A cache of states
+ * that were already tried (Lowe) keeps the search short.
  */
 
 /**
- * Judges linearizability: a sequential order of the calls gives the same results and keeps the
- * order of calls that did not overlap. Each search uses a new judge and one thread.
+ * Checks linearizability: whether the calls, run one after the other in some order, give the same
+ * results. A call that ended before another began must also come first in this order. Not
+ * thread-safe.
  */
 final class LinearizationJudge {
 
@@ -28,7 +30,7 @@ final class LinearizationJudge {
       if (call.op().kind() == Kind.CHARGE) {
         events.add(new Event(call, -1));
       } else if (call.op().kind() == Kind.SNAPSHOT && call.answer().failure().isEmpty()) {
-        // Each key has the value in the snapshot at some moment of the call.
+        // At some time during the call, the key must have had the value in the snapshot.
         for (int key = 0; key < setup.keys(); key++) {
           events.add(new Event(call, key));
         }
@@ -79,7 +81,7 @@ final class LinearizationJudge {
     return false;
   }
 
-  /** A charge, or the value of one key in a snapshot. */
+  /** A call with a charge, or one key of a snapshot. Only a snapshot uses {@code key}. */
   private record Event(Call call, int key) {}
 
   private record Tried(long done, SequentialStore state) {}

@@ -8,21 +8,23 @@ import java.util.Random;
 import java.util.SplittableRandom;
 
 /**
- * Simulates the store in memory: {@code MemorySimulation [MINUTES] [--seed N] [--brief]}.
+ * Simulates the memory store under random histories: {@code MemorySimulation [MINUTES] [--seed N]
+ * [--brief]}.
  *
- * <p>Each history has its own seed. Histories run one after the other for the given minutes of
- * processor time, by default 1 minute. The first seed is fresh, or the seed of {@code --seed}; all
- * other seeds follow from the first. With a seed and without minutes, one history runs. With {@code
- * --brief}, failing histories are not reduced. The exit code is 0 if all invariants hold, and the
- * last line then contains the number of steps. The exit code is 1 if an invariant is violated, and
- * the last line then contains the seed. The exit code is 2 for wrong arguments.
+ * <p>Each history has its own seed. Histories run one after the other, until the given minutes of
+ * processor time are used (by default 1 minute). The first seed is the argument of {@code --seed},
+ * otherwise a random seed. The first seed determines all others. With {@code --seed} and without
+ * minutes, only one history runs. With {@code --brief}, failing histories are not reduced. The exit
+ * code is 0 if no invariant was violated; the last line of the output contains the number of steps.
+ * The exit code is 1 if an invariant was violated; the last line contains the seed. The exit code
+ * is 2 for wrong arguments.
  */
 public final class MemorySimulation {
 
   private static final long NANOS_OF_A_MINUTE = 60_000_000_000L;
   private static final long REDUCING_NANOS = 20_000_000_000L;
   private static final long FEW_STEPS = 50_000_000;
-  private static final int LOOKED_AFTER = 100; // the clock is read once in this many histories
+  private static final int LOOKED_AFTER = 100; // the time is checked after this many histories
 
   private final boolean brief;
   private final PrintStream out;
@@ -35,7 +37,7 @@ public final class MemorySimulation {
   /**
    * Runs the simulation.
    *
-   * @param args the arguments that the class comment describes
+   * @param args the arguments, as described above
    */
   public static void main(String[] args) {
     System.exit(run(args, System.out));
@@ -103,8 +105,8 @@ public final class MemorySimulation {
   }
 
   /**
-   * Returns the processor time of this process. With this clock, a busy machine does not shorten a
-   * run.
+   * Returns the processor time that this process has used. By this time, a run is equally long on a
+   * busy machine.
    */
   private static long nanoTime() {
     return ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos();
@@ -120,7 +122,7 @@ public final class MemorySimulation {
     return 0;
   }
 
-  /** Runs the history of a seed. The calls and the turns follow from the seed. */
+  /** Runs the history of a seed. The seed determines the calls and the turns. */
   static Run run(HistoryRunner simulation, long seed) {
     Random random = new Random(seed);
     Generator generator = new Generator(random);

@@ -23,17 +23,17 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /*
- * All threads spend from the hot keys, alone and in pairs, faster than the keys refill. At the end,
- * the tokens that the keys granted must equal the tokens that the limit allows, within two tokens.
- * The two million cold keys come and go, and each belongs to one thread. That thread reads the
- * clock before and after each decision, which bounds the bucket's TAT. A decision that no TAT
- * within these bounds explains is an error. Once a minute the store is saved to a file and
- * restored.
+ * All threads spend from the few hot keys, from one key or from two at a time, and faster than the
+ * keys refill. At the end, each hot key must have granted the tokens that the limit allows, with a
+ * difference of at most two tokens. There are two million cold keys, whose buckets expire and are
+ * created again. Only one thread uses each cold key. This thread reads the clock before and after
+ * each decision, so it knows bounds of the bucket's TAT. If no TAT within these bounds leads to the
+ * decision, the decision is wrong. Once a minute, the store is saved to a file and restored.
  */
 
 /**
- * Loads the store in memory for many minutes and checks every decision. Exits with 1 if a decision
- * was wrong.
+ * A long load test of the memory store. Runs for many minutes, and checks every decision. Exits
+ * with 1 if a decision was wrong.
  */
 final class MemorySoak {
 
@@ -102,7 +102,8 @@ final class MemorySoak {
         "%s, Java %s, %d threads%n",
         System.getProperty("os.arch"), System.getProperty("java.version"), THREADS);
     long startNanos = time.nanos();
-    // Empties the hot buckets, since full buckets do not refill.
+    // Empties the hot buckets. While a bucket is full, it gets no new tokens, and fewer tokens
+    // would be granted.
     for (int i = 0; i < HOT_KEYS; i++) {
       if (hot.trySpend(hotIds[i], HOT.burst())) {
         givenOut.set(i, HOT.burst());
@@ -205,8 +206,8 @@ final class MemorySoak {
   }
 
   /**
-   * Checks the hot keys. No hot bucket became full again, since this would take 10 s without a
-   * spend. So each key granted all tokens that it had.
+   * Checks how many tokens each hot key granted. A hot bucket would refill completely only after 10
+   * s without a spend, which never happened. So each key granted all tokens that refilled.
    */
   private void checkHotKeys(long startNanos, long endNanos) {
     long intervalNanos = HOT.incrementNanos(1);

@@ -4,24 +4,25 @@ package dev.sluice.proof.memory;
 import java.util.Random;
 
 /*
- * Some faults need one thread to stop between two reads while another thread completes a long call.
- * Evenly spread turns rarely find such a fault, since a scan of a table takes hundreds of steps. So
- * in half of the runs most turns happen at a few places of the code. These places differ in each
- * run, and threads run for a long time between the turns.
+ * Some faults appear only if one thread stops between two reads and another thread then completes a
+ * long call. A scan of the table takes hundreds of steps. So if turns are equally likely at every
+ * step, a fault of this kind is rarely found. Therefore, in half of the runs, most turns happen at
+ * a few places in the code, which are different in each run. Between two turns, a thread runs for a
+ * long time.
  */
 
 /**
- * The probability, at each step, that another thread takes over.
+ * The probability that another thread takes over at a step.
  *
- * @param oneIn the mean number of steps between turns, at any place
- * @param places selects, by hash, the places where turns are likely; 0 for no such places
+ * @param oneIn the mean number of steps between two turns at arbitrary places
+ * @param places selects by their hashes the places at which turns are likely; 0 for none
  */
 record Odds(int oneIn, int places) {
 
   private static final int SPREAD = 0x9E3779B9;
   private static final int ONE_PLACE_IN = 32;
 
-  /** The odds for a run whose turns are given. */
+  /** The odds for a run in which the schedule determines the turns. */
   static final Odds NONE = new Odds(1, 0);
 
   static Odds random(Random random) {
@@ -30,7 +31,7 @@ record Odds(int oneIn, int places) {
   }
 
   /**
-   * Decides at random whether to change threads.
+   * Decides at random whether another thread takes over at a step.
    *
    * @param place the hash of the current thread's place in the code
    */

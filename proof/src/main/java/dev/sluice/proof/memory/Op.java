@@ -7,15 +7,16 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
- * One call of a thread: a charge of one or more buckets, a snapshot, or a step of the clock.
+ * One call of a simulated thread: a charge of one or more buckets, a snapshot, or a step of the
+ * clock.
  *
  * @param kind the kind of call
- * @param parts the charges; empty for other kinds
- * @param nanos the time by which the clock moves; 0 for other kinds
+ * @param parts the buckets that are charged; empty for other kinds of calls
+ * @param nanos by how much the clock moves; 0 for other kinds of calls
  */
 public record Op(Kind kind, List<Part> parts, long nanos) {
 
-  /** The kinds of calls. */
+  /** The kind of a call. */
   public enum Kind {
     /** A charge of one or more buckets. */
     CHARGE,
@@ -25,17 +26,17 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     TICK
   }
 
-  /** The operations of a charge, with the names that the store uses. */
+  /** The operation of a charge. The store uses the same names. */
   public enum Verb {
-    /** Reads the bucket. Denies the batch if the tokens are missing. */
+    /** Reads the bucket. Denies the batch if the bucket does not have the tokens. */
     CHECK,
-    /** Spends tokens. Denies the batch if the tokens are missing. */
+    /** Spends tokens. Denies the batch if the bucket does not have the tokens. */
     SPEND,
-    /** Spends tokens if the bucket has them. Never denies the batch. */
+    /** Spends tokens if the bucket has the tokens. Never denies the batch. */
     SPEND_ONLY,
     /**
-     * Spends as many tokens as the bucket has, at most the cost. Always the only operation of its
-     * charge.
+     * Spends as many tokens as the bucket has, but at most the cost. A call with this operation
+     * charges only one bucket.
      */
     SPEND_UP_TO,
     /** Refunds tokens. */
@@ -53,10 +54,10 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
   }
 
   /**
-   * A charge on one bucket.
+   * The charge of one bucket.
    *
    * @param act the operation
-   * @param key the number of the bucket
+   * @param key the index of the bucket, from 0
    * @param cost the cost in tokens; 0 for a reset
    */
   public record Part(Verb act, int key, int cost) {

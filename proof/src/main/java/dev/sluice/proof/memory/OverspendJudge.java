@@ -7,14 +7,14 @@ import dev.sluice.proof.memory.Op.Part;
 import java.util.List;
 
 /**
- * Judges the invariant that no bucket grants more tokens than its burst, its refill, its refunds
- * and its resets allow. The order of the calls does not matter.
+ * Checks that no bucket granted more tokens than its burst, its refill, its refunds and its resets
+ * allow. This invariant holds for every order of the calls.
  */
 final class OverspendJudge {
 
   private OverspendJudge() {}
 
-  /** Returns the violation; empty if there is no violation. */
+  /** Returns a description of the violation; empty if the invariant holds. */
   static String violation(Setup setup, List<Call> calls) {
     for (int key = 0; key < setup.keys(); key++) {
       String over = over(setup, calls, key);

@@ -9,12 +9,13 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reduces a failing history while the history still fails in the same way. Removes threads, calls,
- * charges of batches, and turns. Only one thread can use a reducer.
+ * Shortens a failing history, as long as the shorter history fails in the same way. Removes
+ * threads, calls, charges from batches, and turns. Only one thread can use a reducer.
  */
 final class Reducer {
 
-  private static final int TRIES = 150; // the number of schedules to try for each shorter history
+  private static final int TRIES =
+      150; // how many random schedules are tried for each shorter history
 
   private final HistoryRunner simulation;
   private final Random random = new Random(1);

@@ -7,13 +7,14 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The order in which threads run. At the given steps another thread takes over. Between turns, the
- * running thread continues until it ends, waits for a lock or gives way.
+ * The order in which the simulated threads run. A turn is a step at which another thread takes
+ * over. Between two turns, the same thread runs until it ends, waits for a lock or gives way
+ * ({@code yield}, {@code onSpinWait}).
  *
- * @param starving the policy for threads that give way. If true, such a thread runs only when all
- *     other threads have ended or wait, and the thread that gave way last runs first. If false, all
- *     threads take turns
- * @param turns the steps at which another thread takes over, in ascending order
+ * @param starving the policy for a thread that gives way. If true, this thread runs again only when
+ *     every other thread has ended, waits for a lock or has given way; of several threads, the last
+ *     one that gave way runs first. If false, the threads run in turn
+ * @param turns the turns, in ascending order of their steps
  */
 record Schedule(boolean starving, List<Turn> turns) {
 
@@ -22,7 +23,8 @@ record Schedule(boolean starving, List<Turn> turns) {
   }
 
   /**
-   * A change of threads that only the scheduler caused.
+   * A step at which the scheduler makes another thread run, although the current thread could
+   * continue.
    *
    * @param step the number of steps of all threads before the change
    * @param thread the thread that runs next

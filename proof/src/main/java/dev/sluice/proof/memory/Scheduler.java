@@ -13,16 +13,17 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Selects the only strand that runs at a time. No hand-over is needed if a strand continues. A
- * hand-over wakes one thread and parks another thread.
+ * Runs the threads of a simulation, of which only one runs at a time. A simulated thread is a
+ * {@link Strand}. If the same strand continues after a step, no thread is woken. Otherwise the
+ * scheduler wakes the thread of the next strand, and parks the current thread.
  *
  * <p>Runs one history at a time.
  */
 final class Scheduler {
 
   /**
-   * The bound that detects endless calls. The longest calls (a batch over all segments, a search
-   * for room, a snapshot) take about ten thousand steps.
+   * A call with more steps is assumed never to end. The longest correct calls (a batch over all
+   * segments, a search for a free entry, a snapshot) take about ten thousand steps.
    */
   private static final long MOST_STEPS_OF_A_CALL = 150_000;
 
@@ -54,24 +55,24 @@ final class Scheduler {
     return steps;
   }
 
-  /** Returns the violation; empty if there is no violation. */
+  /** Returns a description of the violation in the last run; empty if there was none. */
   String violation() {
     return violation;
   }
 
-  /** Returns the turns of the last run, with which the run can be repeated. */
+  /** Returns the turns of the last run. With these turns, the run can be repeated. */
   List<Turn> made() {
     return List.copyOf(made);
   }
 
   /**
-   * Runs the work of all strands to the end.
+   * Runs the work of all strands until each has ended.
    *
    * @param works the work of each strand
-   * @param plan the policy, and the turns if {@code chance} is null
-   * @param chance selects random turns; null to use the turns of the plan
+   * @param plan the policy for strands that give way; also the turns, if {@code chance} is null
+   * @param chance chooses the turns at random; null to use the turns of the plan
    * @param given the probability of a random turn at each step
-   * @param told receives a line for each change of strands; null for no lines
+   * @param told receives a line for each change from one strand to another; null for no lines
    */
   void run(
       List<Runnable> works,
@@ -113,7 +114,7 @@ final class Scheduler {
       work.run();
     } catch (Unwound e) {
       // The run is over.
-    } catch (Throwable e) { // any exception counts as a violation
+    } catch (Throwable e) { // an exception of any type is a violation
       violate("the call threw " + e);
     }
   }
@@ -141,7 +142,7 @@ final class Scheduler {
     unwinding = true;
   }
 
-  // The following methods are called by strands.
+  // Strands call the following methods.
 
   void step(int site) {
     Strand me = current();
@@ -168,7 +169,7 @@ final class Scheduler {
     change(me, next);
   }
 
-  /** Counts a step. Returns whether the run continues normally. */
+  /** Counts a step of a strand. Returns false if the run is over. */
   private boolean goesOn(Strand me, int site) {
     if (unwinding) {
       unwind(me);
@@ -202,7 +203,8 @@ final class Scheduler {
 
   private static void unwind(Strand me) {
     if (!me.unwound) {
-      me.unwound = true; // code that runs during unwinding is not simulated
+      me.unwound =
+          true; // from now on, code of this strand (such as a finally block) is no longer simulated
       throw new Unwound();
     }
   }
@@ -236,7 +238,7 @@ final class Scheduler {
     change(me, another(me));
   }
 
-  /** Selects the strand that runs next when this strand cannot run or gives way. */
+  /** Selects the strand that runs next when the current strand gives way or waits for a lock. */
   private Strand another(Strand me) {
     Strand best = null;
     for (int i = 1; i <= inUse; i++) {
@@ -299,7 +301,7 @@ final class Scheduler {
   }
 
   private void change(Strand me, Strand next) {
-    next.gaveWayAt = 0; // the next strand, which gave way before, now has its turn
+    next.gaveWayAt = 0; // the next strand runs now, so it no longer gives way
     if (next == me) {
       return;
     }
@@ -321,7 +323,7 @@ final class Scheduler {
     }
   }
 
-  /** Ends a strand. Another strand continues, or the run ends. */
+  /** Ends the current strand. Another strand continues, or the run ends. */
   private void finished() {
     Strand me = current();
     tell(me, "its end");
@@ -337,7 +339,7 @@ final class Scheduler {
     }
     if (next == null) {
       for (Strand strand : strands.subList(0, inUse)) {
-        if (!strand.finished) { // the strand waits for a lock that no strand will release
+        if (!strand.finished) { // the owner of the lock has ended without releasing the lock
           current = strand;
           violate("deadlock: the thread waits for a lock whose owner has ended");
           strand.resume();
@@ -352,7 +354,7 @@ final class Scheduler {
     }
   }
 
-  /** Unwinds the stack of a strand after the run has ended. */
+  /** Thrown to unwind the stack of a strand after the run has ended. */
   private static final class Unwound extends Error {
     private static final long serialVersionUID = 1;
 
@@ -362,9 +364,9 @@ final class Scheduler {
   }
 
   /**
-   * A reusable thread that runs only while it has the baton.
+   * A simulated thread. Its real thread is reused for several runs. Only one strand runs at a time.
    *
-   * <p>Only the thread that has the baton may access its state.
+   * <p>Only the running strand is allowed to access the fields of strands.
    */
   private static final class Strand {
 

@@ -13,20 +13,21 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A sequential model of token buckets that keeps all buckets until a reset. The model is the
- * reference for the results of calls in some order, and is written independently of the store's
- * arithmetic. All calls of a run use one burst. A TAT is further ahead than this burst only if the
- * clock stepped back, and such runs are not judged.
+ * A model of the store in which calls run one after the other, and buckets are never deleted except
+ * by a reset. The model checks the results of calls in a given order. It shares no code with the
+ * store's arithmetic. All calls of a run use the same burst. A TAT can be further in the future
+ * than this burst only after the clock has stepped back, and the model does not check such runs.
  *
- * <p>Immutable except for {@link #apply}, which callers use on a copy.
+ * <p>Only {@link #apply} changes a model. Callers use this method on a copy.
  */
 final class SequentialStore {
 
   private final Setup setup;
   final long[] tatNanos;
-  private final long[] writtenNanos; // the latest clock reading that wrote a TAT
-  private final long[] resetNanos; // the latest clock reading that removed a bucket
-  private final List<Map<Long, Long>> metBy; // the earliest clock reading that can find each TAT
+  private final long[] writtenNanos; // by key, the latest time with which a TAT was written
+  private final long[] resetNanos; // by key, the latest time of a call that removed the bucket
+  private final List<Map<Long, Long>>
+      metBy; // by key and TAT, the earliest time at which a call can find this TAT
 
   SequentialStore(Setup setup) {
     this.setup = setup;
@@ -48,7 +49,7 @@ final class SequentialStore {
     return new SequentialStore(this);
   }
 
-  /** Whether a key could have the value of a snapshot at some moment of the call. */
+  /** Returns whether a key can have had the value in a snapshot at some time during the call. */
   boolean holds(int key, long saidNanos, Call call) {
     long latestNanos = Math.max(call.begunNanos(), call.endedNanos());
     return saidNanos == tatNanos[key] || (saidNanos == 0 && tatNanos[key] <= latestNanos);
@@ -56,7 +57,7 @@ final class SequentialStore {
 
   /**
    * Applies a call. Returns whether the result of the call is correct. If the result is wrong, this
-   * model must not be used further.
+   * model must not be used again.
    */
   boolean apply(Call call) {
     List<Part> parts = call.op().parts();
@@ -107,7 +108,7 @@ final class SequentialStore {
         <= setup.offsetNanos();
   }
 
-  /** Returns how many tokens a call needs. A spend takes this number of tokens. */
+  /** Returns how many tokens a charge needs. A spend takes this number of tokens. */
   long tokens(Part part, long nowNanos, long tat) {
     long free = (setup.offsetNanos() - aheadNanos(nowNanos, tat)) / Setup.TOKEN_NANOS;
     return part.act() == Verb.SPEND_UP_TO ? Math.max(Math.min(part.cost(), free), 1) : part.cost();
@@ -118,9 +119,8 @@ final class SequentialStore {
     long costNanos = tokens(part, nowNanos, tat) * Setup.TOKEN_NANOS;
     long aheadNanos = aheadNanos(nowNanos, tat);
     boolean fits = fits(part, nowNanos, tat);
-    // A denial and a refund use a clock reading from after the read of the bucket's TAT. If the
-    // bucket returned to the same TAT in between, the result was also correct at the time of the
-    // clock reading.
+    // A denial and a refund read the clock after the TAT of the bucket. If the bucket has changed
+    // in between and has the same TAT again, the result was also correct at the time of the clock.
     boolean late = part.act() == Verb.REFUND || (!fits && part.act().votes());
     long earliestNanos = metBy.get(key).getOrDefault(tatNanos[key], 0L);
     if (late && setup.keptNanos() == 0 && nowNanos < earliestNanos && tat != 0) {
@@ -129,7 +129,7 @@ final class SequentialStore {
     if (!passes) {
       return true;
     }
-    // A spend must not use a clock reading from before the reset of its bucket.
+    // A spend must not use a time from before the reset of its bucket.
     boolean spends = part.act().spends() && costNanos > 0;
     boolean forgotten = tatNanos[key] == 0 && setup.keptNanos() == 0;
     if (spends && forgotten && nowNanos < resetNanos[key]) {
@@ -147,14 +147,12 @@ final class SequentialStore {
         }
       }
       case RESET -> {
-        if (tatNanos[key] != 0) { // otherwise the call changes nothing in any order
+        if (tatNanos[key] != 0) { // the reset of a missing bucket changes nothing
           resetNanos[key] = Math.max(resetNanos[key], nowNanos);
         }
         put(key, nowNanos, 0);
       }
-      case CHECK -> {
-        // A check changes nothing.
-      }
+      case CHECK -> {}
     }
     return true;
   }
@@ -168,9 +166,9 @@ final class SequentialStore {
   }
 
   /**
-   * Whether the store could be full at some moment of the call, without room for the buckets that
-   * the call can create. If another thread creates one of these buckets meanwhile, the store can
-   * still report that it is full.
+   * Returns whether the store can have been too full for the new buckets of a call at some time
+   * during the call. The store can also report that it is full if another thread creates one of
+   * these buckets during the call.
    */
   private boolean mayBeFull(Call call) {
     long live = Arrays.stream(tatNanos).filter(tat -> tat > call.begunNanos()).count();

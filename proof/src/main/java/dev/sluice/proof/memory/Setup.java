@@ -2,12 +2,12 @@
 package dev.sluice.proof.memory;
 
 /**
- * The state from which a run starts. One token takes {@link #TOKEN_NANOS} to refill.
+ * The state at the start of a simulated run. One token refills in {@link #TOKEN_NANOS}.
  *
  * @param bound the maximum number of live buckets
- * @param keys the number of buckets in use, numbered from 0
+ * @param keys the number of buckets that the calls use, with indexes from 0
  * @param burst the tokens of a full bucket
- * @param keptNanos the time for which the store keeps a full bucket, in case the clock steps back
+ * @param keptNanos for how long the store keeps a full bucket, in case the clock steps back
  */
 public record Setup(long bound, int keys, int burst, long keptNanos) {
 

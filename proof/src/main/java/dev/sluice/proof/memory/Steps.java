@@ -5,17 +5,17 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The static methods that instrumented code calls before each shared access, and instead of
- * waiting. Without a running simulation, a method does nothing, or does what the replaced call
- * would do.
+ * The methods that instrumented code calls before each access to shared memory, and instead of
+ * calls that wait. If no simulation is running, {@link #step} does nothing, and the other methods
+ * do the same as the replaced calls.
  *
  * <p>Only one simulation runs in a JVM at a time.
  */
 public final class Steps {
 
   /**
-   * The scheduler, which is passed from thread to thread with the baton. Null if no simulation
-   * runs.
+   * The scheduler of the running simulation; null if no simulation is running. Only the thread that
+   * currently runs uses this field.
    */
   private static @Nullable Scheduler scheduler;
 
@@ -30,9 +30,9 @@ public final class Steps {
   }
 
   /**
-   * Lets another thread run first if the scheduler decides so.
+   * Counts a step. If the scheduler decides so, another thread runs before this method returns.
    *
-   * @param site the number of the place in the code, see {@link Instrumenter.Sites}
+   * @param site the number of the place in the code ({@link Instrumenter.Sites})
    */
   public static void step(int site) {
     Scheduler running = scheduler;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A simulator for the store in memory. Threads take turns at every shared read and write, a seed
- * selects the turns, and an exact reference judges each run.
+ * A simulator for the memory store. Before every access to shared memory, the simulator can let
+ * another thread run. A seed determines which thread runs. An exact model checks the results of
+ * each run.
  */
 @CheckReturnValue
 @NullMarked

@@ -20,10 +20,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A drill in which a certificate expires under load. Promised: Open connections continue. New
- * connections fail at the client, which reports the reason. The server's log and metric report the
- * expiry before and after it happens. New files take effect while the server runs, and no
- * connection is dropped.
+ * A drill in which the server's certificate expires under load. The promise: Open connections
+ * continue to work. New clients reject the certificate and report the reason. The server's log and
+ * a metric report the expiry, before and after it. New certificate files take effect without a
+ * restart, and no open connection is closed.
  */
 final class CertificateEnds implements ProductionReport.Drill {
 
@@ -129,8 +129,8 @@ final class CertificateEnds implements ProductionReport.Drill {
   }
 
   /**
-   * Whether a client that trusts the certificate in the file can connect. Only the verification of
-   * the certificate is allowed to fail.
+   * Returns whether a client that trusts the certificate in the file can connect. Throws if the
+   * client fails for another reason than the certificate.
    */
   private static boolean connects(Server server, Folder folder) throws Exception {
     Process client =

@@ -19,12 +19,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A drill in which the clock of the server's process steps by an hour, forwards and back. Promised:
- * A step forward refills a bucket at most once. After a step back, a bucket counts as empty and
- * refills as usual, so no client is locked out. Time-outs, idle connections, reloads and TLS are
- * not affected.
+ * A drill in which the clock of the server's process steps by an hour, forwards and back. The
+ * promise: A step forwards fills a bucket at most once. After a step back, a bucket is treated as
+ * empty and refills as usual, so no client is locked out. Time-outs, idle connections, reloads and
+ * TLS are not affected.
  *
- * <p>libfaketime steps the clock and does not change the monotonic clock, like a real step.
+ * <p>The library libfaketime changes the wall clock of the process, but not its monotonic clock. A
+ * real clock step has the same effect.
  */
 final class ClockSteps implements ProductionReport.Drill {
 
@@ -33,7 +34,7 @@ final class ClockSteps implements ProductionReport.Drill {
   private static final List<Long> STEPS = List.of(HOUR, 0L, -HOUR, 0L);
   private static final int SECONDS_AFTER_STEP = 6;
   private static final int PAUSE_MILLIS = 50;
-  // A token refills within a second; a busy machine can delay the response.
+  // A token refills within a second. A busy machine can also delay the response.
   private static final long LONGEST_WAIT_MILLIS = 2_500;
   private static final int LEAST_IDLE_SECONDS = 25;
   private static final int MOST_IDLE_SECONDS = 50;
@@ -69,8 +70,8 @@ final class ClockSteps implements ProductionReport.Drill {
               "1",
               "DONT_FAKE_MONOTONIC",
               "1",
-              "FAKETIME_FORCE_MONOTONIC_FIX", // without this setting, each timed wait would end at
-              // once
+              "FAKETIME_FORCE_MONOTONIC_FIX", // without this setting, every wait with a time-out
+              // would end immediately
               "0");
       try (Server server =
           Server.Launch.SMALL
@@ -88,7 +89,7 @@ final class ClockSteps implements ProductionReport.Drill {
         Connection slow = server.endpoint(Door.HTTP).connect()) {
       CompletableFuture<Long> idleSeconds =
           CompletableFuture.supplyAsync(() -> secondsUntilClosed(idle));
-      int unused = granted(client); // empties the bucket
+      int unused = granted(client); // spends until the bucket is empty
       for (long offset : STEPS) {
         slow.write("GET /healthz HTTP/1.1\r\nHost: local");
         step(folder, offset);
@@ -126,7 +127,7 @@ final class ClockSteps implements ProductionReport.Drill {
     folder.write("clock", (seconds < 0 ? "" : "+") + seconds + "\n");
   }
 
-  /** Spends for some seconds, and returns how many tokens were granted. */
+  /** Spends for several seconds, and returns how many tokens were granted. */
   private int granted(Client client) throws Exception {
     int granted = 0;
     long start = System.nanoTime();
@@ -150,7 +151,7 @@ final class ClockSteps implements ProductionReport.Drill {
         answer.status() == 200, "unexpected response to a slow request: %s", answer);
   }
 
-  /** Requires that new TLS connections with three protocols and a reload succeed. */
+  /** Throws unless new TLS connections with three protocols and a reload succeed. */
   private static void requireAll(Server server) throws Exception {
     for (Door door : List.of(Door.HTTP, Door.GRPC, Door.RESP)) {
       try (Client client = door.open(server)) {

@@ -16,10 +16,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A drill with a low limit of file descriptors. Promised: With 64 descriptors the server either
- * decides, or exits with a message that names the remedy. If the server starts, 300 connections
- * neither end the server nor flood its log, and one log line names the remedy. Clients are served
- * again after those connections were closed.
+ * A drill with a low limit of file descriptors. The promise: With 64 descriptors, the server either
+ * starts, or exits with a message that names the remedy. If the server starts, 300 connections
+ * neither stop the server nor fill its log, and a log line names the remedy. After these
+ * connections are closed, the server serves clients again.
  */
 final class FewDescriptors implements ProductionReport.Drill {
 
@@ -73,7 +73,7 @@ final class FewDescriptors implements ProductionReport.Drill {
       }
       TimeUnit.SECONDS.sleep(CROWDED_SECONDS);
     } catch (IOException e) {
-      // The connection was refused because the listen queue is full.
+      // A connection was refused because the listen queue was full.
     } finally {
       for (Connection one : crowd) {
         one.close();

@@ -20,10 +20,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A drill with a full disk for the snapshot, the audit log and the overrides file. Promised:
- * Decisions continue. A metric and one log line report each of the three failures. A change that
- * cannot be saved is rejected with 503 and not half applied. Saving works again when the disk has
- * room, and no temporary files remain.
+ * A drill in which the disk with the snapshot, the audit log and the overrides file is full. The
+ * promise: The server continues to decide. A metric and one log line report each of the three
+ * failures. A change that cannot be saved is rejected with 503 and has no effect. When the disk has
+ * free space, saving works again, and no temporary files remain.
  */
 final class FullDisk implements ProductionReport.Drill {
 
@@ -38,7 +38,6 @@ final class FullDisk implements ProductionReport.Drill {
   private long lines;
   private int refused;
 
-  /** Creates a disk. */
   private interface Maker {
     Disk make() throws Exception;
   }
@@ -103,7 +102,7 @@ final class FullDisk implements ProductionReport.Drill {
       await(server, "snapshots are written again");
       requireStatus(200, server.ask("PUT", OVERRIDE + "after", BODY), "a change after");
       await(server, "is written again");
-      List<Path> leftOver = // the penalties file and the lock are allowed to remain
+      List<Path> leftOver = // the file of penalties and the lock file are allowed to remain
           folder.named("set.yml.").stream()
               .filter(file -> file.toString().endsWith(".tmp"))
               .toList();
@@ -150,9 +149,9 @@ final class FullDisk implements ProductionReport.Drill {
   }
 
   /**
-   * Returns a failure that the server has not yet reported; empty if it has reported all of them.
-   * On a full tmpfs, the audit log still has room in its last page. So the first lost line comes
-   * after a number of changes, not after a time.
+   * Returns a failure that the server has not reported yet; empty if the server has reported all
+   * failures. On a full tmpfs, the audit log can still fill its last page. So lines are lost only
+   * after several changes, however long the drill waits.
    */
   private static String uncounted(Server server) throws Exception {
     if (server.metric("sluice_snapshot_failures_total") == 0) {
@@ -210,7 +209,10 @@ final class FullDisk implements ProductionReport.Drill {
     @Override
     void close() throws Exception;
 
-    /** Returns a disk that {@code ulimit -f} bounds; needs no privileges. */
+    /**
+     * Returns a disk that seems full if the size of the server's files is limited. Needs no
+     * privileges.
+     */
     static Disk limited() throws IOException {
       Folder folder = Folder.make();
       return new Disk() {
@@ -242,7 +244,7 @@ final class FullDisk implements ProductionReport.Drill {
       };
     }
 
-    /** Returns a file system of 1 MB in memory; needs the privilege to mount. */
+    /** Returns a mounted file system of 1 MB in memory. Needs the privilege to mount. */
     static Disk mounted() throws Exception {
       Folder folder = Folder.make();
       String path = folder.path().toString();
@@ -264,7 +266,7 @@ final class FullDisk implements ProductionReport.Drill {
               out.write(0);
             }
           } catch (IOException e) {
-            // The disk is full to the last byte.
+            // The disk is now full.
           }
         }
 

@@ -20,13 +20,14 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A drill that kills the server with SIGKILL many times, half of these times while the server
- * writes a snapshot. Promised: Each start succeeds, a crash loses at most the spends since the last
- * snapshot, and temporary files do not accumulate.
+ * A drill that kills the server with SIGKILL many times, in half of the cases while the server
+ * writes a snapshot. The promise: Every start succeeds. A crash loses at most the spends after the
+ * last snapshot. Temporary files do not accumulate.
  *
- * <p>A client records the time of the response to each of its spends. The next start must find all
- * spends whose responses arrived up to 1 s before the snapshot was written, since the server reads
- * the buckets before it writes. The next start must not find more spends than were sent.
+ * <p>A client records the time of the response to each of its spends. The server reads the buckets
+ * up to 1 s before it writes the snapshot file. So after the next start, the bucket must contain at
+ * least all spends whose responses arrived more than 1 s before the file was written. The bucket
+ * must not contain more spends than were sent.
  */
 final class Killed implements ProductionReport.Drill {
 
@@ -72,7 +73,7 @@ final class Killed implements ProductionReport.Drill {
       try (Server server = Server.start(options)) {
         TimeUnit.SECONDS.sleep(CLEANED_AFTER_SECONDS);
         long leftOver = folder.named("buckets.").size();
-        // A save in progress can have one temporary file.
+        // If the server is just writing a snapshot, there is one temporary file.
         BrokenPromise.unless(leftOver <= 1, "%s temporary files remain", leftOver);
         BrokenPromise.unless(server.isAlive(), "the last server has ended");
       }
@@ -97,8 +98,8 @@ final class Killed implements ProductionReport.Drill {
   }
 
   /**
-   * Spends tokens of a started server, kills the server, and computes which spends the next start
-   * must find.
+   * Spends tokens of a running server until the server is killed. Computes how many spends the
+   * bucket must contain after the next start.
    */
   private void live(Server server, Folder folder, Path snapshot, boolean whileSaving)
       throws Exception {

@@ -14,13 +14,13 @@ import java.util.Random;
 import java.util.stream.Stream;
 
 /**
- * The expected contents of the buckets of one client. The limit is large and refills less than a
- * token during an epoch. So every operation is allowed, and every response must contain exactly the
- * count that the earlier operations left. Not thread-safe.
+ * The expected contents of the buckets that one client uses. The limit is so large that every
+ * operation is allowed, and less than one token refills during an epoch. So every response must
+ * contain exactly the number of tokens that the earlier operations have left. Not thread-safe.
  *
- * <p>A new epoch uses new buckets, since a store that comes back can have lost the old buckets. An
- * operation without a decision can have been charged or not, so the ledger stops following its
- * buckets.
+ * <p>Each outage of the store starts a new epoch. A new epoch uses new buckets, since the store can
+ * have lost the old buckets in the outage. If an operation gets no decision, it is unknown whether
+ * the store charged it, so the ledger no longer checks the buckets of this operation.
  */
 final class Ledger {
 
@@ -37,17 +37,17 @@ final class Ledger {
 
   Ledger(Door door) {
     this.door = door;
-    // The random numbers only select operations, so they need not be secret.
+    // The numbers only choose operations, so a predictable generator is good enough.
     this.random = new Random(door.name().hashCode());
   }
 
   /**
-   * Requests one operation and compares the response with the expected count.
+   * Requests one random operation, and compares the response with the expected number of tokens.
    *
-   * @param now the number of the epoch; the store loses no bucket within an epoch
-   * @param follows false while the store can be unreachable; the response is then not compared
+   * @param now the number of the current epoch
+   * @param follows whether to compare the response; false while the store can be unreachable
    * @return whether the operation was allowed
-   * @throws IOException if the response is lost or differs from the expected count
+   * @throws IOException if there is no response, or if it differs from the expected number
    */
   boolean act(Client client, int now, boolean follows) throws IOException {
     if (now != epoch) {

@@ -6,8 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Runs the drills and prints their results. Exits with 1 if a promise was broken or a drill could
- * not be run. Started by {@code ./sluice prove production}.
+ * The command {@code ./sluice prove production}. Runs the drills and prints their results. Exits
+ * with 1 if a promise was broken or a drill could not be run.
  */
 final class ProductionReport {
 
@@ -15,7 +15,7 @@ final class ProductionReport {
 
   private ProductionReport() {}
 
-  /** An event in the life of a production server, with a promise about it. */
+  /** A test of an event that can happen to a production server, with a promise about the event. */
   interface Drill extends Report.Attempt {
 
     String text();

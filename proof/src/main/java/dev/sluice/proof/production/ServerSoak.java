@@ -26,19 +26,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 
 /**
- * A long mixed load with all protocols over TLS with access tokens, on a separate Redis. Every 10 s
- * the limit changes. Every 3 minutes Redis is unreachable for 10 s (frozen and killed in
- * alternation). Every 5 minutes the certificate is replaced. Promised: No response is lost or
- * unexpected. No bucket grants more than its limit allows, and with each protocol one bucket grants
- * nearly all allowed tokens. The buckets of a second limit, which all operations of a protocol use,
- * contain exactly what these operations left. Memory, threads and descriptors do not grow, and the
- * number of log lines is bounded.
+ * A drill with a long load of all protocols and operations, over TLS and with access tokens. The
+ * server uses its own Redis. Every 10 s, the limit changes. Every 3 minutes, Redis is unreachable
+ * for 10 s: the drill freezes and kills Redis alternately. Every 5 minutes, the certificate is
+ * replaced. The promise: No response is lost or unexpected. No bucket grants more tokens than its
+ * limit allows, and with each protocol at least one bucket grants nearly all allowed tokens. A
+ * second limit is used by all operations, and its buckets always have exactly the expected number
+ * of tokens. Memory, threads and file descriptors do not grow, and the number of log lines is
+ * bounded.
  *
- * <p>The failure rule denies, so no token is granted while Redis is unreachable.
+ * <p>The failure rule of the limits denies, so no token is granted while Redis is unreachable.
  */
 final class ServerSoak implements ProductionReport.Drill {
 
-  // 7 protocols with 2 requests each: under 800 per second.
+  // Each of 7 protocols sends 2 requests in this time, fewer than 800 per second in total.
   private static final int PER_DOOR_MILLIS = 18;
   private static final int RECONNECT_EVERY = 500;
   private static final int RELOAD_SECONDS = 10;
@@ -50,14 +51,15 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final int FIRST_ROTATION_SECONDS = 90;
   private static final long MANY = 40;
   private static final long FEW = 20;
-  private static final String STORE_TIMEOUT = "2s"; // a busy machine must not look like an outage
-  // While Redis is reachable, at most one of this many requests may be undecided.
+  private static final String STORE_TIMEOUT =
+      "2s"; // long, so that a delay of a busy machine is not taken for an outage
+  // While Redis is reachable, at most one in this many requests is allowed to be undecided.
   private static final int MOST_UNDECIDED = 1_000;
 
   /**
-   * The share of the allowed tokens that the fullest window of each protocol must grant at least.
-   * At 20 tokens per second, a window needs a third of the requests that a client sends on a quiet
-   * machine. Outages affect some of the windows, not all.
+   * With each protocol, at least one window must grant this share of the allowed tokens. On a quiet
+   * machine, a client sends three times as many requests as a window of 20 tokens per second needs.
+   * Outages affect only some of the windows.
    */
   private static final double LEAST_FULL = 0.9;
 
@@ -81,7 +83,7 @@ final class ServerSoak implements ProductionReport.Drill {
   private volatile boolean mayBeAway;
   private volatile String failure = "";
   private int reloads;
-  private volatile int outages; // written by the outage thread only
+  private volatile int outages; // only the thread that causes outages writes this field
   private int rotations;
   private final Map<String, Double> fullest = new TreeMap<>();
   private final List<Ledger> ledgers = new CopyOnWriteArrayList<>();
@@ -90,7 +92,7 @@ final class ServerSoak implements ProductionReport.Drill {
     this.minutes = minutes;
   }
 
-  /** The resources that the process uses at a moment. */
+  /** The resources that the server process uses at one point in time. */
   private record Sample(long rssMib, double heapMib, long threads, long descriptors) {}
 
   @Override
@@ -176,13 +178,13 @@ final class ServerSoak implements ProductionReport.Drill {
     window = new Window(perSecond);
   }
 
-  /** Starts or ends an outage if this is due in the given second of the cycle. */
+  /** Starts or ends an outage, if the given second of the cycle is the second to do so. */
   private void outage(LocalRedis redis, int second) {
     boolean kills = outages % 2 == 0;
     switch (second) {
       case 0 -> {
         mayBeAway = true;
-        int ended = outages; // no other thread writes the counter
+        int ended = outages; // only this thread writes the counter
         outages = ended + 1;
         if (outages % 2 == 0) {
           redis.kill();
@@ -193,7 +195,8 @@ final class ServerSoak implements ProductionReport.Drill {
       case NOTICED_SECONDS -> away = true;
       case OUTAGE_SECONDS -> {
         away = false;
-        // Called before the restart, since the first grant after the restart counts as new.
+        // Called before the restart, so that even the first grant after the restart counts for the
+        // new buckets.
         window.bucketsLost();
         if (kills) {
           redis.startAgain();
@@ -202,7 +205,7 @@ final class ServerSoak implements ProductionReport.Drill {
         }
       }
       case OUTAGE_SECONDS + NOTICED_SECONDS * 2 -> mayBeAway = false;
-      default -> {} // no change is due in this second
+      default -> {} // nothing changes in this second
     }
   }
 
@@ -249,11 +252,12 @@ final class ServerSoak implements ProductionReport.Drill {
   }
 
   /**
-   * Requests one operation on buckets of the second limit. After an outage, new buckets are used.
+   * Requests one operation on buckets of the second limit. After each outage, new buckets are used.
    */
   private void act(Client client, Ledger ledger) throws IOException {
     boolean wasAway = away;
-    int epoch = outages; // read first, since an outage sets mayBeAway before outages
+    int epoch =
+        outages; // read before mayBeAway, since an outage sets mayBeAway first and outages second
     boolean couldBeAway = mayBeAway;
     boolean decided = ledger.act(client, epoch, !couldBeAway);
     acts.incrementAndGet();
@@ -337,8 +341,9 @@ final class ServerSoak implements ProductionReport.Drill {
   }
 
   /**
-   * The time in which one limit is in force, and the tokens that each bucket gave out in it. Only
-   * tokens that were requested and answered within that time count. Thread-safe.
+   * A window: the time in which one limit is in force, and the tokens that each bucket granted in
+   * this time. A token counts only if both its request and its response are within this time.
+   * Thread-safe.
    */
   private static final class Window {
 
@@ -351,7 +356,7 @@ final class ServerSoak implements ProductionReport.Drill {
     private boolean closed;
 
     /**
-     * Starts a window now.
+     * Creates a window that starts now.
      *
      * @param perSecond the rate of the limit, which is also its burst
      */
@@ -365,7 +370,7 @@ final class ServerSoak implements ProductionReport.Drill {
       }
     }
 
-    /** Records that the store lost its buckets: each is full once more. */
+    /** Records that the store has lost its buckets, so each bucket is full again. */
     synchronized void bucketsLost() {
       lostBuckets++;
     }
@@ -373,7 +378,7 @@ final class ServerSoak implements ProductionReport.Drill {
     /**
      * Ends the window.
      *
-     * @return the share of its allowance that each bucket gave out, from 0 to 1
+     * @return for each bucket, which share of the allowed tokens it granted, from 0 to 1
      */
     synchronized Map<String, Double> close() throws BrokenPromise {
       closed = true;

@@ -13,19 +13,21 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A drill that sends SIGTERM under load. Promised with each protocol: Each request that was sent
- * before the server's goodbye gets a response. No token is taken without a response. The process
- * ends in time with exit code 143. The Redis protocol has no goodbye. There, each command that was
- * sent within half a second after the signal gets a reply, and so does each command that was run.
+ * A drill that sends SIGTERM under load. The promise for each protocol: Each request that was sent
+ * before the server's goodbye gets a response. No token is spent without a response. The process
+ * ends in time with exit code 143. The Redis protocol has no goodbye. With this protocol, each
+ * command that was sent within half a second after the signal gets a reply. Each command that the
+ * server runs gets a reply too.
  *
- * <p>Each run has clients of all protocols, each with its own bucket. The next start reads the
- * snapshot, and each bucket must lack as many tokens as its client was granted.
+ * <p>In each run, clients of all protocols spend, each from its own bucket. The next server process
+ * reads the snapshot. The number of spent tokens in each bucket must equal the number of tokens
+ * that the client was granted.
  */
 final class Sigterm implements ProductionReport.Drill {
 
   private static final int RUNS = Integer.getInteger("production.rounds", 20);
   private static final int CLIENTS = 4;
-  private static final long BURST = 2_000_000; // more tokens than a client spends in a run
+  private static final long BURST = 2_000_000; // more tokens than a client can spend in a run
 
   private final boolean tls;
   private final Map<String, Integer> answered = new LinkedHashMap<>();
@@ -90,7 +92,7 @@ final class Sigterm implements ProductionReport.Drill {
     }
   }
 
-  /** Compares the buckets with the responses of the previous run. */
+  /** Compares the buckets of a server with the responses of the previous run. */
   private void compare(Server server) throws Exception {
     for (Map.Entry<String, Integer> one : answered.entrySet()) {
       long spent = server.spent(one.getKey(), BURST);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Drills that stop, kill and starve a production server, or load the server for a long time. */
+/**
+ * Drills on a production server: the server is stopped or killed, runs out of disk space or file
+ * descriptors, or is under load for a long time.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.proof.production;

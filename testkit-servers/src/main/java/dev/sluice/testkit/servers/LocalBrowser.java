@@ -24,9 +24,9 @@ import org.openqa.selenium.logging.LogEntry;
 import org.openqa.selenium.logging.LogType;
 
 /**
- * The headless Chromium of this machine, controlled with its driver. Requires {@code
- * selenium-chrome-driver}. The browser keeps its files in a temporary folder, which is deleted when
- * the browser is closed.
+ * A headless Chromium for tests, controlled with its driver. Chromium must be installed on this
+ * machine. Requires {@code selenium-chrome-driver}. The browser stores its files in a temporary
+ * folder. Closing the browser deletes this folder.
  *
  * <p>Not thread-safe. Methods block until the browser has finished.
  */
@@ -48,12 +48,13 @@ public final class LocalBrowser implements AutoCloseable {
           "--hide-scrollbars");
 
   private static final int HEIGHT = 900;
-  private static final int LOWEST = 100; // in pixels; every page is higher
+  private static final int LOWEST =
+      100; // in pixels; the window starts with this height, and every page is higher
   private static final int WIDEST_PHONE = 500;
 
   /**
-   * The muted logger of Selenium, which warns about an unknown protocol version. The field prevents
-   * its collection as garbage.
+   * The logger of Selenium, which is switched off because it warns about an unknown protocol
+   * version. Without this field, the logger could be garbage-collected and switched on again.
    */
   private static final Logger SELENIUM = Logger.getLogger("org.openqa.selenium");
 
@@ -203,8 +204,8 @@ public final class LocalBrowser implements AutoCloseable {
   }
 
   /**
-   * Saves a picture of the whole page, on a screen as high as the page. An element that covers the
-   * screen, such as the backdrop of a dialog, then covers the whole picture.
+   * Saves a picture of the whole page. For the picture, the screen is made as high as the page, so
+   * an element that covers the screen, such as the backdrop of a dialog, covers the whole picture.
    *
    * @param folder the folder for the picture; null to save nothing
    * @param name the name of the file without its suffix
@@ -239,7 +240,7 @@ public final class LocalBrowser implements AutoCloseable {
   /**
    * A screen that the browser emulates.
    *
-   * @param name the name in tests and pictures
+   * @param name the name of the screen in the names of tests and pictures
    * @param width the width in pixels
    * @param media {@code screen} or {@code print}
    * @param colours {@code light} or {@code dark}

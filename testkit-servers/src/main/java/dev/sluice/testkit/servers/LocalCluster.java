@@ -26,7 +26,7 @@ public final class LocalCluster implements AutoCloseable {
    *
    * @param binary the path of the server program, see {@link RedisBinary}
    * @param replicas whether each master has a replica
-   * @return the cluster; every server has reported that the cluster is healthy
+   * @return the cluster, after every server has reported that the cluster is healthy
    */
   public static LocalCluster start(Path binary, boolean replicas) {
     List<LocalRedis> servers = new ArrayList<>();
@@ -114,9 +114,9 @@ public final class LocalCluster implements AutoCloseable {
   }
 
   /**
-   * Waits until the replica of a master has replaced the master.
+   * Waits until the replica of a master has become the new master.
    *
-   * @param master the number of the master, from 0
+   * @param master the index of the master, from 0
    */
   public void awaitFailover(int master) {
     LocalRedis replica = servers.get(MASTERS + master);

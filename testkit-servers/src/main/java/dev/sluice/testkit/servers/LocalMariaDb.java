@@ -32,7 +32,7 @@ public final class LocalMariaDb {
   private LocalMariaDb() {}
 
   /**
-   * Returns the port of the server, whose user root has no password.
+   * Returns the port of the server. The database user root has no password.
    *
    * @return a port on 127.0.0.1
    */

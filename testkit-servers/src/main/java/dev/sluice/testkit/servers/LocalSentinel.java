@@ -9,8 +9,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A master, its replica and a Sentinel that watches both servers, for tests. Not thread-safe.
- * Methods block like the methods of {@link LocalRedis}.
+ * A Redis master, its replica, and a Sentinel that watches both servers, for tests. Not
+ * thread-safe. Methods block like the methods of {@link LocalRedis}.
  */
 public final class LocalSentinel implements AutoCloseable {
 
@@ -110,7 +110,10 @@ public final class LocalSentinel implements AutoCloseable {
     return sentinel;
   }
 
-  /** Lets the Sentinel replace the master, as soon as it has seen that the replica is healthy. */
+  /**
+   * Makes the Sentinel promote the replica to master, as soon as the Sentinel has detected that the
+   * replica is healthy.
+   */
   public void failOver() {
     sentinel.await("has a replica to promote", this::failoverBegins);
   }
@@ -135,7 +138,7 @@ public final class LocalSentinel implements AutoCloseable {
     try {
       return info(second, "replication").contains("role:master");
     } catch (IllegalStateException e) {
-      return false; // Sentinel closes the connections of a server that it promotes
+      return false; // Redis closes this connection when Sentinel promotes the server
     }
   }
 

@@ -28,8 +28,8 @@ public final class RedisBinary {
   private RedisBinary() {}
 
   /**
-   * Returns the bundled Redis 6.2, the oldest supported version, from a jar. To run all tests on
-   * another server, set the environment variable {@code SLUICE_TEST_REDIS=/path/to/valkey-server}.
+   * Returns Redis 6.2, the oldest supported version, from a jar. To run all tests with another
+   * server program, set the environment variable {@code SLUICE_TEST_REDIS=/path/to/valkey-server}.
    *
    * @return the path of the program
    */
@@ -57,8 +57,8 @@ public final class RedisBinary {
   }
 
   /**
-   * Whether the program knows a setting of Redis 7. Older versions refuse to start with this
-   * setting.
+   * Returns whether the program knows the setting {@code enable-debug-command} of Redis 7. Older
+   * versions refuse to start with this setting.
    */
   static boolean hasEnableDebugCommand(Path program) {
     return MAJOR_VERSIONS.computeIfAbsent(program, RedisBinary::majorVersion) >= 7;
@@ -79,7 +79,10 @@ public final class RedisBinary {
     }
   }
 
-  /** The bundled program, which is unpacked once per process and deleted when the process ends. */
+  /**
+   * Contains the bundled program. The program is unpacked once per process, and deleted when the
+   * process ends.
+   */
   private static final class Bundled {
     private static final Path PATH = unpack();
 
@@ -106,7 +109,7 @@ public final class RedisBinary {
           Files.deleteIfExists(file);
         }
       } catch (IOException e) {
-        // The file stays in the folder for temporary files.
+        // The file then stays in the folder for temporary files.
       }
     }
   }

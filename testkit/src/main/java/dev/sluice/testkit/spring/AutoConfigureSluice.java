@@ -11,16 +11,16 @@ import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 
 /**
  * Runs a test of a Spring Boot application with the application's limits and with a clock that
- * stands still. To be used with {@code @SpringBootTest} or with a slice such as
+ * stands still. Use this annotation together with {@code @SpringBootTest} or with a slice such as
  * {@code @WebMvcTest}.
  *
  * <p>Limits, names and rules come from the application's own properties. The buckets are in memory,
  * whatever the value of {@code sluice.store} is, and are full before each test method. A test can
- * inject these beans: the {@link dev.sluice.testkit.ManualTime} that Sluice uses, {@link
+ * inject these beans: {@link dev.sluice.testkit.ManualTime}, the clock of Sluice, {@link
  * dev.sluice.Limiter}, {@link dev.sluice.AsyncLimiter}, {@link dev.sluice.limit.CurrentLimits}.
  *
- * <p>Requires {@code sluice-spring-boot-starter}, with Spring Boot 3.5 or 4. Test methods with the
- * same context share its buckets and its clock, so they must not run in parallel.
+ * <p>Requires {@code sluice-spring-boot-starter}, with Spring Boot 3.5 or 4. Test methods that
+ * share a context also share its buckets and its clock, so these methods must not run in parallel.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

@@ -5,10 +5,16 @@ import org.springframework.core.Ordered;
 import org.springframework.test.context.TestContext;
 import org.springframework.test.context.TestExecutionListener;
 
-/** Fills all buckets before each test method. Spring's factories file registers this listener. */
+/**
+ * A listener that fills all buckets before each test method. The file {@code spring.factories}
+ * registers this listener.
+ */
 final class ForgetBeforeEachTest implements TestExecutionListener, Ordered {
 
-  /** Returns an order before the listeners that prepare a test, such as scripts. */
+  /**
+   * Returns an order that runs this listener before all listeners that prepare a test, for example
+   * with SQL scripts.
+   */
   @Override
   public int getOrder() {
     return Ordered.HIGHEST_PRECEDENCE;

@@ -12,9 +12,9 @@ import org.springframework.test.context.BootstrapWith;
 import org.springframework.test.context.junit.jupiter.SpringExtension;
 
 /**
- * Starts a slice of a Spring Boot application: the application's limits, and the beans whose
- * {@code @RateLimited} methods a test calls. The slice contains no other component and no other
- * auto-configuration, so no server, no database and no Redis.
+ * Starts a slice of a Spring Boot application for a test. The slice contains the limits of the
+ * application, and the beans whose {@code @RateLimited} methods the test calls. It contains no
+ * other component and no other auto-configuration, so it needs no server, no database and no Redis.
  *
  * <pre>{@code
  * @SluiceTest(Orders.class)
@@ -28,9 +28,9 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
  * }
  * }</pre>
  *
- * <p>{@link AutoConfigureSluice} describes the limits, the buckets and the clock. Add the
- * dependencies of a component as in any test: with {@code @Import}, {@code @TestConfiguration} or a
- * mock bean.
+ * <p>{@link AutoConfigureSluice} describes the limits, the buckets and the clock. Add the other
+ * beans that a component needs as in any Spring test: with {@code @Import},
+ * {@code @TestConfiguration} or a mock bean.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

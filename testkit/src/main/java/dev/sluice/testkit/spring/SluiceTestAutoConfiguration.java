@@ -7,7 +7,10 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 
-/** Provides a clock that stands still, and buckets that are full before each test method. */
+/**
+ * Provides a clock that stands still, and a memory store whose buckets are full before each test
+ * method.
+ */
 @AutoConfiguration(beforeName = "dev.sluice.spring.SluiceAutoConfiguration")
 class SluiceTestAutoConfiguration {
 

@@ -18,10 +18,11 @@ import org.springframework.test.context.MergedContextConfiguration;
 import org.springframework.test.context.TestContextAnnotationUtils;
 
 /**
- * Reduces the context to the slice of a {@link SluiceTest}: scans for no components, and runs only
- * the auto-configurations that {@link AutoConfigureSluice} imports.
+ * Reduces the application context to the slice of a {@link SluiceTest}: the scan finds no
+ * components, and only the auto-configurations that {@link AutoConfigureSluice} imports are run.
  *
- * @param components the classes that the test names; they identify the context
+ * @param components the component classes that the test lists; tests with equal lists share a
+ *     context
  */
 record SluiceTestCustomizer(List<Class<?>> components) implements ContextCustomizer {
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Tests of Spring Boot applications with limits and with a clock that stands still. */
+/**
+ * Annotations for tests of Spring Boot applications. The tests use the application's limits and a
+ * clock that stands still.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.testkit.spring;

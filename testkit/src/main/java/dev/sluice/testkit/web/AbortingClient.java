@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
-/** A client that sends requests without waiting, and can abort a request. */
+/**
+ * An HTTP client that sends a request without waiting for the response, and can abort the request.
+ */
 interface AbortingClient extends AutoCloseable {
 
-  /** Sends a GET for a path below the application's prefix. */
+  /** Sends a GET request for a path below the application's prefix. */
   Exchange get(String path) throws Exception;
 
   /** Sends the header of a POST request. The body of the request never arrives. */

@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A memory store that a test can make fail, in the ways that the contract of stores permits. */
+/**
+ * A memory store that fails when a test wants it. It fails only in ways that the contract of stores
+ * permits.
+ */
 final class BreakableStore implements BucketStore {
 
   private final BucketStore memory;
@@ -25,7 +28,7 @@ final class BreakableStore implements BucketStore {
     breakAfter(0);
   }
 
-  /** Makes all calls fail after {@code more} further calls. */
+  /** Lets {@code more} further calls succeed, and all calls after them fail. */
   void breakAfter(int more) {
     breaksAfter = calls.get() + more;
   }

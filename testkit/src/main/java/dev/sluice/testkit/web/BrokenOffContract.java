@@ -17,9 +17,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Tests of clients that abort while the application still processes their requests, as JUnit tests
- * over real HTTP/1.1 and HTTP/2. The token stays spent, since the result of the processing is
- * unknown.
+ * JUnit tests over real HTTP/1.1 and HTTP/2 in which a client aborts while the application still
+ * processes the request. The token stays spent, since the result of the processing is unknown.
  *
  * <p>The test of a filter extends this class and starts a server. The application behind the filter
  * must do the following:
@@ -27,10 +26,10 @@ import org.junit.jupiter.params.provider.ValueSource;
  * <ul>
  *   <li>on {@code /check} and {@code /attack}, announce the request as a {@link HeldRequest} and
  *       process it asynchronously. With {@code committed=N}, send the status {@code N} and an event
- *       first. With {@code then=T}, block the request's thread, if the server has one for the
- *       request. When the request is ended, do what {@code T} says: read the whole body ({@code
- *       read}), send an error ({@code send-error}), send a body at once ({@code flush}), or only
- *       set the status ({@code set}).
+ *       first. With {@code then=T}, block the thread of the request, if the server has one. When
+ *       the test ends the request, do what {@code T} demands: read the whole body ({@code read}),
+ *       send an error ({@code send-error}), send a body at once ({@code flush}), or only set the
+ *       status ({@code set}).
  *   <li>on {@code /other}, respond with a 200.
  * </ul>
  */
@@ -41,7 +40,7 @@ public abstract class BrokenOffContract {
   private final FilterRun run = new FilterRun(setup -> start(setup, held));
 
   /**
-   * Creates the contract, for subclasses that test a filter.
+   * Creates the contract for a subclass that tests a filter.
    *
    * @param protocol the protocol of the clients
    */
@@ -176,7 +175,10 @@ public abstract class BrokenOffContract {
     }
   }
 
-  /** The attack: 300 attempts, each aborted while the application checks its password. */
+  /**
+   * The attack: a client sends 300 attempts to log in, and aborts each while the application checks
+   * the password.
+   */
   @Test
   final void attempts_thatAreBrokenOff_areLimitedLikeOthers() throws Exception {
     startWithCheck().close();

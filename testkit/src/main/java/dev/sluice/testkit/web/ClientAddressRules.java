@@ -21,9 +21,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Rules of the client's address. The peer 127.0.0.1 is a trusted proxy, and so are all addresses in
- * 10.0.0.0/8. The proxy appends the address that it sees. All text to the left of that address
- * comes from the client.
+ * Rules of the client's address. The peer 127.0.0.1 and all addresses in 10.0.0.0/8 are trusted
+ * proxies. A trusted proxy appends the address of its own peer to the header. All text to the left
+ * of this address can come from the client.
  */
 interface ClientAddressRules extends FilterRules {
 
@@ -39,7 +39,7 @@ interface ClientAddressRules extends FilterRules {
             Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).build());
   }
 
-  /** Returns the id that is charged for a request. */
+  /** Sends a request, and returns the id that was charged for it. */
   private String client(String... headerLines) throws Exception {
     run().time().advance(Duration.ofMinutes(1)); // all earlier charges have refilled
     int before = run().decisions().size();
@@ -49,7 +49,7 @@ interface ClientAddressRules extends FilterRules {
     return Objects.requireNonNull(decisions.get(before).transaction()).id();
   }
 
-  /** Checks rows that consist of a header's value and the expected client. */
+  /** Checks several rows. A row consists of the value of the header and the expected client. */
   private void check(ProxyHeader header, String... rows) throws Exception {
     startBehind(header);
     for (String row : rows) {
@@ -87,13 +87,13 @@ interface ClientAddressRules extends FilterRules {
         "::ffff:192.0.2.1                       | 192.0.2.1",
         "[::ffff:c000:201]:80                   | 192.0.2.1",
         "10.9.9.9                               | 10.9.9.9",
-        // Spoofed: the client's own value is on the left.
+        // Spoofed: the client itself sent the addresses on the left.
         "6.6.6.6, 192.0.2.1                     | 192.0.2.1",
         "10.6.6.6, 192.0.2.1                    | 192.0.2.1",
         "6.6.6.6, 192.0.2.1, 10.1.2.3           | 192.0.2.1",
         "127.0.0.1, 192.0.2.1                   | 192.0.2.1",
         "\"6.6.6.6, 192.0.2.1                   | 192.0.2.1",
-        // A proxy that does not name its client counts as the client.
+        // If a proxy does not report the address of its client, the proxy is taken for the client.
         "6.6.6.6, unknown                       | 127.0.0.1",
         "6.6.6.6, unknown, 10.1.2.3             | 10.1.2.3",
         "6.6.6.6, _hidden                       | 127.0.0.1",
@@ -214,7 +214,9 @@ interface ClientAddressRules extends FilterRules {
     }
   }
 
-  /** Whatever header the client sends, the id is the address that the trusted proxy sees. */
+  /**
+   * Whatever header the client sends, the id is the address that the trusted proxy has appended.
+   */
   @ParameterizedTest
   @EnumSource
   default void randomGarbageOfTheClients_choosesNothing(ProxyHeader header) throws Exception {

@@ -13,8 +13,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests of conditional rules for every way in which a request can end while its client waits, as
- * JUnit tests over real HTTP/1.1 and HTTP/2.
+ * JUnit tests over real HTTP/1.1 and HTTP/2 of rules that count only some outcomes. The tests cover
+ * every way in which a request can end while its client waits.
  *
  * <p>The test of a filter extends this class and starts a server. The application behind the filter
  * must do the following:
@@ -24,8 +24,8 @@ import org.junit.jupiter.params.provider.CsvSource;
  *       query parameter {@code status}, by default 401. {@code complete} ends the request with this
  *       status, {@code no-status} sets no status, and {@code redirect} redirects with a 302. {@code
  *       events} sends three server-sent events with a 200, and {@code throw} throws an exception.
- *       {@code time-out} lets the server or the framework time the request out. {@code
- *       time-out-answered} does the same, and the framework responds with the status. {@code
+ *       {@code time-out} lets the request time out in the server or the framework. {@code
+ *       time-out-answered} does the same, but the framework responds with the status. {@code
  *       sent-then-time-out} sends the status and then lets the request time out.
  *   <li>on {@code /other}, respond with a 200.
  * </ul>
@@ -36,7 +36,7 @@ public abstract class EndingContract {
   private final FilterRun run = new FilterRun(this::start);
 
   /**
-   * Creates the contract, for subclasses that test a filter.
+   * Creates the contract for a subclass that tests a filter.
    *
    * @param protocol the protocol of the clients
    */
@@ -55,9 +55,9 @@ public abstract class EndingContract {
   protected abstract FilteredSite start(FilterSetup setup) throws Exception;
 
   /**
-   * Asserts which of three rules count a way of ending as one of their outcomes: a rule for 401, a
-   * rule for 500 and 503, and a rule for all outcomes except success. For ways of ending that only
-   * one framework has.
+   * Asserts which of three rules count a request that ended in a certain way: a rule for 401, a
+   * rule for 500 and 503, and a rule for all outcomes except success. A subclass calls this method
+   * for endings that exist only in its framework.
    *
    * @param path the path below the application's prefix
    * @param status the status that the client receives
@@ -77,7 +77,8 @@ public abstract class EndingContract {
         Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).build());
     try (AbortingClient client = protocol.client(run.site())) {
       assertThat(client.get(path).status()).isEqualTo(status);
-      // Asserted before the client closes, since closing could be another way of ending.
+      // Asserts this before the client closes the connection, since closing could end the request
+      // in another way.
       await()
           .atMost(Duration.ofMinutes(1))
           .untilAsserted(

@@ -13,8 +13,8 @@ import org.junit.jupiter.api.AfterEach;
  * <ul>
  *   <li>respond with the body {@code page} and with the status in the query parameter {@code
  *       status}, by default 200;
- *   <li>also read {@code status} from a form in the body, after the filter;
- *   <li>before the filter, take the value of the header {@code X-Test-User} as the name of the
+ *   <li>also read {@code status} from a form in the body, after the filter has run;
+ *   <li>before the filter runs, take the value of the header {@code X-Test-User} as the name of the
  *       authenticated user;
  *   <li>on the path {@code /crash}, throw an exception instead of responding.
  * </ul>

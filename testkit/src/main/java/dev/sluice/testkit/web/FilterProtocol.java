@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
-/**
- * The protocols with which a filter is tested. Each protocol has a client that can abort requests.
- */
+/** A protocol with which a filter is tested. Each protocol has a client that can abort requests. */
 public enum FilterProtocol {
   /** HTTP/1.1, with a separate connection for each request. */
   HTTP_1_1 {

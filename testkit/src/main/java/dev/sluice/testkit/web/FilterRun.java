@@ -31,7 +31,10 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
-/** One test of the contract: a clock, limits, a store that can break, and the server under test. */
+/**
+ * The parts of one test of the contract: a clock, limits, a store that can fail, and the server
+ * under test.
+ */
 final class FilterRun implements AutoCloseable {
 
   /** The client address of the tests. */
@@ -85,7 +88,7 @@ final class FilterRun implements AutoCloseable {
     return store;
   }
 
-  /** Returns the decisions on spends so far, in order. */
+  /** Returns the decisions on all spends so far, in order. */
   List<Decision> decisions() {
     return decisions;
   }
@@ -99,8 +102,9 @@ final class FilterRun implements AutoCloseable {
   }
 
   /**
-   * Starts the server with failure rules: allow for keys, deny for addresses, decide locally for
-   * joined ids.
+   * Starts the server with failure rules. If the store fails, requests limited per key are allowed,
+   * requests limited per address are denied, and requests with joined ids are decided in this
+   * process.
    */
   void startWithFailureRules(Rule... rules) throws Exception {
     Limiter careful =
@@ -126,7 +130,7 @@ final class FilterRun implements AutoCloseable {
     return limiter.check(limit, id, 0).remaining();
   }
 
-  /** Returns the remaining tokens in the bucket that a shadow rule uses for a limit. */
+  /** Returns the remaining tokens in the separate bucket that a shadow rule charges for a limit. */
   long remainingInShadow(String limit, String id) {
     Transaction read = limiter.transaction(limit, id).inShadow().withCost(0);
     return limiter.check(List.of(read)).remaining();
@@ -158,21 +162,22 @@ final class FilterRun implements AutoCloseable {
   }
 
   /**
-   * Sends a GET byte by byte. The request can be one that an HTTP library would refuse to send.
+   * Sends a GET request as raw bytes. So a test can send a request that an HTTP library would
+   * refuse to send.
    *
    * @param path the path below the application's prefix
-   * @return the whole response, with its status line
+   * @return the whole response, including the status line
    */
   String raw(String path, String... headerLines) throws IOException {
     return rawTarget(site().prefix() + path, headerLines);
   }
 
-  /** Sends a GET like {@link #raw}, with the given request target. */
+  /** Sends a GET request like {@link #raw}, with a given request target. */
   String rawTarget(String target, String... headerLines) throws IOException {
     return rawRequest("GET " + target + " HTTP/1.1", headerLines);
   }
 
-  /** Sends a request like {@link #raw}, with the given request line. */
+  /** Sends a request like {@link #raw}, with a given request line. */
   String rawRequest(String start, String... headerLines) throws IOException {
     StringBuilder request = new StringBuilder(start + "\r\nHost: x\r\nContent-Length: 0\r\n");
     for (String line : headerLines) {

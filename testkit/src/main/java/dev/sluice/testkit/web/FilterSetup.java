@@ -8,7 +8,7 @@ import dev.sluice.web.Rule;
 import java.util.List;
 
 /**
- * The parts of the filter that a test sets.
+ * The settings of the filter under test.
  *
  * @param limiter the limiter that decides
  * @param rules the rules, in their order

@@ -13,7 +13,7 @@ public interface HeldRequest {
   void end(int status);
 
   /**
-   * Writes to the client until the server notices that the client has disconnected, and ends the
+   * Writes to the client until the server notices that the client has disconnected, then ends the
    * exchange. Called only after the status was sent.
    */
   void writeUntilBroken();

@@ -8,7 +8,8 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Receives an application's reports about requests, for a {@link BrokenOffContract}. Thread-safe.
+ * Receives the reports of an application about its requests, for a {@link BrokenOffContract}.
+ * Thread-safe.
  */
 public final class HeldRequests {
 
@@ -29,9 +30,9 @@ public final class HeldRequests {
   }
 
   /**
-   * Reports that the original thread of a held request has left the filter and, if the application
-   * can detect this, the server. To be called once for each held request. If the processing blocks
-   * that thread, the application calls this method when the request ends.
+   * Reports that the original thread of a held request has left the filter, and also the server if
+   * the application can detect this. Call this method once for each held request. If the processing
+   * blocks the thread, call this method at the end of the request.
    */
   public void left() {
     left.release();

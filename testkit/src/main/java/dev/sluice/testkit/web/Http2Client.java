@@ -46,8 +46,8 @@ final class Http2Client implements AbortingClient {
   }
 
   /**
-   * Waits, with a ping, until the server has read everything that was sent. Tomcat does not respond
-   * if it considers the resets an attack.
+   * Sends a ping, and waits for the reply, so that the server has read everything sent before.
+   * Tomcat does not reply if it considers the resets an attack.
    */
   private void awaitRead() throws InterruptedException {
     session.ping(new PingFrame(0, false), Callback.NOOP);

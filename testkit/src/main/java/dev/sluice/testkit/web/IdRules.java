@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rules of the sources of ids and of requests without an id. */
+/** Tests of the ids that requests are charged to, and of requests without an id. */
 interface IdRules extends FilterRules {
 
   Duration HOUR = Duration.ofHours(1);

@@ -14,7 +14,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rules that count only some outcomes: 30 failed logins per hour, unlimited successful logins. */
+/**
+ * Tests of rules that count only some outcomes, such as at most 30 failed logins per hour and
+ * unlimited successful logins.
+ */
 interface OutcomeRules extends FilterRules {
 
   private static Rule failedLogins() {
@@ -121,7 +124,9 @@ interface OutcomeRules extends FilterRules {
     await()
         .atMost(Duration.ofMinutes(1))
         .until(
-            () -> run().remaining("PerAddress", LOCAL) == 3); // waits until the charges are settled
+            () ->
+                run().remaining("PerAddress", LOCAL)
+                    == 3); // waits until the filter has settled the charges
     assertThat(run().remaining("FailedPerAddress", LOCAL)).isEqualTo(success ? 30 : 29);
     assertThat(run().remaining("PerKey", "a")).isEqualTo(only200 ? 2 : 1);
   }

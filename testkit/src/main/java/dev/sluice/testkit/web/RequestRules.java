@@ -122,7 +122,7 @@ interface RequestRules extends FilterRules {
     Stream<String> below = Spellings.ofPath().stream().map(path -> prefix + path);
     List<String> targets = Stream.concat(below, absolute.stream()).toList();
     for (String target : targets) {
-      // The request is limited or rejected, or the container does not know the target and calls no
+      // The request is limited or rejected. Or the container does not find the target, and calls no
       // filter.
       assertThat(run().rawTarget(target)).as(target).containsPattern("^HTTP/1.1 4(00|04|29) ");
     }
@@ -178,7 +178,7 @@ interface RequestRules extends FilterRules {
     assertThat(run().raw(path, header)).as(header).containsPattern("^HTTP/1.1 4(00|29) ");
   }
 
-  /** An application that does not resolve dots runs the handler of the path as written. */
+  /** An application that does not resolve dots in a path uses the path as it was sent. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -196,7 +196,8 @@ interface RequestRules extends FilterRules {
   }
 
   /**
-   * The application decides to whom such a path belongs, so the buckets of both users are charged.
+   * An application can interpret this path as a path of either user, so the buckets of both users
+   * are charged.
    */
   @ParameterizedTest
   @ValueSource(strings = {"..", "%2e%2e", "..;x"})

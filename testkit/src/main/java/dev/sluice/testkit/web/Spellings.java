@@ -4,8 +4,8 @@ package dev.sluice.testkit.web;
 import java.util.List;
 
 /**
- * Equivalent spellings of requests, to be sent byte by byte. Either some application interprets a
- * spelling as the plain request, or every server rejects it.
+ * Different spellings of the same request, to be sent as raw bytes. For each spelling, some
+ * application treats it as the plain request, or every server rejects it.
  */
 public final class Spellings {
 
@@ -185,7 +185,7 @@ public final class Spellings {
   /**
    * Returns values of a cookie that some applications interpret as {@code e1}.
    *
-   * @return the values: the text after the name and the equals sign
+   * @return the values, each without the name of the cookie and the equals sign
    */
   public static List<String> ofCookie() {
     return COOKIES;

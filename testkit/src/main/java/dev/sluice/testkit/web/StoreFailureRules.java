@@ -105,7 +105,7 @@ interface StoreFailureRules extends FilterRules {
   @Test
   default void trial_whoseTokensCanNotBeGivenBack_leavesThemSpent() throws Exception {
     start();
-    run().store().breakAfter(2); // the spends of both rules succeed; the refund fails
+    run().store().breakAfter(2); // the spends of both rules succeed, and the refund fails
 
     assertThat(run().get("/trial").statusCode()).isEqualTo(200);
 

@@ -10,10 +10,13 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** Rules of shadow rules, which spend and count tokens without any effect on the response. */
+/**
+ * Tests of rules in shadow. A rule in shadow spends tokens and counts its decisions, but has no
+ * effect on the response.
+ */
 interface TrialRules extends FilterRules {
 
-  /** Returns the spends of shadow rules so far, in order. */
+  /** Returns the decisions of shadow rules so far, in order. */
   private List<String> trials() {
     return run().decisions().stream()
         .filter(decision -> Objects.requireNonNull(decision.transaction()).isShadow())
@@ -51,7 +54,7 @@ interface TrialRules extends FilterRules {
     }
 
     assertThat(run().get("/page").statusCode()).isEqualTo(429);
-    // Only requests that the enforced rules admit are charged to the shadow rule.
+    // The shadow rule is charged only for requests that the enforced rules admit.
     assertThat(trials()).containsExactly("PerKey true", "PerKey false", "PerKey false");
   }
 
@@ -88,8 +91,8 @@ interface TrialRules extends FilterRules {
   }
 
   /**
-   * A shadow rule counts what it would have decided for each request, even if another rule charges
-   * the same bucket.
+   * A shadow rule counts the decisions that it would have made, even if another rule charges the
+   * same limit and id.
    */
   @Test
   default void shadowRule_countsTheRequests_thatAnotherRuleChargesToo() throws Exception {

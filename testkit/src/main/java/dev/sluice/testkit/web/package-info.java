@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The contract of every filter: tests over real HTTP with a manual clock. */
+/** The contract that every filter must pass: tests over real HTTP with a manual clock. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.testkit.web;

@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Draws bars of nanoseconds per decision as SVG, one group per scene, legible on light and dark
- * backgrounds.
+ * Draws a bar chart of the nanoseconds per decision as SVG. Each scene is a group of bars. The
+ * chart is readable on light and dark backgrounds.
  */
 final class Chart {
 

@@ -16,20 +16,23 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * Measures decisions on many keys whose buckets exist; the figure is per decision.
+ * Measures the time of a decision on one of many keys. The bucket of each key already exists.
  *
- * <p>Each id is a new text, made outside of the measured time: a used text caches its hash, which a
- * request from a network never has.
+ * <p>Each id is a new string, created outside of the measured time. A string caches its hash after
+ * the first use, but the id of a request from a network has no cached hash.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class DecisionBenchmark {
 
-  /** The number of requests of a thread, small enough to stay in the processor's cache. */
+  /**
+   * The number of requests that each thread repeats. This number of requests stays in the
+   * processor's cache.
+   */
   private static final int REQUESTS = 256;
 
-  /** The subject that decides, a name of {@link Subjects}. */
+  /** The limiter to measure: a name of {@link Subjects}. */
   @Param({"SLUICE"})
   public String subject = "";
 
@@ -42,8 +45,8 @@ public class DecisionBenchmark {
   public String distribution = "";
 
   /**
-   * The kind of answers: {@code allow}, {@code deny}, {@code mixed}, or {@code reuse} (allow, where
-   * the key's previous bucket became full long ago).
+   * The kind of decisions: {@code allow}, {@code deny}, {@code mixed} (both), or {@code reuse}
+   * (every request is allowed, and the bucket of its key was full before the request).
    */
   @Param({"allow"})
   public String answers = "";
@@ -65,7 +68,7 @@ public class DecisionBenchmark {
       case "deny" -> subjects.make(keys, 1, Duration.ofHours(1));
       case "reuse" -> subjects.make(keys, 1, Duration.ofNanos(1_000));
       case "mixed" -> subjects.make(keys, 5, Duration.ofMillis(100));
-      default -> // no bucket fills up during the run, and none is empty at its end
+      default -> // during the run, no bucket becomes full or empty
           keys == 1
               ? subjects.make(keys, 800_000_000, Duration.ofSeconds(10))
               : subjects.make(keys, 8_000_000, Duration.ofSeconds(1_000));
@@ -82,7 +85,7 @@ public class DecisionBenchmark {
     private boolean asBytes;
 
     /**
-     * Gives each thread its own order of keys.
+     * Creates another order of keys for each thread.
      *
      * @param all the benchmark
      */
@@ -92,7 +95,7 @@ public class DecisionBenchmark {
       asBytes = Subjects.valueOf(all.subject).takesBytes();
     }
 
-    /** Creates the next requests; not measured. */
+    /** Creates the next requests outside of the measured time. */
     @Setup(Level.Invocation)
     public void next() {
       requests.replace(order, asBytes);
@@ -103,7 +106,7 @@ public class DecisionBenchmark {
    * Decides on the next requests.
    *
    * @param client the requests of this thread
-   * @return how many were allowed
+   * @return the number of allowed requests
    */
   @Benchmark
   @OperationsPerInvocation(REQUESTS)

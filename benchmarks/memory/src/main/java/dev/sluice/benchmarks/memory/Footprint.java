@@ -5,7 +5,7 @@ import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Locale;
 
-/** Measures the heap of one live bucket in a separate process; prints bytes. */
+/** A process that measures the heap memory of one live bucket. It prints the number of bytes. */
 final class Footprint {
 
   private Footprint() {}
@@ -25,7 +25,7 @@ final class Footprint {
     }
   }
 
-  /** Returns the used heap after collecting garbage until it no longer shrinks. */
+  /** Returns the size of the used heap. Collects garbage until this size no longer shrinks. */
   private static long used() {
     long last = Long.MAX_VALUE;
     while (true) {
@@ -39,10 +39,10 @@ final class Footprint {
   }
 
   /**
-   * The memory of a live bucket.
+   * The heap memory of a live bucket.
    *
    * @param keys the number of buckets
-   * @param bytes the heap per bucket, everything included
+   * @param bytes the total heap memory of the limiter, divided by the number of buckets
    */
   record Size(Subjects subject, int keys, double bytes) {
 

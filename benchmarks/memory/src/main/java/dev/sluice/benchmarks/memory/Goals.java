@@ -10,12 +10,12 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The goals of these benchmarks. */
+/** The goals of the memory benchmarks. */
 final class Goals {
 
   private Goals() {}
 
-  /** Returns the goals whose rows were measured. */
+  /** Returns the goals for which all necessary rows were measured. */
   static List<Goal> of(Map<Row, Cost> figures, List<Size> sizes) {
     List<Goal> goals = new ArrayList<>();
     Row million = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 1, "Parallel");

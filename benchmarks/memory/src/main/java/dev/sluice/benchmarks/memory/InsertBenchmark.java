@@ -16,8 +16,9 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * Inserts a million new keys into an empty store, which grows meanwhile. The figures are per key,
- * so the bytes include a share of the growth.
+ * Measures the first decision on a new key. Inserts a million new keys into an empty store, which
+ * grows during this time. All figures are per key, so the bytes per key include the growth of the
+ * table.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -26,30 +27,30 @@ public class InsertBenchmark {
 
   static final int KEYS = 1_000_000;
 
-  /** The subject that decides, a name of {@link Subjects}. */
+  /** The limiter to measure: a name of {@link Subjects}. */
   @Param({"SLUICE"})
   public String subject = "";
 
   private final Requests requests = new Requests(KEYS);
   private Spender decider = key -> false;
 
-  /** Makes the keys. */
+  /** Creates the keys. */
   @Setup
   public void setUp() {
     AtomicInteger number = new AtomicInteger();
     requests.replace(number::getAndIncrement, Subjects.valueOf(subject).takesBytes());
   }
 
-  /** Replaces the store of the previous run. */
+  /** Creates an empty store for the next run. */
   @Setup(Level.Invocation)
   public void empty() {
     decider = Subjects.valueOf(subject).make(KEYS, 1_000, Duration.ofHours(1));
   }
 
   /**
-   * Makes the first decision on each key.
+   * Makes one decision on each key.
    *
-   * @return how many were allowed
+   * @return the number of allowed requests
    */
   @Benchmark
   @OperationsPerInvocation(KEYS)

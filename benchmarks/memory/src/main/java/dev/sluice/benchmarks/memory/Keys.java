@@ -5,16 +5,19 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** Keys of 20 characters, and the order in which they are requested, the same in each run. */
+/**
+ * Keys of 20 characters, and the order in which they are requested. The keys and the order are the
+ * same in every run.
+ */
 final class Keys {
 
   private static final byte[] START = "user-".getBytes(StandardCharsets.US_ASCII);
   private static final int LENGTH = 20;
-  private static final long STEP = 7_919; // makes neighbouring keys differ in several digits
+  private static final long STEP = 7_919; // so that neighbouring keys differ in several digits
 
   private Keys() {}
 
-  /** Returns the key with a number, as ASCII. */
+  /** Returns the key with a number, as ASCII bytes. */
   static byte[] ascii(int number) {
     byte[] ascii = Arrays.copyOf(START, LENGTH);
     long rest = number * STEP;
@@ -29,7 +32,7 @@ final class Keys {
     return new String(ascii(number), StandardCharsets.ISO_8859_1);
   }
 
-  /** Picks the key of the next request. For one thread. */
+  /** Chooses the key of the next request. Only one thread can use an order. */
   interface Order {
 
     /** Returns the number of a key. */
@@ -37,8 +40,8 @@ final class Keys {
   }
 
   /**
-   * Returns a random order: uniform, or by Zipf's law with the exponent 0.99 (key 0 is the
-   * hottest).
+   * Returns a random order. All keys are equally likely; or, if {@code zipf}, key 0 is the most
+   * frequent, and the frequency of the keys follows Zipf's law with the exponent 0.99.
    */
   static Order order(int count, boolean zipf, long seed) {
     SplittableRandom random = new SplittableRandom(seed);

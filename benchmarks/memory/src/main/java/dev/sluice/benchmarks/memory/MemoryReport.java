@@ -27,8 +27,8 @@ import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
 /**
- * {@code ./sluice bench memory}: runs the rows, prints figures, ratios and goals, and writes them
- * as JSON, SVG and Markdown.
+ * The command {@code ./sluice bench memory}. Measures the rows, prints figures, ratios and goals,
+ * and writes them as JSON, SVG and Markdown.
  */
 final class MemoryReport {
 
@@ -36,26 +36,30 @@ final class MemoryReport {
       """
       Usage: sluice bench memory [--goals | --full | --smoke] [--only REGEX] [--out DIR]
 
-      Measures the store in memory beside Bucket4j, Resilience4j, Guava, Failsafe, a GCRA by hand in
-      a ConcurrentHashMap, and that map's get alone. Ratios within one run are what counts.
+      Compares the memory store with Bucket4j, Resilience4j, Guava, Failsafe, a hand-written GCRA in
+      a ConcurrentHashMap, and a get from this map. Compare only figures of the same run.
 
-      Each id is a new text, as in a server. The rows of a scene are measured in turn, three rounds
-      in processes of their own; a figure is the median, beside the lowest and the highest. "~" marks
-      a row whose rounds overlap with those of sluice: no difference was measured.
+      Each id is a new string, as in a server. The rows of a scene are measured in turn, in three
+      rounds, each in a separate process. A figure is the median, with the lowest and the highest
+      round. "~" marks a row whose rounds overlap with the rounds of Sluice: no difference was
+      measured.
 
-      Without an option: the rows of docs/benchmarks.md (5 minutes, or more where a host is slow to
-      give out memory).
+      Without an option, the rows of docs/benchmarks.md are measured (5 minutes, or more if the
+      machine allocates memory slowly).
 
-        --goals       what the goals need (25 minutes)
-        --full        all scenes, with both collectors of garbage (an hour and more, 8 GB of heap)
-        --smoke       a second each of a few, to see that it works; its figures mean nothing
-        --only REGEX  only rows whose text has it, e.g. 'sluice|bucket4j' or '1 key'
-        --out DIR     where memory.json, memory.svg and memory.md go (default: target/bench)
+        --goals       the rows that the goals need (25 minutes)
+        --full        all scenes, with both garbage collectors (more than an hour, 8 GB of heap)
+        --smoke       a few rows for a second each, as a test; the figures are not meaningful
+        --only REGEX  only the rows whose text matches, such as 'sluice|bucket4j' or '1 key'
+        --out DIR     the folder for memory.json, memory.svg and memory.md (default: target/bench)
       """;
 
   private static final int ROUNDS = 3;
 
-  /** The bytes of a request's id: an array of 20 bytes, or a text with a copy of them. */
+  /**
+   * The heap size of a request's id in bytes, which is subtracted from the measured bytes. {@code
+   * ARRAY} is the size of an array of 20 bytes, {@code TEXT} the size of a string of 20 characters.
+   */
   private static final double ARRAY = 40;
 
   private static final double TEXT = ARRAY + 24 + 40;
@@ -173,7 +177,10 @@ final class MemoryReport {
     System.out.println("Written: " + out.resolve("memory.{json,svg,md}"));
   }
 
-  /** Returns a heap size that fits the peers' objects; a larger one starts slowly on some hosts. */
+  /**
+   * Returns a heap size that is large enough for all limiters. With a much larger heap, the JVM
+   * starts slowly on some machines.
+   */
   private static String heap(int keys) {
     return keys > 1_000_000 ? "8g" : keys > 1_000 ? "2g" : "1g";
   }
@@ -198,7 +205,8 @@ final class MemoryReport {
             "-XX:+Use" + row.collector() + "GC",
             "-Xms" + heap,
             "-Xmx" + heap,
-            "-XX:+AlwaysPreTouch") // otherwise the first use of each page of the heap takes time
+            "-XX:+AlwaysPreTouch") // otherwise the first use of each heap page would be part of the
+        // measured time
         .warmupIterations(smoke ? 1 : 3)
         .warmupTime(TimeValue.milliseconds(smoke ? 100 : 400))
         .measurementIterations(smoke ? 1 : 3)
@@ -221,8 +229,8 @@ final class MemoryReport {
   }
 
   /**
-   * Measures the heap of the subjects in the rows at a million keys; for Sluice also at other
-   * numbers of keys.
+   * Measures the heap memory per bucket: of every limiter in the rows with a million keys, and of
+   * Sluice also with other numbers of keys.
    */
   private List<Size> sizes() throws IOException, InterruptedException {
     print("", "| keys | who | bytes of heap per live bucket |", "|---:|---|---:|");
@@ -266,7 +274,7 @@ final class MemoryReport {
     return Double.parseDouble(text.strip());
   }
 
-  /** Prints lines of the page. */
+  /** Prints lines, and adds them to the Markdown page. */
   private void print(String... lines) {
     for (String line : lines) {
       System.out.println(line);

@@ -6,19 +6,20 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Requests as a server receives them: each id as a text without a cached hash, or as bytes from the
- * network. New requests are made outside of the measured time. For one thread.
+ * The ids of requests, in the form in which a server receives them: each id is a string without a
+ * cached hash, or an array of bytes. New ids are created outside of the measured time. Only one
+ * thread can use this object.
  */
 final class Requests {
 
-  /** How many requests are decided together, if a subject can. */
+  /** The number of requests that are decided together, by limiters that can do so. */
   static final int TOGETHER = 32;
 
   private final String[] ids;
   private final byte[][] bytes;
 
   /**
-   * Creates requests without ids.
+   * Creates the object; {@link #replace} must be called before the first decision.
    *
    * @param size the number of requests, a multiple of {@link #TOGETHER}
    */
@@ -32,10 +33,10 @@ final class Requests {
   }
 
   /**
-   * Replaces all requests.
+   * Replaces the ids of all requests.
    *
-   * @param keys picks the keys
-   * @param asBytes whether to make bytes instead of texts
+   * @param keys chooses the keys
+   * @param asBytes whether to create arrays of bytes instead of strings
    */
   void replace(Keys.Order keys, boolean asBytes) {
     for (int i = 0; i < ids.length; i++) {

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * One measurement to make.
+ * One measurement: a limiter and the conditions of the measurement.
  *
- * @param answers the kind of answers as in {@link DecisionBenchmark#answers}, or {@code insert}
+ * @param answers the kind of decisions as in {@link DecisionBenchmark#answers}, or {@code insert}
  * @param collector the garbage collector, {@code Parallel} or {@code G1}
  */
 record Row(
@@ -19,7 +19,7 @@ record Row(
     int threads,
     String collector) {
 
-  /** Returns the text that distinguishes this row from other rows of the same subject. */
+  /** Returns the conditions as text. Rows of different limiters with equal texts are compared. */
   String scene() {
     return String.format(
         Locale.ROOT,
@@ -38,14 +38,14 @@ record Row(
   }
 
   /**
-   * The cost of a decision in a row.
+   * The measured cost of a decision.
    *
-   * @param rounds nanoseconds per decision of one thread
-   * @param bytes the bytes allocated per decision, without the texts of the ids
+   * @param rounds the nanoseconds that one thread needs for a decision
+   * @param bytes the bytes allocated per decision, without the bytes of the ids
    */
   record Cost(Figure rounds, double bytes) {
 
-    /** Creates the cost of one round. */
+    /** Creates a cost from the figures of one round. */
     Cost(double nanos, double bytes) {
       this(new Figure(nanos, nanos, nanos), bytes);
     }

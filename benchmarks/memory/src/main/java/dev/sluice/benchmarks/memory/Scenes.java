@@ -6,7 +6,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
-/** Selects the rows of a run. */
+/** Selects the rows that a run measures. */
 final class Scenes {
 
   private static final Set<Subjects> FEW =
@@ -23,7 +23,9 @@ final class Scenes {
 
   private Scenes() {}
 
-  /** Returns the rows of docs/benchmarks.md: Sluice, its best peer and a bound. */
+  /**
+   * Returns the rows for docs/benchmarks.md: Sluice, the best peer and a bound for each condition.
+   */
   static List<Row> headline() {
     List<Row> rows = new ArrayList<>();
     Machine machine = new Machine(1, "Parallel");
@@ -82,13 +84,13 @@ final class Scenes {
     return rows;
   }
 
-  /** Adds the rows whose buckets come and go. */
+  /** Adds rows in which decisions create new buckets or reuse expired buckets. */
   private static void churn(List<Row> rows) {
     add(rows, FEW, 1_000_000, "uniform", "reuse", new Machine(1, "Parallel"));
     Set<Subjects> insert = EnumSet.copyOf(FEW);
-    insert.remove(Subjects.SLUICE_TICKING); // each run would leave a clock thread behind
+    insert.remove(Subjects.SLUICE_TICKING); // each run would start a clock thread that never ends
     insert.removeAll(
-        // Both programs store no keys, so inserting keys into them measures nothing.
+        // These two subjects store no keys, so there is nothing to measure.
         EnumSet.of(Subjects.CLOCK_AND_SWAP, Subjects.HASH_AND_SWAP));
     add(rows, insert, InsertBenchmark.KEYS, "in order", "insert", new Machine(1, "Parallel"));
   }

@@ -3,16 +3,19 @@ package dev.sluice.benchmarks.memory;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 
-/** A limiter to measure. */
+/** The operations of a limiter that are measured. */
 interface Spender {
 
-  /** Spends one token of the key's bucket if it is there. */
+  /**
+   * Spends one token of the key's bucket if the bucket has a token. Returns whether the token was
+   * spent.
+   */
   @CanIgnoreReturnValue
   boolean trySpend(String key);
 
   /**
-   * Spends one token of the bucket of each of many keys; returns how many were there. Subjects that
-   * can decide on many keys together do so.
+   * Spends one token of the bucket of each key in the requests. Returns how many tokens were spent.
+   * A limiter that can decide on many keys in one call does so.
    */
   default int trySpendEach(Requests requests) {
     int allowed = 0;

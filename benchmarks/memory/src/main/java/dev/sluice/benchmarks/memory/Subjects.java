@@ -24,11 +24,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The limiters to compare, each set up for limits by key as its documentation shows, with the same
- * limit: {@code burst} tokens that refill one every {@code interval}.
+ * A limiter to measure, or a bound that no limiter can beat. Each limiter limits requests per key
+ * in the way that its documentation recommends. All limiters have the same limit: a bucket has
+ * {@code burst} tokens, and one token refills per {@code interval}.
  */
 enum Subjects {
-  /** Sluice through the handle of a limit. */
+  /** Sluice, with the handle of a limit ({@link Limit}). */
   SLUICE {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -36,7 +37,7 @@ enum Subjects {
       return limit::trySpend;
     }
   },
-  /** Sluice through the handle, on a clock that ticks every millisecond. */
+  /** Sluice, with the handle of a limit, and with a clock that advances once per millisecond. */
   SLUICE_TICKING {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -45,7 +46,9 @@ enum Subjects {
       return limit::trySpend;
     }
   },
-  /** Sluice through the ordinary API: limit and id as strings, a decision as the result. */
+  /**
+   * Sluice, with the ordinary API: the limit and the id are strings, and the result is a decision.
+   */
   SLUICE_BY_NAME {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -53,7 +56,7 @@ enum Subjects {
       return key -> limiter.spend(NAME, key).allowed();
     }
   },
-  /** Sluice with 32 ids at a time. */
+  /** Sluice, deciding on 32 ids in one call. */
   SLUICE_BULK {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -61,7 +64,10 @@ enum Subjects {
       return new Together(limit, (requests, from) -> limit.trySpendEach(requests.together(from)));
     }
   },
-  /** Sluice with 32 ids at a time as bytes, as they arrive from a network. */
+  /**
+   * Sluice, deciding on 32 ids in one call. The ids are bytes, as a server receives ids from the
+   * network.
+   */
   SLUICE_BULK_BYTES {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -138,7 +144,7 @@ enum Subjects {
       };
     }
   },
-  /** A hand-written map of TATs that never shrinks. */
+  /** A hand-written limiter: a map of TATs from which no entry is removed. */
   MAP_GCRA {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -164,7 +170,7 @@ enum Subjects {
       };
     }
   },
-  /** A bound without a limiter: only the look-up of the key. */
+  /** A bound: only looks up the key in a map. */
   MAP_GET {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -178,7 +184,7 @@ enum Subjects {
       };
     }
   },
-  /** A bound: a hash of the text that does not resist attackers, and a read of one cache line. */
+  /** A bound: hashes the key without protection against attackers, and reads one cache line. */
   READ_A_LINE {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -188,8 +194,9 @@ enum Subjects {
     }
   },
   /**
-   * A bound: the memory accesses of an exact decision without the decision. The same hash, a clock
-   * reading, and one compare-and-swap in the cache line.
+   * A bound: hashes the key as {@link #READ_A_LINE} does, reads the clock, and makes one
+   * compare-and-swap in the cache line. These are the memory accesses of an exact decision, without
+   * the decision.
    */
   CLOCK_AND_SWAP {
     @Override
@@ -201,8 +208,9 @@ enum Subjects {
     }
   },
   /**
-   * A bound for few keys, whose cache lines are near: as above, plus naming the bucket of an id.
-   * The text is copied and its form checked, and its bytes are hashed with a secret key.
+   * A bound for few keys, whose cache lines stay in the processor's cache. In addition to the work
+   * of {@link #CLOCK_AND_SWAP}, copies the id, checks its format, and hashes its bytes with a
+   * secret key.
    */
   HASH_AND_SWAP {
     @Override
@@ -222,7 +230,7 @@ enum Subjects {
       };
     }
   },
-  /** A bound: one reading of the clock that decisions use. */
+  /** A bound: reads the clock once, in the same way as a decision. */
   READ_THE_CLOCK {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -233,7 +241,7 @@ enum Subjects {
 
   private static final int LONGS_OF_A_LINE = 8;
 
-  /** The subjects for the table of heap sizes: each kind of data structure once. */
+  /** The limiters whose heap memory is measured. Each has another kind of data structure. */
   static final List<Subjects> WITH_BUCKETS =
       List.of(SLUICE, BUCKET4J, RESILIENCE4J, GUAVA, FAILSAFE, MAP_GCRA);
 
@@ -243,15 +251,15 @@ enum Subjects {
     return limiter(burst, interval, TimeSource.system()).limit(NAME);
   }
 
-  /** Creates the limiter for a number of keys, each with a bucket of {@code burst} tokens. */
+  /** Creates the limiter for a number of keys. */
   abstract Spender make(int keys, long burst, Duration interval);
 
-  /** Whether the limiter takes the ids of requests as bytes. */
+  /** Returns whether the limiter accepts ids as bytes. */
   boolean takesBytes() {
     return false;
   }
 
-  /** Decides on {@link Requests#TOGETHER} requests, starting at an index. */
+  /** Decides on {@link Requests#TOGETHER} requests, beginning with the request at an index. */
   private interface Deciding {
     boolean[] decide(Requests requests, int from);
   }
@@ -274,12 +282,12 @@ enum Subjects {
     }
   }
 
-  /** Returns how many lines Sluice's table has for a number of buckets. */
+  /** Returns how many cache lines Sluice's table has for a number of buckets. */
   private static int lines(int keys) {
     return (int) Math.ceil(keys * 0.33);
   }
 
-  /** Returns the index at which the line of a text begins. */
+  /** Returns the index at which the cache line of a key begins. */
   private static int start(String key, int lines) {
     int hash = 0;
     for (int i = 0; i < key.length(); i++) {
@@ -288,7 +296,10 @@ enum Subjects {
     return start(hash * 0x9e3779b1L, lines);
   }
 
-  /** Returns the index at which the line of a hash begins, from its lower 32 bits. */
+  /**
+   * Returns the index at which the cache line of a hash begins. The lower 32 bits of the hash
+   * determine the line.
+   */
   private static int start(long hash, int lines) {
     return (int) (((hash & 0xffffffffL) * lines) >>> 32) * LONGS_OF_A_LINE;
   }
@@ -298,7 +309,7 @@ enum Subjects {
     return lines.compareAndSet(at, lines.get(at), nowNanos);
   }
 
-  /** Returns the name for tables. */
+  /** Returns the name of the limiter in tables. */
   String title() {
     return name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
   }

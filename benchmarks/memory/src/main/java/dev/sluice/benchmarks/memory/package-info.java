@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Compares the store in memory with its alternatives; {@code ./sluice bench memory}. */
+/** Benchmarks that compare the memory store with other limiters: {@code ./sluice bench memory}. */
 @NullMarked
 package dev.sluice.benchmarks.memory;
 

@@ -7,26 +7,32 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A subject to measure: its calls decide on one or more of many buckets, all of which allow.
- * Thread-safe.
+ * A subject of the benchmark: a limiter in Redis, or a bound. A call spends from one or several
+ * buckets and is always allowed. Thread-safe.
  */
 interface Client extends AutoCloseable {
 
-  /** Returns the loads under which the subject is measured. */
+  /** Returns the loads under which this subject is measured. */
   List<Load> loads();
 
-  /** Returns the Redis key of a bucket, to measure its memory; null if there is none. */
+  /**
+   * Returns the Redis key of a bucket, for measuring the memory of the bucket; null if the subject
+   * has no buckets.
+   */
   @Nullable String redisKey(int bucket);
 
-  /** Returns the number of charges in a call. */
+  /** Returns the number of buckets that a call charges. */
   default int charges() {
     return 1;
   }
 
-  /** Spends from a bucket, and blocks until the answer arrives. */
+  /** Spends from a bucket. Blocks until the response arrives. */
   void spend(int bucket);
 
-  /** Spends without blocking; only for subjects with a load that needs it. */
+  /**
+   * Spends from a bucket without blocking. Called only if one of the loads needs asynchronous
+   * calls.
+   */
   default CompletionStage<?> spendAsync(int bucket) {
     return CompletableFuture.failedFuture(new UnsupportedOperationException());
   }

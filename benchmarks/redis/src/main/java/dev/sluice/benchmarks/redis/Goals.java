@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
-/** The goals of these benchmarks, compared with the figures of a run. */
+/** The goals of the Redis benchmarks, with the figures of a run. */
 final class Goals {
 
   private static final double SERVER_MICROS = 4.5;
@@ -22,16 +22,16 @@ final class Goals {
   }
 
   /**
-   * Returns all goals, with the range of the rounds beside each ratio.
+   * Returns all goals. Each ratio is followed by its range over the rounds.
    *
-   * @param figures the rounds, by subject and load
-   * @param bytes Redis memory of one of our buckets, in bytes
+   * @param figures the measured rounds, by subject and load
+   * @param bytes the memory of one of Sluice's buckets in Redis, in bytes
    */
   static List<Goal> of(Map<String, Map<Load, Rounds>> figures, double bytes) {
     return new Goals(figures).all(bytes);
   }
 
-  /** Returns the goals for settlements alone. */
+  /** Returns only the goals for settlements. */
   static List<Goal> ofSettling(Map<String, Map<Load, Rounds>> figures) {
     return List.of(new Goals(figures).settling());
   }
@@ -63,7 +63,7 @@ final class Goals {
     return goals;
   }
 
-  /** Returns the goal for a reservation and its settlement, beside a single spend. */
+  /** Returns the goal for a reservation with its settlement, as a ratio to a single spend. */
   private Goal settling() {
     return goal(
         size(Load.SIXTY_FOUR) + ": reservations that are settled, times single spends",

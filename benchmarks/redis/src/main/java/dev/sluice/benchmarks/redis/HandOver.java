@@ -9,8 +9,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bound: callers that only queue, sleep and are woken by another thread, as in any store that
- * batches calls. Redis, the network and the decision take no time here. Thread-safe.
+ * A bound for every store that batches calls: a caller only joins a queue, sleeps, and is woken by
+ * another thread. There is no Redis, no network and no decision. Thread-safe.
  */
 final class HandOver implements Client {
 
@@ -65,7 +65,7 @@ final class HandOver implements Client {
         continue;
       }
       asleep.set(true);
-      if (waiting.isEmpty()) { // otherwise a caller has queued in the meantime
+      if (waiting.isEmpty()) { // otherwise a caller has joined the queue in the meantime
         LockSupport.park(this);
       }
       asleep.set(false);

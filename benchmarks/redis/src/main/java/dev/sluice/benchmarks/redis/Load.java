@@ -3,7 +3,7 @@ package dev.sluice.benchmarks.redis;
 
 import java.util.List;
 
-/** The concurrency with which a subject is called. */
+/** The number of concurrent calls to a subject. */
 enum Load {
   ONE("1 caller", 1, 0),
   SIXTEEN("16", 16, 0),
@@ -21,8 +21,9 @@ enum Load {
   /**
    * Creates a load.
    *
-   * @param callers threads with one blocking call each
-   * @param outstanding asynchronous calls in flight of one thread, if there are no callers
+   * @param callers the number of threads that make blocking calls
+   * @param outstanding the number of asynchronous calls that a single thread keeps in flight; used
+   *     if {@code callers} is 0
    */
   Load(String title, int callers, int outstanding) {
     this.title = title;

@@ -10,9 +10,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Measures one subject under all its loads, in a separate JVM, so that the compiler's profile of
- * one client does not affect another. Only a caller that alternates with GET shares its JVM, so
- * that both meet the same conditions. Started by {@link RedisBenchmark}, which parses the output.
+ * A process that measures one subject under all of its loads. Each subject has its own JVM, so that
+ * the JIT compiler's profile of one subject does not affect another. Only one pair of subjects
+ * shares a JVM: a caller calls Sluice and GET alternately, so that both have the same conditions.
+ * {@link RedisBenchmark} starts the process and parses its output.
  */
 final class Measurement {
 
@@ -22,7 +23,7 @@ final class Measurement {
   private static final int BUCKETS = 10_000;
   private static final long SPAN_NANOS = 300_000_000;
   private static final int MOST_SPANS = 100;
-  // With fewer calls, the code of a single caller is only partly compiled.
+  // After fewer calls of a single caller, the JIT compiler has compiled only a part of the code.
   private static final long LEAST_CALLS = 50_000;
   private static final double MICROS_PER_SECOND = 1e6;
 
@@ -37,10 +38,10 @@ final class Measurement {
   }
 
   /**
-   * Prints a line for each load, and the memory of a bucket in bytes.
+   * Prints one line for each load, and a line with the memory of a bucket in bytes.
    *
-   * @param args the URI of a Redis whose content may be lost, seconds for each figure, the name of
-   *     a subject, and names of loads to select
+   * @param args the URI of a Redis whose data can be deleted, the seconds for each figure, the name
+   *     of a subject, and the names of the loads to measure
    * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
@@ -91,7 +92,7 @@ final class Measurement {
     }
   }
 
-  /** Warms a run up, measures it, and stops it. */
+  /** Waits until a run has warmed up, then measures and stops the run. */
   private Round measured(Run run, int charges) throws InterruptedException {
     double warmUpSeconds;
     long nanos;
@@ -138,8 +139,8 @@ final class Measurement {
   }
 
   /**
-   * Runs until there were many calls and the rate no longer rises. Returns the seconds, negated if
-   * the rate was still rising.
+   * Waits until many calls were made and the rate of calls no longer rises. Returns the time that
+   * this took in seconds; the negated time if the rate was still rising at the end.
    */
   private static double warmUp(Run run) throws InterruptedException {
     Warmth warmth = new Warmth();
@@ -154,7 +155,7 @@ final class Measurement {
     return warmth.isStable() ? seconds : -seconds;
   }
 
-  /** Returns the server's processor time so far, in seconds. */
+  /** Returns the processor time that the Redis server has used so far, in seconds. */
   private double serverSeconds() {
     double seconds = 0;
     for (String line : commands.info("cpu").lines().toList()) {

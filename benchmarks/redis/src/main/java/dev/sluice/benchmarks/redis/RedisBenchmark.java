@@ -16,9 +16,9 @@ import java.util.Map;
 import java.util.function.BiFunction;
 
 /**
- * Compares the Redis store with its peers and its bounds in one run of decisions that all allow,
- * then checks the goals. Each subject is measured in a separate JVM ({@link Measurement}), all in
- * turn, several times; a figure is the median. Started by {@code ./sluice bench redis}.
+ * The command {@code ./sluice bench redis}. Compares the Redis store with other limiters and with
+ * bounds, then checks the goals. All requests are allowed. In each of several rounds, each subject
+ * is measured in a separate JVM ({@link Measurement}). A figure is the median of the rounds.
  */
 public final class RedisBenchmark {
 
@@ -26,7 +26,7 @@ public final class RedisBenchmark {
 
   private static final int ROUNDS = 3;
 
-  /** The subjects in docs/benchmarks.md. */
+  /** The names of the subjects in docs/benchmarks.md. */
   private static final List<String> HEADLINE =
       List.of(
           Subjects.SLUICE,
@@ -47,10 +47,11 @@ public final class RedisBenchmark {
   }
 
   /**
-   * Prints tables of the headline subjects and loads, or of all, then the goals.
+   * Prints tables of figures, then the goals.
    *
-   * @param args the URI of a Redis whose content may be lost, seconds for each figure, and {@code
-   *     --full} or names of subjects
+   * @param args the URI of a Redis whose data can be deleted, the seconds for each figure, and
+   *     either {@code --full} for all subjects and loads, or the names of subjects; without both,
+   *     the subjects and loads of docs/benchmarks.md are measured
    * @throws IOException if a JVM cannot be started
    * @throws InterruptedException if the thread is interrupted
    */
@@ -132,8 +133,8 @@ public final class RedisBenchmark {
           return (isLike ? Figure.NO_DIFFERENCE + " " : "") + rounds.rate();
         });
     System.out.println(
-        "\n±: half of the range of the rounds; ~: its range meets that of Sluice, which of the two is"
-            + " faster is not known.");
+        "\n±: half of the range of the rounds; ~: the range overlaps with the range of Sluice, so no"
+            + " difference was measured.");
     table("processor µs a charge: client + server", (load, rounds) -> rounds.processor());
     table("warm-up, seconds: median / longest", (load, rounds) -> rounds.warmUp());
     if (withGoals) {
@@ -173,7 +174,7 @@ public final class RedisBenchmark {
     System.out.print(table);
   }
 
-  /** Prints the subjects of the separate table. */
+  /** Prints the separate table of the subjects in {@link Subjects#APART}. */
   private void apart() {
     System.out.println("\n| | p50 / p99 µs | server µs a charge | warm-up, seconds |");
     System.out.println("|---|---|---|---|");

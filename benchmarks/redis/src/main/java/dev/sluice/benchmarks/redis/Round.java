@@ -7,13 +7,13 @@ import java.util.stream.Stream;
 /**
  * The measurements of one round of a subject under one load.
  *
- * @param perSecond calls per second
+ * @param perSecond the number of calls per second
  * @param p50Nanos the median latency; 0 if latencies were not measured
  * @param p99Nanos the 99th percentile of the latency
- * @param clientMicros processor time of the measuring process per charge
- * @param serverMicros processor time of the server per charge
+ * @param clientMicros the processor time of the measuring process per charge
+ * @param serverMicros the processor time of the Redis server per charge
  * @param failures the number of failed calls
- * @param warmUpSeconds the time until the rate no longer rose; negated if it was still rising
+ * @param warmUpSeconds the duration of the warm-up; negated if the rate was still rising at its end
  */
 record Round(
     double perSecond,
@@ -24,7 +24,7 @@ record Round(
     double failures,
     double warmUpSeconds) {
 
-  /** Formats all numbers for {@link #parse}. */
+  /** Returns all numbers as text, which {@link #parse} can read. */
   String text() {
     return String.join(
         " ",

@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.DoubleStream;
 
-/** The rounds of one subject under one load. Not thread-safe. */
+/** The measured rounds of one subject under one load. Not thread-safe. */
 final class Rounds {
 
   private static final double NANOS_PER_MICRO = 1_000;
@@ -27,7 +27,7 @@ final class Rounds {
     return Figure.of(rounds.stream().mapToDouble(number));
   }
 
-  /** Returns the ratio of our number to theirs, of the medians and of each round. */
+  /** Returns the ratio of a figure of this subject to the same figure of another subject. */
   Ratio ratio(ToDoubleFunction<Round> number, Rounds theirs) {
     double[] ofRounds = new double[Math.min(rounds.size(), theirs.rounds.size())];
     for (int i = 0; i < ofRounds.length; i++) {
@@ -39,11 +39,11 @@ final class Rounds {
   }
 
   /**
-   * A ratio.
+   * A ratio of two subjects.
    *
    * @param ofMedians the ratio of the medians
-   * @param lowest the lowest ratio of a round
-   * @param highest the highest ratio of a round
+   * @param lowest the lowest ratio within one round
+   * @param highest the highest ratio within one round
    */
   record Ratio(double ofMedians, double lowest, double highest) {
 
@@ -52,12 +52,15 @@ final class Rounds {
     }
   }
 
-  /** Whether the rounds of the two overlap, so that neither is measurably faster. */
+  /** Returns whether the ranges of two subjects overlap, so that neither is measurably faster. */
   boolean isLike(Rounds other) {
     return spread(Round::perSecond).overlaps(other.spread(Round::perSecond));
   }
 
-  /** Formats the rate, half of its range in percent, the latencies, and the failures. */
+  /**
+   * Formats the rate, half of the range of the rate in percent, the latencies, and the number of
+   * failures.
+   */
   String rate() {
     Figure rates = spread(Round::perSecond);
     double p50 = median(Round::p50Nanos);
@@ -82,14 +85,14 @@ final class Rounds {
         Locale.ROOT, "%.1f + %.1f", median(Round::clientMicros), median(Round::serverMicros));
   }
 
-  /** Formats the processor time of the server, and its range. */
+  /** Formats the processor time of the server, with its range. */
   String server() {
     Figure micros = spread(Round::serverMicros);
     return String.format(
         Locale.ROOT, "%.2f (%.2f to %.2f)", micros.median(), micros.lowest(), micros.highest());
   }
 
-  /** Formats how long the rounds took to warm up. */
+  /** Formats the duration of the warm-up. */
   String warmUp() {
     boolean stable = spread(Round::warmUpSeconds).lowest() >= 0;
     Figure seconds = spread(round -> Math.abs(round.warmUpSeconds()));

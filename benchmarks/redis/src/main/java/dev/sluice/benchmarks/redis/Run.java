@@ -10,11 +10,12 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntConsumer;
 
 /**
- * A subject under one load, from its start until it is closed. Latencies are recorded on demand.
+ * The threads that put one load on a subject, from the start of the load until {@link #close}.
+ * Latencies are recorded only after {@link #take}.
  */
 final class Run implements AutoCloseable {
 
-  private static final int MOST_SAMPLES = 1 << 17; // the most samples of each caller
+  private static final int MOST_SAMPLES = 1 << 17; // the most recorded latencies of each caller
 
   private final int buckets;
   private final LongAdder calls = new LongAdder();
@@ -40,7 +41,7 @@ final class Run implements AutoCloseable {
     return run;
   }
 
-  /** Starts one caller that calls the subjects in turn, so that all meet the same conditions. */
+  /** Starts one caller that calls the subjects in turn, so that all have the same conditions. */
   static Run alternating(List<Client> subjects, int buckets) {
     Run run = new Run(buckets);
     run.caller(0, subjects.stream().<IntConsumer>map(subject -> subject::spend).toList());
@@ -48,7 +49,10 @@ final class Run implements AutoCloseable {
     return run;
   }
 
-  /** The latencies of a caller for one subject; written by the caller, read after the run. */
+  /**
+   * The latencies of one caller with one subject. The caller writes the latencies. They are read
+   * only after the run.
+   */
   private static final class Samples {
     private final long[] nanos = new long[MOST_SAMPLES];
     private int count;
@@ -105,7 +109,7 @@ final class Run implements AutoCloseable {
     free.acquireUninterruptibly(outstanding);
   }
 
-  /** Returns the number of answered calls so far. */
+  /** Returns the number of completed calls so far. */
   long calls() {
     return calls.sum();
   }
@@ -114,7 +118,7 @@ final class Run implements AutoCloseable {
     return failures.sum();
   }
 
-  /** Starts to record latencies. */
+  /** Begins to record latencies. */
   void take() {
     taking = true;
   }
@@ -128,8 +132,8 @@ final class Run implements AutoCloseable {
   }
 
   /**
-   * Returns the sorted latencies of the n-th subject over all callers, in nanoseconds; after the
-   * run.
+   * Returns the sorted latencies of all callers with one subject, in nanoseconds. To be called
+   * after the run. {@code subject} is the index of the subject among {@code subjects} subjects.
    */
   long[] waits(int subject, int subjects) {
     long[] all = new long[0];

@@ -39,7 +39,10 @@ import org.redisson.api.RateType;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** The subjects: the store, its peers and a plain GET, each set up as its documentation shows. */
+/**
+ * Creates the subjects of the benchmark: Sluice, other limiters, and bounds such as a plain GET.
+ * Each limiter is configured in the way that its documentation recommends.
+ */
 final class Subjects {
 
   static final String GET = "bound: GET";
@@ -59,7 +62,10 @@ final class Subjects {
   static final String GET_SET_ALONE = "bound: a script of 20 GET and SET";
   static final String SCRIPT_ALONE = "the script of Sluice, 20 charges a call";
 
-  /** The subjects to start; the run of {@link #BESIDE_GET} also measures its bound. */
+  /**
+   * The subjects for which a process is started. The process for {@link #BESIDE_GET} also measures
+   * {@link #GET_BESIDE}.
+   */
   static final List<String> ALL =
       List.of(
           GET,
@@ -77,7 +83,7 @@ final class Subjects {
           GET_SET_ALONE,
           SCRIPT_ALONE);
 
-  /** Returns the subjects that are printed in a separate table. */
+  /** The subjects that are printed in a separate table. */
   static final List<String> APART = List.of(GET_BESIDE, BESIDE_GET, GET_SET_ALONE, SCRIPT_ALONE);
 
   private static final long BURST = 1_000_000;
@@ -106,7 +112,7 @@ final class Subjects {
     };
   }
 
-  /** The bound for all: a plain round trip. */
+  /** Returns a bound for all limiters: one GET, which is a round trip without a decision. */
   private static Client get(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
@@ -134,7 +140,8 @@ final class Subjects {
   }
 
   /**
-   * A bound for decisions in a script: the commands that every such script needs, and nothing else.
+   * Returns a bound for limiters that decide in a script: a script with only the commands that
+   * every decision needs.
    */
   private static Client script(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
@@ -172,7 +179,10 @@ final class Subjects {
     };
   }
 
-  /** Boulder's scheme: reads the TAT, decides in the client, writes it, sets the time to live. */
+  /**
+   * Returns a limiter that works like Boulder: it reads the TAT, decides in the client, writes the
+   * new TAT, and sets the time to live.
+   */
   private static Client boulder(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
@@ -255,7 +265,7 @@ final class Subjects {
     };
   }
 
-  /** Each call spends from {@code charges} buckets of different limits. */
+  /** Returns Sluice. Each call spends from {@code charges} buckets of different limits. */
   private static Client sluice(URI uri, int charges, List<Load> loads) {
     List<LimitName> names =
         IntStream.range(0, charges)
@@ -298,8 +308,8 @@ final class Subjects {
   }
 
   /**
-   * Each call reserves an estimate of 3, and settles 2 or 4 by turns of the buckets: a give-back or
-   * a further spend.
+   * Returns Sluice with reservations. Each call reserves 3 tokens and settles a true cost of 2 or
+   * 4, depending on the bucket. So the settlement refunds a token or spends another token.
    */
   private static Client settled(URI uri) {
     LimitName name = LimitName.builder(3, "Measured").id(IdFormat.string()).build();
@@ -327,7 +337,10 @@ final class Subjects {
     };
   }
 
-  /** Measures only the Redis server's work for a call that several callers share. */
+  /**
+   * Returns the script of Sluice without the store. One call has many charges, as if several
+   * callers shared it. So almost only the work of the Redis server is measured.
+   */
   private static Client scriptAlone(URI uri, int buckets) {
     ScriptCalls calls = new ScriptCalls(uri, CHARGES_ALONE, INTERVAL_NANOS, BURST * INTERVAL_NANOS);
     return new Alone("3:", buckets) {
@@ -343,7 +356,10 @@ final class Subjects {
     };
   }
 
-  /** The bound for {@link #scriptAlone}: the commands that every decision needs. */
+  /**
+   * Returns the bound for {@link #scriptAlone}: a script with only the commands that every decision
+   * needs.
+   */
   private static Client getAndSetAlone(URI uri, int buckets) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
@@ -390,7 +406,7 @@ final class Subjects {
     }
   }
 
-  /** A subject that runs a script without the store. */
+  /** A subject that runs a script without Sluice's store. */
   private abstract static class Alone extends Keyed {
     private final String prefix;
     private final int buckets;
@@ -416,7 +432,7 @@ final class Subjects {
       throw new UnsupportedOperationException();
     }
 
-    /** Returns different keys, far from each other. */
+    /** Returns the keys of one call. The keys are different, and their numbers are far apart. */
     final String[] keys(int bucket) {
       String[] keys = new String[CHARGES_ALONE];
       for (int i = 0; i < keys.length; i++) {

@@ -5,13 +5,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Detects whether the JVM has warmed up: its rate over equal time spans no longer rises. Not
- * thread-safe.
+ * Detects when the JVM has warmed up, which means that the rate in equal time spans no longer
+ * rises. Not thread-safe.
  */
 final class Warmth {
 
   private static final int SPANS = 3;
-  private static final double RISE = 1.05; // noise changes the mean of three spans by less
+  private static final double RISE =
+      1.05; // noise changes the mean of three time spans by less than this factor
 
   private final List<Double> rates = new ArrayList<>();
 
@@ -19,7 +20,10 @@ final class Warmth {
     rates.add(perSecond);
   }
 
-  /** Whether the last spans were hardly faster than the same number of spans before them. */
+  /**
+   * Returns whether the rate in the last time spans was hardly higher than in the same number of
+   * spans before.
+   */
   boolean isStable() {
     int size = rates.size();
     return size >= 2 * SPANS

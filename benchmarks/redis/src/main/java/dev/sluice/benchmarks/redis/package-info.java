@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Compares the Redis store with its peers in one run. */
+/**
+ * Benchmarks that compare the Redis store with other limiters in Redis: {@code ./sluice bench
+ * redis}.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.benchmarks.redis;

@@ -6,19 +6,22 @@ import java.util.stream.DoubleStream;
 /**
  * A number that was measured in several rounds.
  *
- * @param median the median; of an even number of rounds, the higher of the middle two
- * @param lowest the lowest round
- * @param highest the highest round
+ * @param median the median; for an even number of rounds, the larger of the two middle numbers
+ * @param lowest the lowest number of a round
+ * @param highest the highest number of a round
  */
 public record Figure(double median, double lowest, double highest) {
 
-  /** Marks a figure whose rounds overlap with those of the figure that it is compared with. */
+  /**
+   * The mark of a figure that is not measurably different: its range overlaps with the range of the
+   * figure with which it is compared.
+   */
   public static final String NO_DIFFERENCE = "~";
 
   /**
-   * Combines the numbers of several rounds.
+   * Creates a figure from the numbers of several rounds.
    *
-   * @param rounds the number of each round, at least one round
+   * @param rounds the number of each round; at least one
    * @return the median and the range
    */
   public static Figure of(DoubleStream rounds) {
@@ -29,14 +32,14 @@ public record Figure(double median, double lowest, double highest) {
   /**
    * Returns the range of the rounds as a share of their median.
    *
-   * @return 0 where all rounds agree
+   * @return the share; 0 if all rounds have the same number
    */
   public double spread() {
     return (highest - lowest) / median;
   }
 
   /**
-   * Returns whether the rounds of two subjects overlap, so that neither is measurably faster.
+   * Returns whether the ranges of two figures overlap, so that neither is measurably better.
    *
    * @param other the figure to compare with
    * @return true if the ranges have a number in common

@@ -4,19 +4,19 @@ package dev.sluice.benchmarks.report;
 import java.util.Locale;
 
 /**
- * A goal and the figure that was measured for it.
+ * A goal of a benchmark, and the figure that was measured.
  *
  * @param text the goal in words
- * @param figure the measured number, in the goal's unit
- * @param wanted the number to reach
- * @param atLeast whether more is better
+ * @param figure the measured number
+ * @param wanted the number that the figure must reach
+ * @param atLeast true if a higher figure is better, false if a lower figure is better
  */
 public record Goal(String text, double figure, double wanted, boolean atLeast) {
 
   /**
    * Returns whether the figure reaches the goal.
    *
-   * @return true if it does
+   * @return true if the goal is met
    */
   public boolean met() {
     return atLeast ? figure >= wanted : figure <= wanted;
@@ -25,7 +25,7 @@ public record Goal(String text, double figure, double wanted, boolean atLeast) {
   /**
    * Returns the goal as a line of a report.
    *
-   * @return text, figure, goal, and whether it is met
+   * @return a line with the text, the figure, the goal, and whether the goal is met
    */
   public String line() {
     return String.format(

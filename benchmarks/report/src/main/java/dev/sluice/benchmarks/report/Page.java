@@ -19,9 +19,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Implements {@code ./sluice bench report}: writes the table of docs/benchmarks.md, and the dates
- * above it, from the files in benchmarks/results. Each file is a JSON array of flat objects, one
- * for each figure of Sluice with a peer and a bound; {@code page} marks the rows of the table.
+ * The command {@code ./sluice bench report}. Reads the files in benchmarks/results, and writes the
+ * table of docs/benchmarks.md and the dates above the table. Each file is a JSON array of flat
+ * objects. Each object has a figure of Sluice, with the figures of a peer and of a bound. The table
+ * contains the objects whose field {@code page} is true.
  */
 public final class Page {
 
@@ -40,7 +41,7 @@ public final class Page {
   /**
    * Writes the page.
    *
-   * @param args none
+   * @param args no arguments
    * @throws IOException if a file cannot be read or written
    */
   public static void main(String[] args) throws IOException {
@@ -49,11 +50,12 @@ public final class Page {
   }
 
   /**
-   * Returns the page with a table from the results.
+   * Returns the page with a new table.
    *
    * @param page the current page
    * @param results the folder of the result files
-   * @throws IOException if a file cannot be read, a row lacks something, or the page has no table
+   * @throws IOException if a file cannot be read, a row has a missing field, or the page has no
+   *     table
    */
   static String rewritten(String page, Path results) throws IOException {
     List<Row> rows = new ArrayList<>();
@@ -99,7 +101,7 @@ public final class Page {
     return fields;
   }
 
-  /** A measured value with its name. */
+  /** A measured value, and the name of what was measured. */
   private record Measured(String name, double value) {
 
     static @Nullable Measured of(Map<String, String> fields, String what) {
@@ -113,7 +115,7 @@ public final class Page {
     }
   }
 
-  /** A figure of Sluice beside a peer and a bound. */
+  /** A row of the table: a figure of Sluice, with the figures of a peer and of a bound. */
   private record Row(
       String what,
       String unit,
@@ -150,7 +152,10 @@ public final class Page {
               ratio());
     }
 
-    /** Formats the ratio to the peer, or to the bound, marked by a star; above 1 is better. */
+    /**
+     * Formats the ratio of Sluice to the peer. Without a peer, formats the ratio to the bound,
+     * followed by a star. A ratio above 1 means that Sluice is better.
+     */
     private String ratio() {
       Measured other = peer == null ? bound : peer;
       if (other == null) {

@@ -5,27 +5,28 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The JVM flags of a server that is measured or attacked. */
+/** The JVM flags of a server in a benchmark or in an attack. */
 public final class ServerFlags {
 
-  /** The memory that a {@linkplain #small small} server may use, in MiB. */
+  /** The memory that a {@linkplain #small small} server is allowed to use, in MiB. */
   public static final int SMALL_MIB = 256;
 
   /**
-   * The environment of a small server. The TLS library keeps 9 KB per connection in the C heap, and
-   * glibc would spread them over 8 arenas per processor, with gaps in each.
+   * The environment variables of a small server. The TLS library allocates 9 KB per connection in
+   * the C heap. Without this variable, glibc distributes these allocations over 8 arenas per
+   * processor, and each arena has unused gaps.
    */
   public static final Map<String, String> SMALL_ENVIRONMENT = Map.of("MALLOC_ARENA_MAX", "2");
 
-  // From this Java version on, the launcher passes other flags too.
+  // From this Java version on, the launcher also passes other flags.
   private static final int OWN_COUNT_UNTIL = 24;
 
   private ServerFlags() {}
 
   /**
-   * Returns the flags that the launcher gives to {@code sluice serve}, and more.
+   * Returns the flags that the launcher passes to {@code sluice serve}, and further flags.
    *
-   * @param more additional flags, such as the size of the heap
+   * @param more the further flags, such as the size of the heap
    * @return flags for the JVM
    */
   public static List<String> asLaunched(String... more) {
@@ -49,8 +50,8 @@ public final class ServerFlags {
   }
 
   /**
-   * Returns the flags of a server that may use {@link #SMALL_MIB} MiB, with or without TLS. Use
-   * them with {@link #SMALL_ENVIRONMENT}.
+   * Returns the flags of a server that is allowed to use {@link #SMALL_MIB} MiB, with or without
+   * TLS. Use these flags together with {@link #SMALL_ENVIRONMENT}.
    *
    * @return flags for the JVM
    */

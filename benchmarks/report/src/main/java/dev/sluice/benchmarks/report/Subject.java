@@ -2,11 +2,11 @@
 package dev.sluice.benchmarks.report;
 
 /**
- * Something that a benchmark measures.
+ * A program or function that a benchmark measures.
  *
- * @param scene the scene; subjects of one scene are compared
+ * @param scene the name of the comparison; the subjects of one scene are compared with each other
  * @param name the name of the subject
- * @param work the work to measure
+ * @param work the work whose time is measured
  * @param <W> the type of the work
  */
 public record Subject<W>(String scene, String name, W work) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Shared code of the benchmarks. */
+/** Code that several benchmarks use. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.benchmarks.report;

@@ -25,8 +25,9 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * A server that decides nothing, built on the same libraries as the real server: it reads and
- * writes the same JSON and gRPC messages. The real server's additional time is its own cost.
+ * A server that makes no decisions. It uses the same libraries as the real server, and reads and
+ * writes the same JSON and gRPC messages. The difference to the real server is the cost of Sluice's
+ * own code.
  */
 public final class EmptyServer {
 
@@ -35,9 +36,9 @@ public final class EmptyServer {
   private EmptyServer() {}
 
   /**
-   * Listens on a free loopback port until the process is ended.
+   * Listens on a free loopback port until somebody ends the process.
    *
-   * @param args none
+   * @param args no arguments
    * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
@@ -76,7 +77,7 @@ public final class EmptyServer {
     }
   }
 
-  /** Writes as much as a real answer has: the same fields, with numbers of the same length. */
+  /** Writes the same fields as a real response, with numbers of the same length. */
   private static void write(JsonGenerator json, int texts) throws IOException {
     json.writeStartObject();
     json.writeBooleanField("allowed", texts > 0);

@@ -15,10 +15,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A load of h2load with gRPC messages: 4 connections with 16 requests in flight each.
+ * A load of gRPC requests, sent by the program h2load with 4 connections and 16 requests in flight
+ * on each.
  *
  * @param body a file with one framed request
- * @param perSecond requests per second, 0 for the maximum
+ * @param perSecond the number of requests per second; 0 for as many as possible
  * @param scratch a folder for the log of h2load
  */
 record GrpcLoad(int port, Path body, long perSecond, Path scratch) implements Load {
@@ -63,8 +64,8 @@ record GrpcLoad(int port, Path body, long perSecond, Path scratch) implements Lo
   }
 
   /**
-   * Requires a valid answer first, since h2load counts gRPC errors, whose HTTP status is 200, as
-   * success.
+   * Throws unless the server sends a valid response. The load generator h2load cannot check this: a
+   * gRPC error has the HTTP status 200, which h2load counts as a success.
    */
   private void requireAnswer() throws IOException {
     RequestHeaders headers =
@@ -78,7 +79,7 @@ record GrpcLoad(int port, Path body, long perSecond, Path scratch) implements Lo
     String status = answer.trailers().get("grpc-status", answer.headers().get("grpc-status", ""));
     if (!status.equals("0") || answer.content().isEmpty()) {
       throw new IOException(
-          "the server on port %s answers no rate limit request: HTTP %s, grpc-status \"%s\": %s"
+          "unexpected response of the server on port %s to a rate limit request: HTTP %s, grpc-status \"%s\": %s"
               .formatted(
                   port,
                   answer.status(),

@@ -10,35 +10,37 @@ import java.util.function.ToDoubleFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Puts load on a server for a while, with a load generator. */
+/** A load generator that puts load on a server for some time. */
 @FunctionalInterface
 interface Load {
 
   /**
-   * Runs the load to its end.
+   * Runs the load, and waits for its end.
    *
    * @param seconds the approximate duration
-   * @return the result
+   * @return the measurements of the client
    */
   Sent run(double seconds) throws IOException, InterruptedException;
 
   /**
-   * The result as the client measured it.
+   * The measurements of the client.
    *
-   * @param requests the number of answers
+   * @param requests the number of responses
    * @param seconds the actual duration
    */
   record Sent(
       long requests, double seconds, double p50Micros, double p99Micros, double p999Micros) {}
 
   /**
-   * A load on a process.
+   * A load on a server process.
    *
    * @param pid the id of the server's process
    */
   record On(long pid, Load load) {
 
-    /** Runs the load, and measures the processor time of the process meanwhile. */
+    /**
+     * Runs the load, and measures how much processor time the server process uses during the load.
+     */
     Round measure(double seconds) throws IOException, InterruptedException {
       double before = Usage.processorMicros(pid);
       Sent sent = load.run(seconds);
@@ -52,7 +54,7 @@ interface Load {
     }
   }
 
-  /** Returns the first number that a pattern matches. */
+  /** Returns the number in the first group of the first match of a pattern. */
   static double number(String text, String pattern) throws IOException {
     Matcher matcher = Pattern.compile(pattern).matcher(text);
     if (!matcher.find()) {
@@ -62,13 +64,13 @@ interface Load {
   }
 
   /**
-   * The measurements of one round of a subject.
+   * The measurements of one subject in one round.
    *
-   * @param perSecond decisions per second, or answers of an alternative
+   * @param perSecond the number of responses per second
    * @param p50Micros the median latency
    * @param p99Micros the 99th percentile of the latency
    * @param p999Micros the 99.9th percentile of the latency
-   * @param serverMicros processor time of the server per answer
+   * @param serverMicros the processor time of the server per response
    */
   record Round(
       double perSecond,
@@ -88,7 +90,7 @@ interface Load {
           serverMicros);
     }
 
-    /** Returns the median of each number separately. */
+    /** Returns the median of each number, computed separately. */
     static Round median(List<Round> rounds) {
       return new Round(
           of(rounds, Round::perSecond).median(),
@@ -98,7 +100,7 @@ interface Load {
           of(rounds, Round::serverMicros).median());
     }
 
-    /** Returns the figure of one number over the rounds. */
+    /** Returns the median and the range of one number over the rounds. */
     static Figure of(List<Round> rounds, ToDoubleFunction<Round> number) {
       return Figure.of(rounds.stream().mapToDouble(number));
     }

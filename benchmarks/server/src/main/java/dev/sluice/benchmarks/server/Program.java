@@ -15,12 +15,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** A server in a separate process, which prints its ports. Closing ends the process. */
+/**
+ * A server in a separate process. The server prints its ports when it has started. Closing this
+ * object ends the process.
+ */
 final class Program implements AutoCloseable {
 
   /**
-   * The flags of the launcher, with the heap of the Debian package: the default heap depends on the
-   * machine, so its figures would not be comparable.
+   * The flags of the launcher, with the heap size of the Debian package. The default heap size
+   * depends on the machine, so figures of different machines could not be compared.
    */
   private static final List<String> FLAGS = ServerFlags.asLaunched("-Xmx128m");
 
@@ -33,9 +36,9 @@ final class Program implements AutoCloseable {
   }
 
   /**
-   * Starts a Java program of this class path.
+   * Starts a Java program that is on the class path of this process.
    *
-   * @param line the prefix of the line with which the program prints its ports
+   * @param line the beginning of the line in which the program prints its ports
    */
   static Program start(String line, String main, List<String> arguments) throws IOException {
     List<String> command = new ArrayList<>();
@@ -64,7 +67,7 @@ final class Program implements AutoCloseable {
             () -> {
               try {
                 while (out.readLine() != null) {
-                  // Reads on, since a full pipe would block the program.
+                  // The output is ignored, but must be read: a full pipe would block the program.
                 }
               } catch (IOException e) {
                 // The program has ended.
@@ -75,7 +78,7 @@ final class Program implements AutoCloseable {
     reader.start();
   }
 
-  /** Runs a program of the machine to its end, and returns its output. */
+  /** Runs an installed program until it ends, and returns its output. */
   static String run(Map<String, String> environment, String... command)
       throws IOException, InterruptedException {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
@@ -95,13 +98,13 @@ final class Program implements AutoCloseable {
     }
   }
 
-  /** Returns whether the PATH has a program. */
+  /** Returns whether a program is on the {@code PATH}. */
   static boolean has(String name) {
     return Stream.of(System.getenv().getOrDefault("PATH", "").split(":", -1))
         .anyMatch(folder -> Files.isExecutable(Path.of(folder, name)));
   }
 
-  /** Returns one of the printed ports, by its position. */
+  /** Returns the printed port with an index, from 0. */
   int port(int index) {
     return ports.get(index);
   }
@@ -115,15 +118,17 @@ final class Program implements AutoCloseable {
     process.destroy();
   }
 
-  /** Reads the resource usage of a process from the kernel's files. */
+  /** Reads from the kernel's files which resources a process uses. */
   static final class Usage {
 
     private static final Pattern RESIDENT = Pattern.compile("VmRSS:\\s*(\\d+) kB");
     private static final int KIB_PER_MIB = 1_024;
     private static final int USER_TICKS =
-        11; // the field's index after the program's name, which may contain spaces
+        11; // the index of the field, counted after the program's name, since the name can contain
+    // spaces
     private static final int SYSTEM_TICKS = 12;
-    private static final double MICROS_PER_TICK = 10_000; // 100 ticks a second on every Linux
+    private static final double MICROS_PER_TICK =
+        10_000; // Linux reports 100 ticks per second on every machine
 
     private Usage() {}
 

@@ -8,7 +8,10 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A load of redis-benchmark: 50 connections, each with a pipeline of commands in flight. */
+/**
+ * A load of Redis commands, sent by the program redis-benchmark with 50 connections and a pipeline
+ * of commands on each.
+ */
 final class RedisBenchmarkLoad implements Load {
 
   private static final Pattern PERCENTILE = Pattern.compile("([0-9.]+)% <= ([0-9.]+) milliseconds");
@@ -18,7 +21,10 @@ final class RedisBenchmarkLoad implements Load {
   private final int port;
   private final int pipeline;
   private final List<String> command;
-  private double perSecond; // the rate of the last run, which determines the next run's length
+  private double
+      perSecond; // the rate of the previous run, which determines the number of requests in the
+
+  // next run
 
   RedisBenchmarkLoad(int port, int pipeline, List<String> command) {
     this.port = port;

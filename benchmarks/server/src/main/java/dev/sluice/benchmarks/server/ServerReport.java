@@ -25,17 +25,19 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * Compares each door of the server with an alternative, in one run: the Redis protocol with Redis
- * itself, HTTP and gRPC with handlers that decide nothing. All buckets allow. The subjects of a
- * scene warm up until their rates are stable, then take turns; a figure is the median of the
- * rounds. The servers have the heap size of the packages. Started by {@code ./sluice bench server}.
+ * The command {@code ./sluice bench server}. Compares each protocol of the server with an
+ * alternative: the Redis protocol with Redis itself, and HTTP and gRPC with a server that makes no
+ * decisions. All requests are allowed. The subjects of a scene first run until their rates are
+ * stable. Then they are measured in turn, in several rounds, and a figure is the median of the
+ * rounds. The servers have the same heap size as in the Debian package.
  */
 public final class ServerReport {
 
   private static final int ROUNDS = 3;
   private static final double DEFAULT_SECONDS = 3;
   private static final int LONGEST_WARM_UP = 10; // the most rounds of a warm-up
-  private static final int ALIKE = 3; // a subject is warm after this many rounds with equal rates
+  private static final int ALIKE =
+      3; // a subject has warmed up after this many rounds with about the same rate
   private static final double ABOUT = 0.1;
   private static final long MOST_RESIDENT_MIB = 256;
   private static final List<Integer> PIPELINES = List.of(1, 16, 64);
@@ -60,10 +62,10 @@ public final class ServerReport {
   /**
    * Prints a table and the goals.
    *
-   * @param args seconds for each figure, by default 3, and {@code --full} for more scenes than
-   *     docs/benchmarks.md has
+   * @param args the seconds for each figure, by default 3, and {@code --full} for scenes that are
+   *     not in docs/benchmarks.md
    * @throws IOException if a program cannot be started, or its requests fail
-   * @throws InterruptedException if somebody interrupts it
+   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws IOException, InterruptedException {
     List<String> missing =
@@ -222,7 +224,10 @@ public final class ServerReport {
     }
   }
 
-  /** Measures the subjects in turn, prints a row for each, and records the goal if there is one. */
+  /**
+   * Measures the subjects in turn, prints a row for each, and adds the goal if the scene has a
+   * goal.
+   */
   @CanIgnoreReturnValue
   private Map<String, Round> scene(String scene, List<Subject<Load.On>> subjects, double timesEmpty)
       throws IOException, InterruptedException {
@@ -262,8 +267,8 @@ public final class ServerReport {
   }
 
   /**
-   * Warms a subject up. While the JVM compiles, which takes seconds, the rate rises to several
-   * times its first value.
+   * Puts load on a subject until its rate is stable. The JIT compiler works for several seconds,
+   * and the rate rises to several times its first value during this time.
    */
   private void warmUp(Subject<Load.On> subject) throws IOException, InterruptedException {
     List<Double> rates = new ArrayList<>();
@@ -290,7 +295,7 @@ public final class ServerReport {
     return figure;
   }
 
-  /** Writes one gRPC frame with a request for one of our limits. */
+  /** Writes a file with one gRPC request for Sluice's limit. */
   private static Path message(Path folder) throws IOException {
     RateLimitRequest request =
         RateLimitRequest.newBuilder()
@@ -315,7 +320,7 @@ public final class ServerReport {
     Path file = folder.resolve(name);
     try (InputStream in = ServerReport.class.getResourceAsStream(name)) {
       if (in == null) {
-        throw new IOException("this class path has no " + name);
+        throw new IOException("the class path does not contain the resource " + name);
       }
       Files.copy(in, file);
     }

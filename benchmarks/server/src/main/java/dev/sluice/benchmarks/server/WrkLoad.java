@@ -6,9 +6,10 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * A load of wrk: one thread, 32 connections, one request in flight on each.
+ * A load of HTTP requests, sent by the program wrk with one thread, 32 connections, and one request
+ * in flight on each connection.
  *
- * @param script the file with the requests
+ * @param script the Lua script that creates the requests
  * @param what the kind of request, {@code spend} or {@code forward-auth}
  */
 record WrkLoad(int port, Path script, String what) implements Load {

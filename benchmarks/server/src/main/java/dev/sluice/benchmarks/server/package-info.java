@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Compares each door of the server under load with its alternatives. Never published. */
+/**
+ * Benchmarks that compare each protocol of the server with an alternative: {@code ./sluice bench
+ * server}. This module is never published.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.benchmarks.server;

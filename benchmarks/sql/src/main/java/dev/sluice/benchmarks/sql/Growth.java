@@ -20,8 +20,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 
 /**
- * Measures how the table grows while each of many ids spends once, and how the store empties it.
- * Buckets are full a second later.
+ * Measures how the table of buckets grows while each of many ids spends once, and how the store
+ * deletes the buckets afterwards. A bucket is full again one second after its spend.
  */
 final class Growth {
 
@@ -83,13 +83,13 @@ final class Growth {
     places.acquire(IN_FLIGHT);
   }
 
-  /** Returns how many buckets the table has. */
+  /** Prints the sizes of the table, and returns the number of buckets. */
   private long print(String what) throws SQLException {
     try (Connection connection = source.getConnection();
         Statement statement = connection.createStatement();
         ResultSet rows = statement.executeQuery(SIZES)) {
       if (!rows.next()) {
-        throw new IllegalStateException("found no sizes");
+        throw new IllegalStateException("the query for the sizes of the table returned no row");
       }
       System.out.printf(
           Locale.ROOT,

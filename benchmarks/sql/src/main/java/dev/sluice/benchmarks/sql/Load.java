@@ -11,12 +11,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Threads that call subjects for a while. Immutable.
+ * A number of threads that call one or several subjects for some time. Immutable.
  *
- * @param callers the number of threads, each with one blocking call at a time
- * @param keys the number of buckets, one of which each call takes at random
- * @param perSecond the calls of all callers together; 0 for as many as possible. A latency then
- *     begins when the call was due, so that a caller that is late is counted as waiting
+ * @param callers the number of threads that make blocking calls
+ * @param keys the number of buckets; each call chooses one at random
+ * @param perSecond the number of calls per second of all callers together; 0 for as many as
+ *     possible. At a given rate, the latency of a call is measured from the time at which the call
+ *     should start, so that the latency includes the delay of a late caller
  */
 record Load(int callers, int keys, double perSecond) {
 
@@ -32,7 +33,8 @@ record Load(int callers, int keys, double perSecond) {
   /**
    * Runs the load.
    *
-   * @param subjects each caller calls them in turn, so that all meet the same conditions
+   * @param subjects the subjects; each caller calls them in turn, so that all have the same
+   *     conditions
    * @return the measurements of each subject
    * @throws IllegalStateException if a call fails
    */
@@ -89,7 +91,7 @@ record Load(int callers, int keys, double perSecond) {
     Samples[] samples = new Samples[subjects.size()];
     Arrays.setAll(samples, i -> new Samples());
     long before = System.nanoTime();
-    do { // runs at least once, even if the machine stood still
+    do { // runs at least once, even if the machine stopped this thread for the whole time
       if (perSecond > 0) {
         before = start + (long) (turns.getAndIncrement() / perSecond * 1e9);
         for (long left = before - System.nanoTime(); left > 0; ) {

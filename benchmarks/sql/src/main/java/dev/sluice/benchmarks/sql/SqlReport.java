@@ -33,28 +33,31 @@ import org.jspecify.annotations.Nullable;
 import org.mariadb.jdbc.MariaDbDataSource;
 
 /**
- * Implements {@code ./sluice bench sql}: compares the PostgreSQL store with Bucket4j's managers on
- * as many connections, and the MariaDB store with one prepared statement. In each row the subjects
- * take turns, several times, in one process; a figure is the median of the rounds. Prints each row
- * when it is done.
+ * The command {@code ./sluice bench sql}. Compares the PostgreSQL store with Bucket4j, which has
+ * the same number of connections, and the MariaDB store with one prepared statement. The subjects
+ * of a row run in one process and are measured in turn, in several rounds. A figure is the median
+ * of the rounds. Each row is printed when it was measured.
  */
 public final class SqlReport {
 
   private static final String USAGE =
       """
       Usage: sluice bench sql [SECONDS] [--connections N] [--url URL] [--out FILE]
-        SECONDS          for each figure and round (default: 2)
-        --connections N  of each subject (default: 2)
-        --url URL        a PostgreSQL in place of one from Maven; its schemas
+        SECONDS          the seconds for each figure in each round (default: 2)
+        --connections N  the number of connections of each subject (default: 2)
+        --url URL        the PostgreSQL to use instead of the one from Maven; its schemas
                          sluice_bench_… are replaced
-        --out FILE       where the rows go as JSON (default: benchmarks/results/sql.json)
-        --growth IDS     instead, the size of the table while so many ids spend once each
+        --out FILE       the file for the rows in JSON (default: benchmarks/results/sql.json)
+        --growth IDS     measures only the size of the table while this many ids spend, each once
       """;
 
-  /** A field, since a logger that nobody holds forgets its level. */
+  /**
+   * The logger of Sluice, whose level is changed. Without this field, the logger could be
+   * garbage-collected and would lose its level.
+   */
   private static final Logger STORE_LOG = Logger.getLogger("dev.sluice");
 
-  /** The rows of docs/benchmarks.md, each beside its best peer. */
+  /** The names of the rows in docs/benchmarks.md. */
   private static final Set<String> HEADLINES =
       Set.of(
           "PostgreSQL, 1 caller, in turn with bounds, p50",
@@ -87,7 +90,7 @@ public final class SqlReport {
   /**
    * Measures all rows, then compares them with the goals.
    *
-   * @param args as in the usage
+   * @param args the arguments that the usage text describes
    * @throws Exception if the database fails
    */
   public static void main(String[] args) throws Exception {
@@ -200,7 +203,7 @@ public final class SqlReport {
         url + (url.contains("?") ? "&" : "?") + "currentSchema=" + name + options);
   }
 
-  /** Returns a database of a MariaDB of this run; null if the machine has none. */
+  /** Starts MariaDB and returns a new database; null if MariaDB is not installed. */
   private static @Nullable Database mariaDb() throws SQLException {
     String server;
     try {
@@ -220,7 +223,7 @@ public final class SqlReport {
         false);
   }
 
-  /** Compares the subjects; returns the rate of Sluice. */
+  /** Measures the subjects in one row. Returns the rate of Sluice. */
   @CanIgnoreReturnValue
   private double beside(String row, Database database, Load load, int charges, double wanted)
       throws SQLException, InterruptedException {

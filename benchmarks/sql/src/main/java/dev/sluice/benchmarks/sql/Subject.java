@@ -29,8 +29,8 @@ import java.util.stream.IntStream;
 import javax.sql.DataSource;
 
 /**
- * Something to measure: each call spends a token of one or several buckets, and all calls are
- * granted. Thread-safe.
+ * A limiter in a database, or a bound. Each call spends a token of one or several buckets and is
+ * always allowed. Thread-safe.
  */
 interface Subject extends AutoCloseable {
 
@@ -41,17 +41,20 @@ interface Subject extends AutoCloseable {
 
   String UPSERT = "one prepared upsert";
 
-  /** The subjects that each row on PostgreSQL compares. */
+  /** The names of the subjects that are compared on PostgreSQL. */
   List<String> ON_POSTGRES = List.of(SLUICE, FOR_UPDATE, ADVISORY);
 
-  /** Bucket4j's manager for MariaDB is not in Maven's repository. */
+  /**
+   * The names of the subjects that are compared on MariaDB. Bucket4j is missing, since its classes
+   * for MariaDB are not in Maven's repository.
+   */
   List<String> ON_MARIADB = List.of(SLUICE, UPSERT);
 
   /**
-   * Where the subjects keep their buckets.
+   * A database in which the subjects store their buckets.
    *
-   * @param source opens connections to one schema
-   * @param logged whether a crash of PostgreSQL must undo no spend
+   * @param source the data source, whose connections use one schema
+   * @param logged whether spends must survive a crash of PostgreSQL
    */
   record Database(boolean isMariaDb, DataSource source, boolean logged) {
 
@@ -64,17 +67,17 @@ interface Subject extends AutoCloseable {
     }
   }
 
-  /** Spends a token, and blocks until the database has answered. */
+  /** Spends a token. Blocks until the database has replied. */
   void spend(int bucket);
 
   @Override
   void close();
 
   /**
-   * Creates the tables of a subject, and opens it.
+   * Creates the tables of a subject, and opens the subject.
    *
-   * @param connections how many connections the subject may use
-   * @param charges how many buckets a call spends from
+   * @param connections the most connections that the subject is allowed to use
+   * @param charges the number of buckets from which each call spends
    */
   static Subject open(String name, Database database, int connections, int charges)
       throws SQLException {
@@ -134,7 +137,7 @@ interface Subject extends AutoCloseable {
       public void close() {
         try (connection;
             statement) {
-          // Closes the connection and the statement.
+          // The try statement closes the connection and the statement.
         } catch (SQLException e) {
           throw new IllegalStateException(e);
         }
@@ -187,7 +190,10 @@ interface Subject extends AutoCloseable {
     };
   }
 
-  /** The least that a limiter has to do in MariaDB: a statement that spends if there is room. */
+  /**
+   * Returns a bound for limiters in MariaDB: one statement that spends a token if the bucket has
+   * one.
+   */
   private static Subject upsert(DataSource source, int connections) throws SQLException {
     try (Connection connection = source.getConnection();
         Statement statement = connection.createStatement()) {
@@ -268,7 +274,7 @@ interface Subject extends AutoCloseable {
     };
   }
 
-  /** What all limits allow: so much that no call is denied. */
+  /** The quota of all subjects. It is so large that no call is denied. */
   final class Quotas {
     static final long BURST = 100_000_000;
     static final Duration PERIOD = Duration.ofDays(1_000);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Buckets in PostgreSQL, beside Bucket4j's. */
+/**
+ * Benchmarks that compare the PostgreSQL store and the MariaDB store with other limiters: {@code
+ * ./sluice bench sql}.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.benchmarks.sql;

@@ -10,14 +10,15 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A keep-alive HTTP/1.1 connection. Requests are sent several at a time, so that the server handles
- * most of them without a pause: waking a server thread takes longer than a filter, and varies.
+ * A keep-alive HTTP/1.1 connection that sends several requests at once. The server then handles
+ * most requests without waiting for input. Waking a waiting server thread takes longer than a
+ * filter, and the time varies.
  */
 final class Connection implements Work.Load, Closeable {
 
   static final String BODY = "page";
 
-  /** How many requests are sent at a time. */
+  /** The number of requests that are sent at once. */
   static final int TOGETHER = 16;
 
   private static final int ANSWER_WITHIN_MILLIS = 10_000;
@@ -30,14 +31,14 @@ final class Connection implements Work.Load, Closeable {
   private final byte[] requests;
   private final byte[] buffer = new byte[16_384];
 
-  /** How many characters of {@link #END} have been read. */
+  /** The number of characters of {@link #END} that have been read. */
   private int matched;
 
   Connection(int port) throws IOException {
     socket = new Socket(InetAddress.getLoopbackAddress(), port);
     socket.setTcpNoDelay(true);
     socket.setSoTimeout(
-        ANSWER_WITHIN_MILLIS); // the body of an error never ends with END, so the wait times out
+        ANSWER_WITHIN_MILLIS); // an error response does not contain END, so reading it times out
     ByteArrayOutputStream together = new ByteArrayOutputStream();
     for (int i = 0; i < TOGETHER; i++) {
       together.writeBytes(REQUEST);

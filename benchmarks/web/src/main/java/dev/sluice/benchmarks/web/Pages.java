@@ -15,7 +15,10 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** Methods with {@link RateLimited}, as in an application, and one with an empty advice. */
+/**
+ * Methods with {@link RateLimited} as in an application, and a method with an advice that does
+ * nothing.
+ */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 class Pages {
@@ -30,7 +33,7 @@ class Pages {
     }
   }
 
-  /** A method with two limits, which are charged as one batch. */
+  /** A method with two limits. Each call charges both limits in one batch. */
   static class Two {
     @RateLimited(limit = "ApiCallsPerKey", id = "#key")
     @RateLimited(limit = "LoginsPerIPAddress", id = "'192.0.2.1'")
@@ -39,7 +42,7 @@ class Pages {
     }
   }
 
-  /** A method without a limit, to which the benchmark adds an empty advice. */
+  /** A method without a limit. The benchmark adds an advice that does nothing. */
   static class None {
     public String page(String key) {
       return Connection.BODY;
@@ -74,7 +77,7 @@ class Pages {
     return application.run();
   }
 
-  /** Returns a Spring proxy with an advice that does nothing. */
+  /** Returns the method of a Spring proxy with an advice that does nothing. */
   static UnaryOperator<String> empty() {
     ProxyFactory factory = new ProxyFactory(new None());
     factory.setProxyTargetClass(true);

@@ -25,10 +25,13 @@ import org.springframework.web.server.WebFilter;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
 
-/** Starts a separate server for each subject, and closes all of them. */
+/** Starts a separate server for each subject. Closing this object closes all servers. */
 final class Sites implements AutoCloseable {
 
-  /** The idle time-out of connections, which are idle while other subjects have their turn. */
+  /**
+   * The idle time-out of connections. It is long, since a connection is idle while other subjects
+   * are measured.
+   */
   private static final long IDLE_MILLIS = 600_000;
 
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
@@ -80,7 +83,7 @@ final class Sites implements AutoCloseable {
     }
   }
 
-  /** Responds with the function's result. */
+  /** A servlet that responds with the result of a function. */
   private static final class Page extends HttpServlet {
 
     private static final long serialVersionUID = 1;

@@ -26,9 +26,10 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.web.server.WebFilter;
 
 /**
- * Measures the overhead of the filters and the annotation, as a ratio to an empty filter and an
- * empty advice. The subjects of a scene take turns, in a different order in each round; a ratio
- * compares two subjects within a round. All run in one process.
+ * The command {@code ./sluice bench web}. Measures the time of the filters and of the annotation,
+ * as a ratio to a filter and an advice that do nothing. The subjects of a scene are measured in
+ * turn, in a different order in each round. Each ratio compares two subjects within the same round.
+ * All subjects run in one process.
  */
 public final class WebReport {
 
@@ -43,10 +44,10 @@ public final class WebReport {
   }
 
   /**
-   * Measures the scenes one after the other, and prints the rows of each.
+   * Measures all scenes, and prints their rows.
    *
-   * @param arguments the seconds to measure, by default 120; the warm-up before takes another third
-   *     of that time
+   * @param arguments the seconds to measure, by default 120; the warm-up before takes a third of
+   *     this time in addition
    * @throws Exception if a server fails
    */
   public static void main(String[] arguments) throws Exception {
@@ -65,8 +66,8 @@ public final class WebReport {
         report.print(report.rounds(seconds / scenes.size()));
       }
       System.out.printf(
-          "%nMedians of rounds: %,d requests each on one connection, %d at a time; %,d calls each"
-              + " alone.%n",
+          "%nEach figure is a median of rounds. A round has %,d requests on one connection, %d at a"
+              + " time, or %,d calls without HTTP.%n",
           REQUESTS, Connection.TOGETHER, CALLS);
     }
   }
@@ -151,7 +152,7 @@ public final class WebReport {
     }
   }
 
-  /** Runs all subjects repeatedly; each round begins with another subject. */
+  /** Runs all subjects repeatedly. Each round begins with another subject. */
   private Map<Subject<Work>, List<Double>> rounds(double seconds) throws Exception {
     Map<Subject<Work>, List<Double>> micros = new HashMap<>();
     long end = System.nanoTime() + (long) (seconds * TimeUnit.SECONDS.toNanos(1));

@@ -2,20 +2,20 @@
 package dev.sluice.benchmarks.web;
 
 /**
- * Work that is timed.
+ * Work whose time is measured.
  *
- * @param load carries out the work a number of times in sequence
- * @param times the repetitions in a round
+ * @param load does the work a given number of times, one after the other
+ * @param times how often to repeat the work in a round
  */
 record Work(Load load, int times) {
 
-  /** Carries out some work repeatedly. */
+  /** Does the work repeatedly. */
   @FunctionalInterface
   interface Load {
     void run(int times) throws Exception;
   }
 
-  /** Returns the time of one repetition, measured over a round. */
+  /** Runs one round, and returns the mean time of one repetition in microseconds. */
   double microsOnce() throws Exception {
     long start = System.nanoTime();
     load.run(times);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Measures the cost of a limit per request, compared with an empty filter or an empty advice. */
+/**
+ * Benchmarks of the time that a limit adds to a request, compared with a filter or an advice that
+ * does nothing: {@code ./sluice bench web}.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.benchmarks.web;
