@@ -26,13 +26,12 @@ final class KnownBucket {
   private static final long SETTLED_NANOS = 3_000_000_000L;
 
   final List<Entry> entries = new ArrayList<>();
-  // The keys of these maps are numbers of processes. The values are:
-  final Map<Integer, Long> loosened = new HashMap<>(); // moment at which it last lowered the TAT
-  final Map<Integer, Long> lostSight = new HashMap<>(); // moment of its last failed refund
-  final Map<Integer, Integer> spendsBy = new HashMap<>(); // number of its spends
-  final Map<Integer, Long> forgaveAt = new HashMap<>(); // moment at which it last forgave a debt
-  final Map<Integer, Long> resetAt = new HashMap<>(); // moment of its last reset
-  final Map<Integer, Long> askedAt = new HashMap<>(); // clock time of its last charge
+  final Map<Integer, Long> loosened = new HashMap<>(); // process → when it last lowered the TAT
+  final Map<Integer, Long> lostSight = new HashMap<>(); // process → time of its last failed refund
+  final Map<Integer, Integer> spendsBy = new HashMap<>(); // process → number of its spends
+  final Map<Integer, Long> forgaveAt = new HashMap<>(); // process → when it last forgave a debt
+  final Map<Integer, Long> resetAt = new HashMap<>(); // process → moment of its last reset
+  final Map<Integer, Long> askedAt = new HashMap<>(); // process → clock time of its last charge
   final List<Shown> receipts = new ArrayList<>(); // receipts that other processes can still use
   final GivenBackOnce givenBackOnce = new GivenBackOnce();
   long tatNanos;
@@ -348,7 +347,7 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    // Rounded down to a tick, because other changes can have the same clock time.
+    // The time is rounded down to a tick, because other changes can have the same clock time.
     Entry.Move move = new Entry.Move(tick(nowNanos), missingNanos, 0, missingNanos);
     entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;

@@ -71,7 +71,7 @@ final class SimulatedDatabase {
     this.thread = thread;
   }
 
-  /** A statement of a session. For one thread. */
+  /** A statement of a session. Not thread-safe. */
   static final class Query extends Command {
     private final String sql;
     private final Object[] parameters;

@@ -282,7 +282,7 @@ final class SimulatedNetwork implements Connector {
     List.copyOf(connections).forEach(SimulatedConnection::close);
   }
 
-  /** A connection in progress that reports how many stages wait for it. For one thread. */
+  /** A connection in progress that reports how many stages wait for it. Not thread-safe. */
   private static final class PendingConnection<T> extends CompletableFuture<T> {
 
     private final List<CompletableFuture<?>> waiting; // shared with all dependent stages

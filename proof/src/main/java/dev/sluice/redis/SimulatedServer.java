@@ -332,7 +332,7 @@ final class SimulatedServer {
     }
   }
 
-  /** A command of a client: the script, or a ping. For one thread. */
+  /** A command of a client: the script, or a ping. Not thread-safe. */
   static class Command {
     private final boolean whole;
     private final byte[][] keys;
