@@ -85,8 +85,8 @@ public final class Insides {
   public record Part(Decision decision, @Nullable Transaction transaction) {}
 
   /**
-   * Splits a transaction into one transaction per bucket. A limit with several quotas has one bucket
-   * per quota.
+   * Splits a transaction into one transaction per bucket. A limit with several quotas has one
+   * bucket per quota.
    *
    * @param asked the transaction
    * @return one transaction per quota, the longest period first

@@ -118,8 +118,8 @@ final class Calls {
   }
 
   /**
-   * Records that the store sends a call. Several callers can share a call. Judges that a call has at
-   * least one caller that still waits.
+   * Records that the store sends a call. Several callers can share a call. Judges that a call has
+   * at least one caller that still waits.
    */
   void sends(List<String> bucketKeys) {
     for (String key : bucketKeys) {

@@ -283,8 +283,8 @@ final class KnownBucket {
   }
 
   /**
-   * Records a cancellation by receipt. If the TAT was lowered since the receipt's spend, the receipt
-   * contains an outdated position of the spend.
+   * Records a cancellation by receipt. If the TAT was lowered since the receipt's spend, the
+   * receipt contains an outdated position of the spend.
    */
   void receiptUsed(int process, long untilNanos) {
     for (Iterator<Shown> all = receipts.iterator(); all.hasNext(); ) {

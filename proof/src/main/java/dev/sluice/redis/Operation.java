@@ -527,8 +527,7 @@ final class Operation {
     if (!calls.fleet.failedOverLately()
         && part.resetInNanos() > 0
         && !reference.showed(key, nanos(part.tat()), start)) {
-      world.violated(
-          () -> World.text("%s reports a TAT that %s never had: %s", this, key, part));
+      world.violated(() -> World.text("%s reports a TAT that %s never had: %s", this, key, part));
     }
   }
 
@@ -772,8 +771,7 @@ final class Operation {
         quota.offsetNanos() + mayWaitNanos(transaction),
         since)) {
       world.violated(
-          () ->
-              World.text("%s was denied by %s, which always had tokens (%s)", this, key, part));
+          () -> World.text("%s was denied by %s, which always had tokens (%s)", this, key, part));
     }
   }
 

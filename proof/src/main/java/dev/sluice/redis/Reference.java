@@ -490,8 +490,8 @@ final class Reference {
    * caller's tokens, after the tokens of all callers that were admitted earlier. The caller must be
    * admitted as soon as its last token is refilled.
    *
-   * @param isWhole whether the servers' spends for all transactions are known; if not, the moment of
-   *     the last spend is unknown
+   * @param isWhole whether the servers' spends for all transactions are known; if not, the moment
+   *     of the last spend is unknown
    */
   void passed(Object caller, Map<Transaction, Granted> all, boolean isWhole) {
     long lastMoment = 0; // the wait begins after the last server has answered

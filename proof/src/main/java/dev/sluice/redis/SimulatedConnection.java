@@ -15,9 +15,9 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * A simulated connection from a process to a server. Messages arrive in the order in which they were
- * sent, unless the plan lets requests overtake each other. A fault can cut the connection, so that
- * requests or answers are lost. With some faults, the client does not notice the cut.
+ * A simulated connection from a process to a server. Messages arrive in the order in which they
+ * were sent, unless the plan lets requests overtake each other. A fault can cut the connection, so
+ * that requests or answers are lost. With some faults, the client does not notice the cut.
  */
 final class SimulatedConnection implements Connection {
 

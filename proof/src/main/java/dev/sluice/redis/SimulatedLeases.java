@@ -46,8 +46,7 @@ final class SimulatedLeases {
 
   void spend(String limit, String id, int tokens) {
     if (!world.blocking(() -> waitForTokens(limit, id, tokens))) {
-      world.log(
-          () -> "p" + calls.process + " skips the lease of " + id + ": another caller waits");
+      world.log(() -> "p" + calls.process + " skips the lease of " + id + ": another caller waits");
     }
   }
 

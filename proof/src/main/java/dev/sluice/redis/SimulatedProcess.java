@@ -204,8 +204,8 @@ final class SimulatedProcess {
   }
 
   /**
-   * Returns a batch of required spends, checks, optional spends and, if {@code first} is at least 3,
-   * unlimited ids.
+   * Returns a batch of required spends, checks, optional spends and, if {@code first} is at least
+   * 3, unlimited ids.
    *
    * @param first the kind of the first transaction
    */
@@ -405,7 +405,9 @@ final class SimulatedProcess {
     }
   }
 
-  /** Returns whether the limiter still tracks a bucket, except for the reservation held to the end. */
+  /**
+   * Returns whether the limiter still tracks a bucket, except for the reservation held to the end.
+   */
   boolean follows() {
     return Insides.buckets(limiter) > (heldToTheEnd == null ? 0 : 1);
   }
@@ -473,7 +475,9 @@ final class SimulatedProcess {
     }
   }
 
-  /** Requires that a caller waits. Otherwise, closing the store with a waiting caller is untested. */
+  /**
+   * Requires that a caller waits. Otherwise, closing the store with a waiting caller is untested.
+   */
   void requireInLine() {
     if (Insides.waiting(limiter) == 0) {
       world.violated(() -> "no caller of p" + index + " waits when its store is closed");

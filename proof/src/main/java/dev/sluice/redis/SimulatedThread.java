@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * A store's thread that blocks while it waits for a database. It is a real thread of the JVM, but it
- * runs only within an event of the world, and the world waits meanwhile. When the thread blocks,
+ * A store's thread that blocks while it waits for a database. It is a real thread of the JVM, but
+ * it runs only within an event of the world, and the world waits meanwhile. When the thread blocks,
  * its event ends.
  */
 final class SimulatedThread extends Thread implements StoreThread {

@@ -326,7 +326,8 @@ public final class SimulationMain {
 
   /**
    * Returns the kind of a violation: its text without numbers, without the call's transactions, and
-   * without the answer. The shrinker keeps the kind, so that it does not end with another violation.
+   * without the answer. The shrinker keeps the kind, so that it does not end with another
+   * violation.
    */
   static String kind(@Nullable String violation) {
     if (violation == null) {

@@ -83,8 +83,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     /** limit, id. */
     LEASE_CLOSE,
     /**
-     * id, cost, longest wait in milliseconds, microseconds until the caller gives up (-1: never),
-     * 1 for the limit with several quotas (0 if absent).
+     * id, cost, longest wait in milliseconds, microseconds until the caller gives up (-1: never), 1
+     * for the limit with several quotas (0 if absent).
      */
     ACQUIRE,
     /** the numbers of {@link #ACQUIRE}; the call is synchronous. */

@@ -24,9 +24,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A memory store for the simulator. The store's table has a fixed hash seed, so that all keys lie in
- * three segments, which split when they are still small. The simulator calls the store through its
- * public API. Only the creation of the table and the check of the slots after a run use
+ * A memory store for the simulator. The store's table has a fixed hash seed, so that all keys lie
+ * in three segments, which split when they are still small. The simulator calls the store through
+ * its public API. Only the creation of the table and the check of the slots after a run use
  * package-private classes.
  */
 public final class InstrumentedTable implements InstrumentedStore {
