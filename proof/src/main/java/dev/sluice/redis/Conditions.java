@@ -5,8 +5,8 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * The kinds of events that can happen in a plan's run, as far as the judges need to know them. The
- * fewer kinds can happen, the stricter the judges are.
+ * The kinds of events that can happen in a plan's run. The fewer kinds can happen, the stricter the
+ * judges are.
  *
  * @param hasFaults whether the plan has any fault
  * @param callsMayFail whether a fault of the plan can make a call fail

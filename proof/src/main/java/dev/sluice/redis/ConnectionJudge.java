@@ -17,7 +17,7 @@ final class ConnectionJudge {
   private static final int PLACES = 2; // the most calls of one queue in flight
   private static final int MOST_REQUESTS = 128; // the most requests that can share one call
 
-  /** The most stages that can wait for a connection without any call, such as those of probes. */
+  /** The most stages that can wait for a connection without any call, for example of probes. */
   private static final int FEW = 9;
 
   private final int process;

@@ -303,7 +303,7 @@ final class KnownBucket {
     outdatedNanos.merge(process, nanos, Long::sum);
   }
 
-  /** Tolerates that a process returns too many tokens, at most those of its outdated spends. */
+  /** Tolerates that a process returns too many tokens, up to the sum of its outdated spends. */
   void allowOutdated(int process, long nanos) {
     long mostNanos = outdatedNanos.getOrDefault(process, 0L);
     long moreNanos = Math.min(nanos, mostNanos);
