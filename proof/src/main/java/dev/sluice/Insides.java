@@ -10,66 +10,67 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A view into a limiter for the simulator, which requires that it is empty after a run. */
+/** Gives the simulator access to package-private parts of a limiter. */
 public final class Insides {
 
   private Insides() {}
 
   /**
-   * Returns how many reservations a limiter follows.
+   * Returns the number of reservations that a limiter tracks.
    *
    * @param limiter the limiter
-   * @return the reservations that were neither cancelled nor closed
+   * @return the number of reservations that were neither cancelled nor closed
    */
   public static int openStretches(Limiter limiter) {
     return limiter.openReservations().size();
   }
 
   /**
-   * Returns the number of buckets whose reservations or refunds a limiter follows.
+   * Returns the number of buckets for which a limiter tracks reservations or refunds.
    *
    * @param limiter the limiter
-   * @return the number of buckets with an entry
+   * @return the number of buckets
    */
   public static int buckets(Limiter limiter) {
     return limiter.openReservations().buckets();
   }
 
   /**
-   * Returns how many spends, refunds and resets are in flight, as far as the limiter knows.
+   * Returns the number of spends, refunds and resets that a limiter counts as in flight.
    *
    * @param limiter the limiter
-   * @return the calls that have not completed for the limiter
+   * @return the number of calls
    */
   public static int inFlight(Limiter limiter) {
     return limiter.openReservations().inFlight();
   }
 
   /**
-   * Returns how many places in line callers of {@code acquire} hold, or have left.
+   * Returns the number of waiting callers of {@code acquire}, including callers that gave up but
+   * whose place in the line is not removed yet.
    *
    * @param limiter the limiter
-   * @return the places in the store plus those of a failure rule
+   * @return the callers that wait for the store's buckets or for the buckets of a failure rule
    */
   public static int waiting(Limiter limiter) {
     return limiter.waiting();
   }
 
   /**
-   * Returns whether settlements wait until the store is back.
+   * Returns whether a limiter has settlements that wait until the store is available again.
    *
    * @param limiter the limiter
-   * @return false if none waits
+   * @return whether at least one settlement waits
    */
   public static boolean settlesLater(Limiter limiter) {
     return limiter.settlesLater();
   }
 
   /**
-   * Returns the entry in which a limiter records its last give-back to a bucket.
+   * Returns the table entry in which a limiter records the time of its last refund to a bucket.
    *
-   * @param bucketKey the bucket
-   * @return the number of an entry, which several buckets may share
+   * @param bucketKey the key of the bucket
+   * @return the number of the entry; several buckets can share an entry
    */
   public static int entryOf(String bucketKey) {
     return LastRefundTimes.entry(bucketKey);
@@ -79,25 +80,27 @@ public final class Insides {
    * A decision on one bucket.
    *
    * @param decision the decision
-   * @param transaction the transaction on that bucket, null if there was none
+   * @param transaction the transaction on the bucket, null if the decision has none
    */
   public record Part(Decision decision, @Nullable Transaction transaction) {}
 
   /**
-   * Returns the transactions on single buckets that a transaction stands for.
+   * Splits a transaction into one transaction per bucket. A limit with several quotas has one
+   * bucket per quota.
    *
-   * @param asked a transaction, whose limit may have several quotas
-   * @return one for each quota, the longest first; the transaction itself if there is only one
+   * @param asked the transaction
+   * @return one transaction per quota, the longest period first
    */
   public static List<Transaction> parts(Transaction asked) {
     return asked.isSeveral() ? asked.parts() : List.of(asked);
   }
 
   /**
-   * Returns the decisions on single buckets in a decision.
+   * Splits a decision into one decision per bucket. A limit with several quotas has one bucket per
+   * quota.
    *
-   * @param decision a decision, perhaps on a batch
-   * @return those on its parts, and in place of a part with several quotas those on each
+   * @param decision the decision on a single transaction or a batch
+   * @return the decisions, in the order of the transactions and their quotas
    */
   public static List<Part> parts(Decision decision) {
     List<Part> parts = new ArrayList<>();
@@ -114,31 +117,31 @@ public final class Insides {
     return parts;
   }
 
-  /** How the thread of a caller waits; see {@link Parking}. */
+  /** Blocks the threads of callers, in place of the real {@link Parking}. */
   public interface Waiting {
 
     /**
-     * Lets a caller wait for a future.
+     * Blocks the caller until a future is done.
      *
-     * @param future the future to wait for
+     * @param future the future
      * @throws InterruptedException if the caller is interrupted
      */
     void untilDone(CompletableFuture<?> future) throws InterruptedException;
 
     /**
-     * Lets a caller wait until it is woken up or interrupted.
+     * Blocks the caller until another thread wakes or interrupts the caller.
      *
-     * @param isAwake whether the caller was woken up
+     * @param isAwake returns whether another thread woke the caller
      * @param nanos the longest wait
      */
     void untilAwake(BooleanSupplier isAwake, long nanos);
   }
 
   /**
-   * Makes blocked callers wait as the simulator wants.
+   * Replaces the way in which a limiter blocks its callers.
    *
-   * @param builder the builder of a limiter whose callers are one thread
-   * @param waiting how callers wait
+   * @param builder the builder of a limiter that only one thread calls
+   * @param waiting blocks the callers
    * @return the builder
    */
   public static Limiter.Builder waiting(Limiter.Builder builder, Waiting waiting) {
@@ -166,12 +169,12 @@ public final class Insides {
   }
 
   /**
-   * Returns a lease of one share: all callers of a simulated process are one thread.
+   * Returns a lease with a single share, because a simulated process has only one thread.
    *
    * @param limiter the limiter
    * @param limit the limit's name
    * @param id the id
-   * @param tokens how many tokens the lease takes at a time
+   * @param tokens the number of tokens that the lease spends at a time
    * @param ticker the clock of the process
    * @return the lease
    */

@@ -4,12 +4,15 @@ package dev.sluice.postgres;
 import dev.sluice.remote.RemoteStore;
 import dev.sluice.remote.Timing;
 
-/** Opens a store of this package in a simulator. */
+/**
+ * Opens a PostgreSQL store for the simulator. Is in this package because the builder's method is
+ * package-private.
+ */
 public final class SimulatedStore {
 
   private SimulatedStore() {}
 
-  /** Opens a store whose time and threads are simulated. */
+  /** Opens a store with simulated time and threads. */
   public static RemoteStore open(PostgresStoreBuilder builder, Timing timing) {
     return builder.open(timing);
   }

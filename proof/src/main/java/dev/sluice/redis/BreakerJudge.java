@@ -10,9 +10,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges the invariant that a process marks a server down after five outages in a row, or after the
- * first failure on trial, and never earlier. Compares the circuit breakers of one process with the
- * results of its calls. For one thread.
+ * Judges when a process marks a server down: after five outages in a row, or after the first failed
+ * call of a trial, and never earlier. A trial begins when a probe has marked the server up. The
+ * judge compares the circuit breakers of the process with the results of its calls. Not
+ * thread-safe.
  */
 final class BreakerJudge {
 
@@ -30,14 +31,13 @@ final class BreakerJudge {
   /** The calls to one server since its last answer. */
   private static final class Calls {
     private int failures;
-    private int outages; // the number of failures that are certainly outages
+    private int outages; // the least number of outages among the failures
     private long firstFailure;
     private long lastFailure;
     private boolean open;
     private boolean onTrial; // whether the next failure opens the circuit breaker
-    // whether the next failure may open the circuit breaker: it was closed because no probe could
-    // be
-    // scheduled, or an answer may have ended the trial
+    // Whether the next failure may open the circuit breaker. This is unknown if the breaker closed
+    // because no probe could be scheduled, and if an answer may have ended the trial.
     private boolean maybeOnTrial;
 
     Calls(long lastFailure) {
@@ -52,18 +52,19 @@ final class BreakerJudge {
   /**
    * Records the result of a call. Returns the violation, null for none.
    *
-   * @param refused whether the server refused every call that arrived during this one
-   * @param counts whether the call certainly counts; false if its slot moved to another master
-   *     during the call, or if a moving slot may have refused it before it timed out
+   * @param refused whether the server refused all calls that arrived during this call
+   * @param counts whether the circuit breaker certainly counts this call; false if the call's slot
+   *     moved to another master during the call, or if a moving slot may have refused the call
+   *     before the call timed out
    */
   @Nullable String called(
       String server, Result result, boolean refused, long elapsedNanos, boolean counts) {
     Calls calls = of(server);
     if (!counts) {
-      if (result != Result.ANSWERED && calls.failures++ == 0) { // an upper bound
+      if (result != Result.ANSWERED && calls.failures++ == 0) { // failures is an upper bound
         calls.firstFailure = timing.nanoTime();
       }
-      calls.outages = 0; // a lower bound
+      calls.outages = 0; // outages is a lower bound
       if (calls.onTrial) { // the answer may have ended the trial
         calls.onTrial = false;
         calls.maybeOnTrial = true;
@@ -80,37 +81,37 @@ final class BreakerJudge {
     long start = timing.nanoTime() - elapsedNanos;
     boolean together = calls.failures > 0 && start - calls.lastFailure < 0;
     if (together) {
-      return null; // overlapping calls count once
+      return null; // failed calls that overlap count once
     }
     if (calls.failures == 0) {
       calls.firstFailure = timing.nanoTime();
     }
     calls.failures++;
     if (calls.onTrial && !calls.open) {
-      return "breaker: " + server + " is still asked after the first call on trial failed";
+      return "breaker: " + server + " is still up after the first call of its trial failed";
     }
     calls.lastFailure = timing.nanoTime();
     calls.outages = result == Result.TIMED_OUT || refused ? calls.outages + 1 : 0;
     return !calls.open && calls.outages >= MOST_FAILURES
-        ? "breaker: " + server + " is still asked after " + calls.outages + " outages in a row"
+        ? "breaker: " + server + " is still up after " + calls.outages + " outages in a row"
         : null;
   }
 
-  /** Returns for how long all calls to a server have failed. */
+  /** Returns the time since the first of the latest failed calls, 0 after an answered call. */
   long failingNanos(String server) {
     Calls calls = of(server);
     return calls.failures == 0 ? 0 : timing.nanoTime() - calls.firstFailure;
   }
 
-  /** Returns whether the next failure opens the breaker, since a probe closed it. */
+  /** Returns whether the next failure can open the server's circuit breaker. */
   boolean isOnTrial(String server) {
     Calls calls = of(server);
     return calls.onTrial || calls.maybeOnTrial;
   }
 
   /**
-   * Records a new state of a server. Returns the violation, null for none. The call that causes a
-   * change is recorded after the change.
+   * Records a new state of a server. Returns the violation, null for none. Must be called before
+   * {@link #called} records the call that caused the new state.
    */
   @Nullable String changed(String server, State state, String reason) {
     Calls calls = of(server);

@@ -32,16 +32,16 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** The callers of one process: their calls to its limiter, and what they do with the answers. */
+/** The callers of one process. They call the process's limiter and react to its answers. */
 final class Callers {
 
-  /** How long a settlement may wait for a server that is away, and take then. */
+  /** The longest time until a settlement ends, if its server is unavailable at first. */
   private static final long SETTLED_LATEST_NANOS = 12_000_000_000L;
 
   private static final long LOOKS_AGAIN_NANOS = 20_000_000;
 
   private static final long LONGEST_WAIT_MILLIS = 5_000;
-  // Each further bucket costs calls in every simulated run.
+  // More buckets would need more calls in every run.
   private static final int MOST_LOOKED_AFTER = 8;
   static final int CLOSED_AT_ONCE = -1;
   static final int NEVER_CLOSED = -2;
@@ -56,7 +56,7 @@ final class Callers {
   private final SimulatedWaiting waiting;
   private final long latencyNanos;
   private final List<Held> neverClosed = new ArrayList<>();
-  private final Map<String, Limit> limits = new HashMap<>(); // kept, as applications do
+  private final Map<String, Limit> limits = new HashMap<>(); // applications reuse a Limit, too
 
   Callers(
       Calls calls,
@@ -83,7 +83,7 @@ final class Callers {
     return instant.getEpochSecond() * 1_000_000_000L + instant.getNano();
   }
 
-  // Asking
+  // Calls and their answers
 
   private <T> @Nullable CompletionStage<T> call(
       Operation operation, Supplier<CompletionStage<T>> call) {
@@ -91,12 +91,12 @@ final class Callers {
       return call.get();
     } catch (Throwable e) {
       operation.end("threw");
-      world.violated(() -> operation + ": async() threw " + e + " instead of failing");
+      world.violated(() -> operation + " threw instead of returning a failed stage: " + e);
       return null;
     }
   }
 
-  /** Makes a call, and passes its answer to an action. Records a failure in the operation. */
+  /** Makes a call and passes its answer to an action. The operation records a failure. */
   private <T> void whenAnswered(
       Operation operation, Supplier<CompletionStage<T>> asked, Consumer<T> then) {
     CompletionStage<T> stage = call(operation, asked);
@@ -116,8 +116,8 @@ final class Callers {
   }
 
   /**
-   * Handles an answer. An exception of the action is reported as a violation, since the stage would
-   * hide the exception.
+   * Runs an action when a stage ends. Reports an exception of the action as a violation, because
+   * the stage would hide the exception.
    */
   private <T> void onEnd(
       Operation operation,
@@ -129,12 +129,12 @@ final class Callers {
           try {
             action.accept(answer, failure);
           } catch (Throwable e) {
-            world.violated(() -> operation + ": what follows its answer threw " + World.text(e));
+            world.violated(() -> operation + " was answered, but a judge threw " + World.text(e));
           }
         });
   }
 
-  /** Runs a blocking call, and records what it throws in the operation. */
+  /** Runs a blocking call. The operation records any exception. */
   private void blocking(Operation operation, Runnable call) {
     try {
       call.run();
@@ -145,7 +145,7 @@ final class Callers {
     }
   }
 
-  // Spending and looking
+  // Spends and checks
 
   void spend(Transaction transaction) {
     Operation operation = calls.begin("spend", List.of(transaction));
@@ -160,7 +160,7 @@ final class Callers {
         });
   }
 
-  /** Spends as many tokens as there are, up to a number. */
+  /** Spends up to {@code most} tokens. */
   void spendUpTo(Transaction transaction, long most) {
     Operation operation = calls.begin("spend", List.of(transaction));
     whenAnswered(
@@ -169,12 +169,12 @@ final class Callers {
         decision -> {
           operation.took(decision, most);
           if (decision.denied() && isOwn(transaction) && !decision.degraded()) {
-            obey(operation, transaction, decision); // retryIn is the wait for one token
+            obey(operation, transaction, decision); // here, retryIn is the wait for one token
           }
         });
   }
 
-  /** Spends, and cancels the call after a time, as a caller with its own time-out does. */
+  /** Spends, and cancels the call after a time, like a caller with its own time-out. */
   void spendAndGiveUp(List<Transaction> transactions, long nanos) {
     transactions.forEach(one -> calls.giveUpOn(one.bucketKey()));
     Operation operation = calls.begin("spend", transactions);
@@ -203,7 +203,7 @@ final class Callers {
         });
   }
 
-  /** Marks the process's knowledge of a bucket as outdated after a spend without an answer. */
+  /** Records that the only caller of a spend stops waiting, so old denials become invalid. */
   private void givesUpSpend(Operation operation, String key) {
     if (!operation.isAlone()) {
       return;
@@ -212,7 +212,7 @@ final class Callers {
     if (made > operation.start()) {
       calls.forgot(key, made);
     }
-    // If debts appear, a spend without a caller may still forgive a debt, and charge nothing.
+    // A spend that found a debt can still forgive the debt, although its caller has gone.
     if (!calls.conditions.debtsAppear()) {
       calls.takesBack(operation, key);
     }
@@ -244,7 +244,7 @@ final class Callers {
     }
   }
 
-  /** Spends with one of the two ways to spend from a single bucket, in turn. */
+  /** Spends by either of the two methods for a single bucket, in turn. */
   private Decision spent(Transaction transaction) {
     return calls.number() % 2 == 0
         ? limiter.spend(List.of(transaction))
@@ -259,7 +259,10 @@ final class Callers {
         operation, () -> async.check(transactions), decision -> operation.decided(decision, false));
   }
 
-  /** Spends again after {@code retryIn}; must be allowed if nobody took anything in between. */
+  /**
+   * Checks again after {@code retryIn}. The check must be allowed if the bucket has not changed in
+   * between.
+   */
   private void obey(Operation denied, Transaction transaction, Decision decision) {
     String key = transaction.bucketKey();
     SimulatedServer server = reference.serverOf(key);
@@ -268,7 +271,7 @@ final class Callers {
         || calls.conditions.clientClocks()
         || decision.retryIn().toMillis() > LONGEST_WAIT_MILLIS
         || fleet.clocksWereStepped()
-        || reference.tatNanos(key) != nanos(decision.tat())) { // the TAT has changed since
+        || reference.tatNanos(key) != nanos(decision.tat())) { // another call changed the TAT
       return;
     }
     long version = reference.version(key);
@@ -286,7 +289,7 @@ final class Callers {
   private boolean isUntouched(String key, long version) {
     return reference.version(key) == version
         && !fleet.clocksWereStepped()
-        && !fleet.failedOverLately(); // a failover may change the bucket
+        && !fleet.failedOverLately(); // a failover can change the bucket
   }
 
   private void requireLetIn(
@@ -302,16 +305,16 @@ final class Callers {
             world.violated(
                 () ->
                     World.text(
-                        "%s was told to wait %s, did, and is denied again: %s",
+                        "%s was denied again, after its caller had waited for retryIn (%s): %s",
                         denied, decision.retryIn(), answer));
           }
         });
   }
 
-  // Waiting
+  // Callers that wait
 
   /**
-   * Acquires tokens, waiting for them if necessary.
+   * Acquires tokens, and waits for them if necessary.
    *
    * @param longest the longest wait
    * @param nanos the time after which the caller gives up, negative for never
@@ -346,7 +349,7 @@ final class Callers {
     }
   }
 
-  /** Acquires on the caller's thread, which is interrupted when the caller gives up. */
+  /** Acquires tokens on the caller's thread. To give up, the caller interrupts this thread. */
   void acquireBlocking(List<Transaction> transactions, Duration longest, long nanos) {
     boolean waited =
         world.blocking(
@@ -377,7 +380,7 @@ final class Callers {
     return (longest.compareTo(most) < 0 ? longest : most).toNanos();
   }
 
-  /** Gives up a wait: the tokens are withdrawn once the store has answered the spend. */
+  /** Records that a caller gives up. After the spend's answer, the limiter withdraws its tokens. */
   private void givesUp(Operation asked) {
     calls.waitGivenUp();
     List<Transaction> transactions = asked.transactions();
@@ -388,7 +391,7 @@ final class Callers {
     world.after(
         calls.conditions.hasFaults()
             ? calls.conditions.timeoutNanos()
-            : 2 * calls.afewMessages(), // the spend, then the withdrawal
+            : 2 * calls.afewMessages(), // first for the spend, then for the withdrawal
         actor("observer"),
         () -> {
           operation.end("done");
@@ -407,7 +410,7 @@ final class Callers {
     }
   }
 
-  // Giving back
+  // Calls that return tokens
 
   void refund(List<Transaction> transactions) {
     Operation operation = calls.begin("refund", transactions);
@@ -419,14 +422,15 @@ final class Callers {
     whenAnswered(operation, () -> async.reset(transactions), done -> operation.wasReset());
   }
 
-  /** A reservation that a caller holds, and the operation that made it. */
+  /** A reservation, and the operation that made the reservation. */
   record Held(Operation made, Reservation reservation) {}
 
   /**
-   * Reserves, and cancels later.
+   * Reserves tokens, and cancels the reservation later.
    *
-   * @param millis the time until the cancellation; {@link #CLOSED_AT_ONCE} or {@link #NEVER_CLOSED}
-   * @param cancel carries out the cancellation
+   * @param millis the time until the cancellation, or {@link #CLOSED_AT_ONCE}, or {@link
+   *     #NEVER_CLOSED}
+   * @param cancel cancels the reservation
    */
   void reserve(List<Transaction> transactions, int millis, Consumer<Held> cancel) {
     Operation operation = calls.begin("reserve", transactions);
@@ -437,7 +441,7 @@ final class Callers {
           operation.decided(reservation.decision(), true);
           if (millis == CLOSED_AT_ONCE) {
             reservation.close();
-            cancelOnceMore(reservation); // settled before, so the tokens stay spent
+            cancelOnceMore(reservation); // the reservation is closed, so its tokens stay spent
           } else if (millis == NEVER_CLOSED) {
             neverClosed.add(new Held(operation, reservation));
           } else {
@@ -454,10 +458,11 @@ final class Callers {
   }
 
   /**
-   * Makes one of several reservations, which end in another order where calls may overtake each
-   * other.
+   * Makes one of several reservations. If calls can overtake each other, the reservations are
+   * cancelled in another order than they were made.
    *
-   * @param again how many of the callers spend again as soon as they have cancelled
+   * @param number the number of this reservation, from 0
+   * @param again the number of reservations whose callers spend again soon after the cancellation
    */
   void reserveOneOfSeveral(Transaction transaction, int millis, int number, int again) {
     long shuffled = (calls.number() * 7L + number * 5L) % 11 * (latencyNanos / 4);
@@ -493,17 +498,18 @@ final class Callers {
           operation.requireGivenBack(held.made, granted);
         });
     cancelOnceMore(held.reservation);
-    held.reservation.close(); // as a try-with-resources block does
+    held.reservation.close(); // a try-with-resources block also closes after a cancellation
   }
 
   /**
-   * Settles a reservation of one limit, and judges what the settlement reports: its tokens were
-   * charged in a server, and with those that it cut they are not fewer than the true cost. One that
-   * waits asks a server for a higher cost, or is reported as lost.
+   * Settles a reservation of one limit at its true cost, and judges the reported settlement. The
+   * reported tokens must add up to the true cost, and a server must have charged any further
+   * tokens. A settlement that waits for a server must later reach the server, or be reported as
+   * lost.
    */
   void settle(Held held, long cost) {
     if (held.reservation.decision().degraded()) {
-      held.reservation.close(); // the reference of a failure rule knows whole spends only
+      held.reservation.close(); // LocalReference cannot cancel a part of a spend
       return;
     }
     List<Transaction> buckets = held.made.transactions();
@@ -530,21 +536,22 @@ final class Callers {
                       IntStream.range(0, buckets.size())
                           .anyMatch(i -> Objects.equals(askedBefore.get(i), askedNow.get(i)));
                   if (cost > tokens && lostSettlements.getAsInt() == lostBefore && isForgotten) {
-                    world.violated(() -> operation + " has waited, and then was forgotten");
+                    world.violated(() -> operation + " waited for a server, but was never sent");
                   }
                 });
             return;
           }
           operation.end(settlement);
           if (settlement.settled() == held.reservation.denied()) {
-            world.violated(() -> operation + " is settled if it was denied: " + settlement);
+            String wrong = settlement.settled() ? " settled a denied" : " did not settle a granted";
+            world.violated(() -> operation + wrong + " reservation: " + settlement);
           }
-          // A bucket that is not limited any more has no part, nor has one whose read failed.
+          // The settlement has no part for a bucket without a limit, or if its read failed.
           boolean isWhole =
               !calls.conditions.limitsChange()
                   && (cost > tokens || !calls.conditions.callsMayFail());
           if (settlement.settled() && isWhole && settlement.parts().size() != buckets.size()) {
-            world.violated(() -> operation + " tells of other buckets: " + settlement);
+            world.violated(() -> operation + " has a wrong number of parts: " + settlement);
           }
           for (Settlement.Part part : settlement.parts()) {
             requireSettled(operation, bucketOf(part, buckets), cost, part, begin);
@@ -554,14 +561,14 @@ final class Callers {
     held.reservation.close();
   }
 
-  /** Returns when this process asked for each bucket last. */
+  /** Returns the server's time of this process's latest charge, for each bucket. */
   private List<@Nullable Long> askedAt(List<Transaction> buckets) {
     List<@Nullable Long> asked = new ArrayList<>();
     buckets.forEach(one -> asked.add(reference.askedAt(calls.process, one.bucketKey())));
     return asked;
   }
 
-  /** Returns the transaction on the bucket of a part, by its quota. */
+  /** Returns the transaction whose quota equals the quota of a settlement's part. */
   private static Transaction bucketOf(Settlement.Part part, List<Transaction> buckets) {
     return buckets.stream()
         .filter(one -> Objects.equals(one.quota(), part.transaction().quota()))
@@ -569,7 +576,7 @@ final class Callers {
         .orElse(buckets.get(0));
   }
 
-  /** Ends an operation when no settlement waits any more; it may be applied until then. */
+  /** Ends an operation as soon as none of the limiter's settlements waits for a server. */
   private void endOnceSettled(Operation operation, Settlement settlement, Runnable then) {
     if (Insides.settlesLater(limiter)) {
       world.after(
@@ -599,12 +606,12 @@ final class Callers {
       world.violated(
           () ->
               World.text(
-                  "%s at %d was not charged so, or its parts do not add up: %s",
+                  "%s at the cost %d reports tokens that do not add up or were not charged: %s",
                   operation, cost, part));
     }
   }
 
-  /** Reserves, and lets another process cancel with the receipt, like a client that has a token. */
+  /** Reserves tokens, and lets another process cancel the reservation by its receipt. */
   void reserveFor(Callers elsewhere, Transaction transaction, int millis) {
     Operation operation = calls.begin("reserve", List.of(transaction));
     whenAnswered(
@@ -635,12 +642,12 @@ final class Callers {
         });
   }
 
-  /** Cancels a settled reservation once more, which must give nothing back. */
+  /** Cancels a settled reservation once more. This must not return any token. */
   private static void cancelOnceMore(Reservation settled) {
     var unused = settled.cancelAsync();
   }
 
-  /** Cancels a part of a reservation, and waits for the answer. */
+  /** Cancels a part of a reservation on the caller's thread. */
   void cancelSome(Held held, Predicate<Transaction> which) {
     if (!world.blocking(() -> waitForCancel(held, which))) {
       held.reservation.close();
@@ -672,14 +679,14 @@ final class Callers {
         });
   }
 
-  // At the end
+  // The end of the run
 
   /**
-   * Makes further reservations after some that were neither cancelled nor closed: each call makes
-   * the limiter forget up to two refilled reservations in a part of its buckets.
+   * Makes further reservations on the buckets of unclosed reservations. Each reservation makes the
+   * limiter forget up to two old reservations whose tokens are refilled.
    *
-   * @param open how many reservations the limiter still follows
-   * @return false if this world cannot do it
+   * @param open the number of reservations that the limiter tracks
+   * @return false if this run does not allow further reservations
    */
   boolean reserveAgain(int open) {
     List<Transaction> again =
@@ -694,7 +701,7 @@ final class Callers {
       return false;
     }
     for (Transaction one : again) {
-      for (int i = 0; i < 2 * open + 2; i++) { // enough calls to forget those in flight too
+      for (int i = 0; i < 2 * open + 2; i++) { // also enough for reservations in flight
         calls.nextStep();
         reserve(List.of(one), CLOSED_AT_ONCE);
       }

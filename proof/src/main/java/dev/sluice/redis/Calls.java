@@ -14,13 +14,13 @@ import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** The calls of one process that are in flight, and the buckets they touch. For one thread. */
+/** The calls of one process: which are in flight, and on which buckets. Not thread-safe. */
 final class Calls {
 
-  private static final long SLOW_NANOS =
-      500_000; // a message takes longer than any work within a process
+  // with this latency, a message always takes longer than the work within a process
+  private static final long SLOW_NANOS = 500_000;
 
-  /** The topologies in which each bucket has one circuit breaker, whatever happens. */
+  /** The topologies in which a bucket always keeps its circuit breaker. */
   private static final Set<Fleet.Topology> LASTING_MASTERS =
       EnumSet.of(Fleet.Topology.SINGLE, Fleet.Topology.RING, Fleet.Topology.DATABASE);
 
@@ -37,10 +37,10 @@ final class Calls {
   private Predicate<@Nullable SimulatedServer> isGivenUp = server -> false;
   private final Set<Operation> underWay = new LinkedHashSet<>();
   private final Map<String, Integer> asked = new HashMap<>(); // number of calls, by bucket key
-  private final Set<String> givenUp = new HashSet<>(); // bucket keys
+  private final Set<String> givenUp = new HashSet<>(); // keys of buckets whose callers gave up
   private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
-  private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key
-  // number of calls at that time, by bucket key
+  private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key: the last moment
+  // by bucket key: the number of calls at the moment at which the only caller gave up
   private final Map<String, Integer> takenBack = new HashMap<>();
   private int number;
   private int passed;
@@ -62,12 +62,12 @@ final class Calls {
     this.latencyNanos = plan.latencyNanos();
   }
 
-  /** Sets which servers the process considers down. */
+  /** Sets a test for the servers that the process has marked down. */
   void watch(Predicate<@Nullable SimulatedServer> newIsGivenUp) {
     isGivenUp = newIsGivenUp;
   }
 
-  /** Begins with the next step of the plan. */
+  /** Counts a step of the plan. */
   void nextStep() {
     number++;
   }
@@ -80,7 +80,7 @@ final class Calls {
     return begin(verb, transactions, 0);
   }
 
-  /** Begins a call whose caller waits for tokens up to {@code waitNanos}. */
+  /** Begins a call. Its caller waits for tokens for at most {@code waitNanos}. */
   Operation begin(String verb, List<Transaction> transactions, long waitNanos) {
     return new Operation(this, verb, transactions, waitNanos);
   }
@@ -111,27 +111,28 @@ final class Calls {
     }
   }
 
-  /** Records that a caller stopped waiting, so that a bucket may have been charged. */
+  /** Records that a caller gave up. It does not know whether the bucket was charged. */
   void giveUpOn(String bucketKey) {
     givenUp.add(bucketKey);
     reference.lines().disturbed(bucketKey);
   }
 
-  /** Records that a call leaves the process. Several callers may share it, some of them gone. */
+  /**
+   * Records that the store sends a call. Several callers can share a call. Judges that a call has
+   * at least one caller that still waits.
+   */
   void sends(List<String> bucketKeys) {
     for (String key : bucketKeys) {
       sentAt.put(key, world.now());
       Integer count = takenBack.remove(key);
       if (count != null && count == countOf(key) && bucketKeys.size() == 1) {
         world.violated(
-            () -> World.text("p%d asks for %s, though its caller has gone", process, key));
+            () -> World.text("p%d sends a call on %s, though its caller gave up", process, key));
       }
     }
   }
 
-  /**
-   * Records that the only caller for a bucket goes away: a request not sent yet must not be sent.
-   */
+  /** Records that the only caller on a bucket gave up. An unsent call must then not be sent. */
   void takesBack(Operation operation, String bucketKey) {
     if (sentAt.getOrDefault(bucketKey, Long.MIN_VALUE) < operation.start()) {
       takenBack.put(bucketKey, countOf(bucketKey));
@@ -142,12 +143,17 @@ final class Calls {
     return givenUp.contains(bucketKey);
   }
 
-  /** A moment before which knowledge of a bucket is void for calls that begin later. */
+  /**
+   * A limit on the denials that a process may remember for a bucket.
+   *
+   * @param since later calls must not be denied by the bucket's state before this moment
+   * @param told the moment from which this limit applies
+   */
   private record Forgotten(long since, long told) {}
 
   /**
-   * Drops what this process knew of a bucket before a moment, since one of its spends was allowed
-   * or failed.
+   * Records that this process must forget all denials of a bucket before a moment, because one of
+   * its spends was granted or failed.
    */
   void forgot(String bucketKey, long since) {
     forgotten.merge(
@@ -157,21 +163,21 @@ final class Calls {
   }
 
   /**
-   * Returns the earliest moment whose denials this process may still remember.
+   * Returns the earliest moment whose denials this process may still remember for a bucket.
    *
-   * @param start when the denied call began
+   * @param start the start of the denied call
    */
   long forgottenSince(String bucketKey, long start) {
     Forgotten last = forgotten.get(bucketKey);
     return last == null || start < last.told ? Long.MIN_VALUE : last.since;
   }
 
-  /** Records that a caller that may have waited passes. */
+  /** Records that a caller was admitted that may have waited. */
   void waitPassed() {
     passed++;
   }
 
-  /** Records that a caller that may have waited gives up. */
+  /** Records that a caller gave up that may have waited. */
   void waitGivenUp() {
     gaveUpWaiting++;
   }
@@ -184,12 +190,12 @@ final class Calls {
     return gaveUpWaiting;
   }
 
-  /** Records that the tokens of an operation that gives back have arrived. */
+  /** Records that the tokens that an operation returns have arrived at the servers. */
   void gaveBack(Operation operation) {
     if (!givingBack.remove(operation)) {
       return;
     }
-    if (conditions.hasFaults()) { // an abandoned request may still arrive later
+    if (conditions.hasFaults()) { // a call without callers can still arrive later
       world.after(LATE_NANOS, new Actor("observer"), () -> over(operation));
     } else {
       over(operation);
@@ -206,25 +212,25 @@ final class Calls {
     return !givingBack.isEmpty();
   }
 
-  /** Returns how many calls that give tokens back have begun. */
+  /** Returns the number of calls begun so far that return tokens. */
   long begunGivingBack() {
     return begunGivingBack;
   }
 
   /**
-   * Returns when the earliest unfinished call that may give back to a bucket began.
+   * Returns the start of the earliest call in flight that can return tokens to a bucket.
    *
-   * @param otherwise the result if no such call began earlier
+   * @param otherwise the result if no such call began before this moment
    */
   long givingBackSince(String bucketKey, long otherwise) {
     return beganFirst(givingBack, one -> one.touches(bucketKey), otherwise);
   }
 
   /**
-   * Returns when the earliest unfinished call began that spends from this bucket only, and so may
-   * forgive a debt.
+   * Returns the start of the earliest call in flight that spends from this bucket only. Such a call
+   * can forgive a debt.
    *
-   * @param otherwise the result if no such call began earlier
+   * @param otherwise the result if no such call began before this moment
    */
   long spendingAloneSince(String bucketKey, long otherwise) {
     return beganFirst(underWay, one -> one.spendsAlone() && one.touches(bucketKey), otherwise);
@@ -242,8 +248,8 @@ final class Calls {
   }
 
   /**
-   * Returns whether a call must be refused at once, since the server of one of its buckets is
-   * marked down, as far as that is visible from outside.
+   * Returns whether the store must refuse a call at once, because the process has marked the server
+   * of a bucket down. Returns false if this is not certain.
    */
   boolean mustBeRefused(List<Transaction> transactions) {
     return LASTING_MASTERS.contains(fleet.topology)
@@ -254,19 +260,17 @@ final class Calls {
             .anyMatch(one -> isGivenUp.test(reference.serverOf(one.bucketKey())));
   }
 
-  /** Returns the time that a few messages take. */
+  /** Returns the longest time for a few messages one after the other. */
   long afewMessages() {
     return 12 * latencyNanos + 2_000_000;
   }
 
-  /** Returns whether a call for a bucket is under way. */
+  /** Returns whether a call on a bucket is in flight. */
   boolean isUnderWay(String bucketKey) {
     return underWay.stream().anyMatch(one -> one.touches(bucketKey));
   }
 
-  /**
-   * Returns how long a batch over several servers may hold tokens that make other calls be denied.
-   */
+  /** Returns the longest time for which a denied batch over several servers can hold tokens. */
   long roundTrip() {
     return 8 * latencyNanos + 1_000_000;
   }
@@ -279,18 +283,18 @@ final class Calls {
     return asked.keySet();
   }
 
-  /** Returns how often callers have asked for a bucket. */
+  /** Returns the number of calls begun so far on a bucket. */
   int countOf(String bucketKey) {
     return asked.getOrDefault(bucketKey, 0);
   }
 
-  // A caller's own code
+  // The callers' code after an answer
 
   void blockNext(long nanos) {
     nextBlocks = nanos;
   }
 
-  /** Runs the caller's code after an answer, which may block its thread. */
+  /** Runs the caller's code after an answer. This code can block the store's thread. */
   void goOn(Operation operation) {
     if (nextBlocks > 0) {
       long nanos = nextBlocks;
@@ -300,7 +304,7 @@ final class Calls {
     }
   }
 
-  // The end of the simulation
+  // The end of the run
 
   void close() {
     closing = true;

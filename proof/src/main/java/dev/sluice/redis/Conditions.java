@@ -5,23 +5,24 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * The events that a plan allows: the fewer there are, the stricter are the invariants.
+ * The kinds of events that can happen in a plan's run. The fewer kinds can happen, the stricter the
+ * judges are.
  *
- * @param hasFaults whether there are any faults
- * @param callsMayFail whether there are faults that may make a call fail
+ * @param hasFaults whether the plan has any fault
+ * @param callsMayFail whether a fault of the plan can make a call fail
  * @param clientClocks whether buckets use the clocks of the processes
- * @param limitsChange whether a bucket may have two limits, at once or one after the other
- * @param debtsAppear whether a TAT may lie more than the tolerance ahead
- * @param callsOvertake whether two calls of a process may overtake each other
- * @param callersBlock whether a caller's code may block the thread that completes calls
- * @param apartPpm by how many millionths the clock of a process and that of a server may drift
- *     apart
- * @param onFailure the failure rule
+ * @param limitsChange whether a bucket can have two limits, at the same time or in succession
+ * @param debtsAppear whether a TAT can be more than the tolerance ahead of the bucket's clock
+ * @param callsOvertake whether a server can receive two calls of a process in the wrong order
+ * @param callersBlock whether a caller's code can block the thread that completes calls
+ * @param apartPpm the largest relative drift between a process's clock and a server's clock, in
+ *     parts per million
+ * @param onFailure the failure rule, by its number in a plan
  * @param onFailureOfB the failure rule of limit B
  * @param processes the number of processes
  * @param timeoutNanos the time-out of each call
- * @param shortQueues whether queues may be full
- * @param timersFail whether a timer may fail, so that calls end early
+ * @param shortQueues whether queues can be full
+ * @param timersFail whether a timer can fail, so that calls end early
  */
 record Conditions(
     boolean hasFaults,
@@ -39,16 +40,16 @@ record Conditions(
     boolean shortQueues,
     boolean timersFail) {
 
-  /** How long a denial is remembered, plus the time of its answer. */
+  /** The longest time for which a process remembers a denial, plus the time of its answer. */
   static final long DENIALS_NANOS = 1_100_000_000;
 
   private static final int USUAL_TIMEOUT_MILLIS = 500;
-  private static final int RULES = 4; // fail, allow, deny, local
+  private static final int RULES = 4; // number of failure rules: fail, allow, deny, local
 
-  /** A sweep may be a millisecond late, and a later sweep finds a blocked thread. */
+  /** The longest delay with which the store notices that a call has timed out. */
   private static final long FEW_TIMERS_NANOS = 5_000_000;
 
-  /** Faults for which no call may fail. */
+  /** Faults that cannot make a call fail. */
   private static final Set<Step.Kind> HARMLESS =
       EnumSet.of(
           Step.Kind.OBSERVER_THROWS,
@@ -61,27 +62,27 @@ record Conditions(
   private static final Set<Step.Kind> OTHER_CLOCKS =
       EnumSet.of(Step.Kind.FAIL_OVER, Step.Kind.MOVE_SLOTS);
 
-  /** Returns by how much clock drift may falsify a remembered denial. */
+  /** Returns the largest clock drift while a process remembers a denial. */
   long driftNanos() {
     return DENIALS_NANOS / 1_000_000 * apartPpm;
   }
 
-  /** Returns how long a call may take at most. */
+  /** Returns the longest duration of a call. */
   long latestEndNanos() {
     return timeoutNanos + Math.max(timeoutNanos / 10, FEW_TIMERS_NANOS);
   }
 
-  /** Returns whether a give-back is exact to the clock tick. */
+  /** Returns whether a call returns exactly the tokens that are not refilled yet. */
   boolean isExact() {
     return !limitsChange && !clientClocks;
   }
 
-  /** Returns the conditions of a world; the failure rules are those of the first process. */
+  /** Returns the conditions of a plan, with the failure rules of the first process. */
   static Conditions of(Plan plan) {
     return of(plan, 0);
   }
 
-  /** Returns the conditions of a process, which may have its own failure rules. */
+  /** Returns the conditions of a plan, with the failure rules of one process. */
   static Conditions of(Plan plan, int process) {
     boolean limitsChange =
         plan.setting("limitsDiffer") > 0
@@ -90,7 +91,7 @@ record Conditions(
     boolean clientClocks = plan.setting("clientClocks") > 0;
     boolean clocksDiffer = plan.setting("clocksDiffer") > 0;
     int onFailure = (plan.setting("onFailure") + process * plan.setting("rulesDiffer")) % RULES;
-    int ofB = plan.setting("onFailureOfB"); // 0: the rule of the other limits
+    int ofB = plan.setting("onFailureOfB"); // 0: limit B has the rule of all other limits
     boolean clocksChange =
         clientClocks
             ? plan.processes() > 1 || plan.has(Step.Kind.PROCESS_CLOCK_STEP)

@@ -9,23 +9,24 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges the invariant that few calls wait for a slow connection, and that the circuit breakers
- * learn of each failed connection, whatever the callers do. For one thread.
+ * Judges two invariants: only few calls wait for a slow connection, and the process reports each
+ * failed connection to its circuit breakers, even if all callers gave up. Not thread-safe.
  */
 final class ConnectionJudge {
 
-  private static final int PLACES = 2; // the places for calls in a queue
-  private static final int MOST_REQUESTS = 128; // the most requests that share a call
+  private static final int PLACES = 2; // the most calls of one queue in flight
+  private static final int MOST_REQUESTS = 128; // the most requests that can share one call
 
-  /** The stages that lead to a connection, a probe every half second, and a ping. */
+  /** The most stages that can wait for a connection without any call, for example of probes. */
   private static final int FEW = 9;
 
   private final int process;
   private final World world;
   private final Topology topology;
-  private final boolean goesApart; // a call may be refused as a whole and repeated in parts
+  private final boolean goesApart; // whether a refused call can be repeated in parts
   private final Map<String, Integer> failures = new HashMap<>(); // by server
-  private final Map<String, Long> askedSince = new HashMap<>(); // by server; never if marked down
+  // by server: the moment at which the server was marked up, MAX_VALUE while the server is down
+  private final Map<String, Long> askedSince = new HashMap<>();
   private int allFailures;
   private @Nullable Calls calls;
 
@@ -36,7 +37,7 @@ final class ConnectionJudge {
     this.goesApart = plan.has(Step.Kind.TRY_AGAIN);
   }
 
-  /** Sets the calls, which count the queues: in a Cluster, each bucket may have its own. */
+  /** Sets the calls of the process. In a Cluster, each of their buckets can have a queue. */
   void watch(Calls made) {
     calls = made;
   }
@@ -46,7 +47,6 @@ final class ConnectionJudge {
     return made == null || topology != Topology.CLUSTER ? 1 : made.asked().size();
   }
 
-  /** Returns whether the store is being closed, when calls end differently. */
   private boolean isClosing() {
     Calls made = calls;
     return made != null && made.isClosing();
@@ -56,7 +56,7 @@ final class ConnectionJudge {
     return server.split(":", 2)[0];
   }
 
-  /** Records a call that has ended and was reported to the circuit breaker. */
+  /** Records the result of a call, which the store has reported to its circuit breaker. */
   void called(String server, Result result) {
     if (result != Result.ANSWERED) {
       failures.merge(host(server), 1, Integer::sum);
@@ -64,17 +64,16 @@ final class ConnectionJudge {
     }
   }
 
-  /** Records that a server was marked down (only probes go there), or up. */
+  /** Records that the process marked a server down or up. */
   void changed(String server, State state) {
     askedSince.put(host(server), state == State.UP ? world.now() : Long.MAX_VALUE);
   }
 
-  /** Starts to watch an attempt to connect to a server, or to a Cluster. */
+  /** Records the start of an attempt to connect to a server or a Cluster. */
   Attempt begin(String server) {
     return new Attempt(server);
   }
 
-  /** An attempt to connect. */
   final class Attempt {
     private final String server;
     private final long begun = world.now();
@@ -87,8 +86,8 @@ final class ConnectionJudge {
     }
 
     /**
-     * Checks how many stages wait for the connection; each call among them has a place or timed
-     * out.
+     * Judges the number of stages that wait for the connection. Each waiting call must have a place
+     * in a queue, or must have timed out.
      */
     void waits(int stages) {
       int calls = PLACES * queues() + allFailures - allFailedBefore;
@@ -97,19 +96,19 @@ final class ConnectionJudge {
         world.violated(
             () ->
                 World.text(
-                    "p%d lets %d calls wait for a connection to %s, more than it has places for",
+                    "p%d lets too many calls wait for a connection: %d calls to %s",
                     process, stages, server));
       }
     }
 
     /**
-     * Records that the connection failed and the waiting calls were completed. A call in parts is
-     * reported when its last part has ended.
+     * Judges that the circuit breaker recorded the failed connection. A call that was repeated in
+     * parts is not judged, because the store reports the call only after its last part.
      *
      * @param calls whether calls waited for the connection
      */
     void failed(boolean calls) {
-      // The servers have fixed names.
+      // With these topologies, a process always connects to the same servers.
       boolean isOwn = topology == Topology.SINGLE || topology == Topology.RING;
       boolean isJudged = calls && isOwn && !goesApart && !isClosing();
       boolean wasAsked = askedSince.getOrDefault(server, Long.MIN_VALUE) < begun;
@@ -117,7 +116,7 @@ final class ConnectionJudge {
         world.violated(
             () ->
                 World.text(
-                    "breaker: p%d did not hear that the connection to %s failed", process, server));
+                    "breaker: p%d did not record a failed connection to %s", process, server));
       }
     }
   }

@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges the invariant that a process forgives the debt of a bucket at most once per burst offset
- * (decision 003), and only where debts can occur. For one thread.
+ * Judges when a process forgives the debt of a bucket: at most once within the burst offset
+ * (decision 003), and only if the world can cause debts. Not thread-safe.
  */
 final class DebtJudge {
 
@@ -18,12 +18,6 @@ final class DebtJudge {
   private final Conditions conditions;
   private final long afterwardsNanos;
 
-  /**
-   * Creates a judge without debts.
-   *
-   * @param conditions whether debts can occur, and how long a call may take
-   * @param afterwardsNanos how much later than a call its follow-up may be decided
-   */
   DebtJudge(Conditions conditions, long afterwardsNanos) {
     this.conditions = conditions;
     this.afterwardsNanos = afterwardsNanos;
@@ -37,15 +31,15 @@ final class DebtJudge {
     }
   }
 
-  /** Records that a process tries to forgive a debt, which may be gone meanwhile. */
+  /** Records that a process tries to forgive a debt. The debt may no longer exist. */
   void tried(int process, Charge charge, long nowNanos) {
     tried.put(new Debt(process, charge.key(), charge.offsetNanos()), nowNanos);
   }
 
   /**
-   * Judges the forgiving of a debt. Returns the violation, null for none. The burst offset counts
-   * from the answer that reported the debt, so a call that arrives late uses more of it, by an
-   * unknown time.
+   * Judges a call that forgives a debt. Returns the violation, null for none. The process measures
+   * the burst offset from the answer that reported the debt. If the call arrives late, the judge
+   * does not know when this was, so it ignores the call.
    */
   @Nullable String forgiven(Asked by, Charge charge, long nowNanos, boolean clocksWereStepped) {
     Debt debt = new Debt(by.process(), charge.key(), charge.offsetNanos());
@@ -54,15 +48,15 @@ final class DebtJudge {
       forgivenUntil.put(debt, nowNanos + charge.offsetNanos());
     }
     if (!conditions.debtsAppear()) {
-      return debt + ": a debt is forgiven where none can be";
+      return debt + ": a debt was forgiven, though this world cannot cause debts";
     }
     boolean tooSoon = until != null && until - afterwardsNanos > nowNanos;
     return tooSoon && !clocksWereStepped
-        ? debt + ": a debt is forgiven a second time before " + until
+        ? debt + ": a debt was forgiven a second time before " + until
         : null;
   }
 
-  /** Returns whether a process forgave a debt lately, or found it forgiven when it tried. */
+  /** Returns whether a process recently tried to forgive a debt, with or without success. */
   boolean wasForgiven(int process, String key, long offsetNanos, long nowNanos) {
     Long last = tried.get(new Debt(process, key, offsetNanos));
     return last != null && last > nowNanos - offsetNanos - conditions.timeoutNanos();

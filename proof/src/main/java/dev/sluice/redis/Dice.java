@@ -12,7 +12,7 @@ final class Dice {
     this.state = seed;
   }
 
-  /** Returns independent dice for one purpose, so that their use changes no other numbers. */
+  /** Returns a new, independent generator. Its use does not change the numbers of this one. */
   Dice fork(long purpose) {
     return new Dice(mixed(state ^ mixed(purpose * GOLDEN + 1)));
   }

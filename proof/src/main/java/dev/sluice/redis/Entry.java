@@ -3,7 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.gcra.Gcra;
 
-/** An event that moved a bucket's TAT, in the order of its server. Not thread-safe. */
+/** One recorded event that changed a bucket's TAT, such as a spend. Not thread-safe. */
 final class Entry {
 
   static final int NOBODY = -1;
@@ -12,18 +12,17 @@ final class Entry {
   final int process;
   final long moment;
   final long nowNanos;
-  final long nanos; // the increment; if state was lost, the remaining TAT
+  final long nanos; // the increment; for a loss, the TAT after the loss
   final long offsetNanos;
   final long afterNanos;
   boolean counts;
   boolean cancelled;
-  boolean outdated;
-  boolean stale; // whether a replaced master made this entry
-  int lowerings; // how often the bucket's TAT was lowered before this entry
-  long cancelledNanos; // what was cancelled of its bucket before this entry
-  boolean wasQuiet; // whether nothing had lowered the bucket's TAT recently
+  boolean outdated; // whether another process has lowered the TAT since this spend
+  boolean stale; // whether a replaced master decided this event
+  int lowerings; // how often the bucket's TAT had been lowered before this event
+  long cancelledNanos; // the sum of the bucket's spends that were cancelled before this event
+  boolean wasQuiet; // whether the bucket's TAT had not been lowered for a while
 
-  /** The kind of event. */
   enum Kind {
     SPEND,
     REFUND,
@@ -34,17 +33,18 @@ final class Entry {
   /**
    * A change of a TAT.
    *
-   * @param nowNanos the time of the clock that decided
-   * @param nanos the increment; for a loss, the TAT that is left
+   * @param nowNanos the time at which the change was decided, by the bucket's clock
+   * @param nanos the increment; for a loss, the TAT after the loss
    * @param offsetNanos the burst offset
    * @param afterNanos the TAT after the change
    */
   record Move(long nowNanos, long nanos, long offsetNanos, long afterNanos) {}
 
   /**
-   * Creates an entry. A spend counts once its caller knows of it, all other kinds at once.
+   * Creates an entry. A spend does not count until its caller receives the grant; all other events
+   * count at once.
    *
-   * @param moment the moment of the world
+   * @param moment the moment of the event
    */
   Entry(Kind kind, int process, long moment, Move move) {
     this.kind = kind;
@@ -65,7 +65,7 @@ final class Entry {
     return kind == Kind.SPEND;
   }
 
-  /** Returns whether a process cannot distinguish the answers of two entries. */
+  /** Returns whether a server's answers to this event and to another event are equal. */
   boolean looksLike(Entry other) {
     return kind == other.kind
         && process == other.process
@@ -74,13 +74,16 @@ final class Entry {
         && afterNanos == other.afterNanos;
   }
 
-  /** Returns the TAT after this entry, given the TAT before it. */
+  /** Returns the TAT after this event, given the TAT before this event. */
   long after(long tatNanos) {
     return after(tatNanos, nowNanos, nanos);
   }
 
   /**
-   * Returns the TAT after this entry by another clock; {@code leftNanos} replaces {@code nanos}.
+   * Returns the TAT after this event, computed with another clock.
+   *
+   * @param now the time of the event by the other clock
+   * @param leftNanos for a loss, the TAT after the loss by the other clock
    */
   long after(long tatNanos, long now, long leftNanos) {
     if (!counts) {

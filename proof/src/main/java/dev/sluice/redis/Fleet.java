@@ -13,25 +13,26 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The servers of a world: one Redis server, a ring, a master with a replica and Sentinels, a
- * Cluster, or a PostgreSQL primary with a replica.
+ * All simulated servers of one run: one Redis server, a ring, a master with a replica and
+ * Sentinels, a Cluster, or a PostgreSQL primary with a replica.
  */
 final class Fleet {
 
-  /** The start: noon of a day in 2026, a whole number of microseconds. */
+  /** The time of the servers' clocks at the start: a day in 2026, in whole microseconds. */
   static final long START_NANOS = 1_780_000_000_000_000_000L;
 
   private static final int SLOTS = 16_384;
-  static final int OLD_MASTER_LEARNS_MILLIS = 11_000; // the duration of SENTINEL FAILOVER
+  // with SENTINEL FAILOVER, the time until the old master becomes a replica
+  static final int OLD_MASTER_LEARNS_MILLIS = 11_000;
   private static final long FAILOVER_REMEMBERED_NANOS = 13_000_000_000L;
   private static final long LAG_NANOS = 1_000_000;
   static final long CLOCK_STEP_REMEMBERED_NANOS = 3_000_000_000L;
-  // Largest clock difference of servers that share no bucket.
+  // On a ring, servers share no bucket, so their clocks can differ more.
   private static final long MOST_APART_NANOS = 5_000_000_000L;
   static final long MOST_SKEW_NANOS = 50_000_000;
   static final long MOST_DRIFT_PPM = 100;
-  static final long MOST_PACE_PPM =
-      600; // largest drift of a process's clock: oscillator error and NTP slewing
+  // the largest drift of a process's clock, by the error of its oscillator and by NTP
+  static final long MOST_PACE_PPM = 600;
 
   final Topology topology;
   private final World world;
@@ -46,7 +47,7 @@ final class Fleet {
   private long sentinelsBack = Long.MIN_VALUE / 2;
   private @Nullable SimulatedServer oldMaster;
 
-  /** How servers belong together. */
+  /** The kinds of Redis deployments, and PostgreSQL. */
   enum Topology {
     SINGLE("redis://s0:1"),
     RING("redis-ring://s0:1,s1:1,s2:1"),
@@ -124,7 +125,7 @@ final class Fleet {
     return masters.get(index % masters.size());
   }
 
-  /** Returns whether a server may have refused a call with several keys since a moment. */
+  /** Returns whether any server may have refused a call with several keys since a moment. */
   boolean refusedSeveral(long since) {
     SimulatedServer old = oldMaster;
     return (old != null && old.refusedSeveral(since))
@@ -132,13 +133,13 @@ final class Fleet {
             .anyMatch(server -> server.refusedSeveral(since));
   }
 
-  /** Returns where a connection to a database leads: seldom to the old primary after a failover. */
+  /** Returns the server of a new database connection. After a failover, some reach the old one. */
   SimulatedServer host(Dice dice) {
     SimulatedServer old = oldMaster;
     return old != null && dice.chance(20) ? old : masters.get(0);
   }
 
-  /** Returns the server at an address, {@code s1} for the first host of {@code s1:1}. */
+  /** Returns the server with a name, such as {@code s1}; null if none. */
   @Nullable SimulatedServer named(String name) {
     if (name.equals(Topology.DATABASE.uri)) {
       return masters.get(0);
@@ -157,7 +158,7 @@ final class Fleet {
     return masterOfSlot.clone();
   }
 
-  /** Moves a part of a Cluster's slots from one master to the next. */
+  /** Moves half of a master's slots to the next master of the Cluster. */
   void moveSlots(int from) {
     int to = (from + 1) % masters.size();
     SimulatedServer source = masters.get(from);
@@ -177,12 +178,13 @@ final class Fleet {
   }
 
   /**
-   * Makes the replica the master, as {@code SENTINEL FAILOVER} does. Sentinels name the new master
-   * at once. The primary of a database learns of the change first.
+   * Makes the replica the master, as {@code SENTINEL FAILOVER} does. The Sentinels report the new
+   * master at once. The old master becomes a replica later; the old primary of a database becomes a
+   * replica at once.
    *
-   * @param learnsNanos how much later the old master learns of the change
-   * @param clientsStay whether its clients then stay connected: after {@code REPLICAOF} they do,
-   *     and receive {@code READONLY}
+   * @param learnsNanos the time until the old master becomes a replica
+   * @param clientsStay whether the clients of the old master then stay connected and receive {@code
+   *     READONLY}, as after {@code REPLICAOF}
    */
   void failOver(long learnsNanos, boolean clientsStay) {
     if (replicas.isEmpty()) {
@@ -210,7 +212,7 @@ final class Fleet {
     }
   }
 
-  /** Records that the clock for the buckets of a server shows another time from now on. */
+  /** Records that the clock of a server's buckets jumps by {@code nanos}. */
   void clockChanges(SimulatedServer server, long nanos) {
     if (nanos != 0) {
       clockStepped = world.now();
@@ -218,12 +220,12 @@ final class Fleet {
     }
   }
 
-  /** Returns how far a server's clock and a process's clock may drift apart within a time. */
+  /** Returns the largest drift between a server's clock and a process's clock within a time. */
   long driftNanos(long nanos) {
     return (nanos / 1_000_000 + 1) * apartPpm;
   }
 
-  /** Returns whether a clock reading may be from before a step of the clock. */
+  /** Returns whether a server's clock stepped so recently that answers may have an older time. */
   boolean clocksWereStepped() {
     return world.now() - clockStepped < CLOCK_STEP_REMEMBERED_NANOS;
   }
@@ -232,7 +234,7 @@ final class Fleet {
     return world.now() - failedOver < FAILOVER_REMEMBERED_NANOS;
   }
 
-  /** Returns whether a server is a replaced master that does not know it yet. */
+  /** Returns whether a server is a replaced master that is not a replica yet. */
   boolean wasReplaced(SimulatedServer server) {
     return server == oldMaster && !server.isReplica();
   }
@@ -248,10 +250,7 @@ final class Fleet {
     return sentinelsBack;
   }
 
-  /**
-   * Returns whether a server was replaced, and Sentinels have been naming the new master for that
-   * long.
-   */
+  /** Returns whether the Sentinels have reported another master for longer than {@code nanos}. */
   boolean replacedSince(SimulatedServer server, long nanos) {
     return server == oldMaster && world.now() - Math.max(failedOver, sentinelsBack) > nanos;
   }

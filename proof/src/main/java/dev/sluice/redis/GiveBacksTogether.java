@@ -5,21 +5,22 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Judges give-backs of one process that overlap on a bucket. The bucket may then be fuller than if
- * the cancelled reservations had not been made: by at most its refill from the first sending to the
- * last applying, and, beside a plain refund or a reset, by the tokens of the reservations in
- * flight. If the give-backs do not overlap, the bucket must not be fuller. For one thread.
+ * Computes how many tokens too many a bucket may have after overlapping calls of one process that
+ * return tokens. These calls can together return more tokens than their reservations spent: at most
+ * the tokens that the bucket refills between the start of the first call and the end of the last
+ * call. If a plain refund or a reset is among the calls, also the tokens of the reservations. Calls
+ * that do not overlap must never return too many tokens. Not thread-safe.
  */
 final class GiveBacksTogether {
 
   private final World world;
-  private final Map<String, Together> all = new HashMap<>(); // by process and bucket
+  private final Map<String, Together> all = new HashMap<>(); // by process and bucket key
 
   GiveBacksTogether(World world) {
     this.world = world;
   }
 
-  /** The overlapping calls of a process that give back to a bucket. */
+  /** The overlapping calls of one process that return tokens to one bucket. */
   private static final class Together {
     private int underWay;
     private int plain;
@@ -35,9 +36,10 @@ final class GiveBacksTogether {
   }
 
   /**
-   * Records the begin of a call that may give back to a bucket.
+   * Records the start of a call that can return tokens to a bucket.
    *
-   * @param isPlain whether it may give back tokens of others: a refund, a receipt, or a reset
+   * @param isPlain whether the call can return tokens that another call spent: a refund, a reset,
+   *     or a cancellation by receipt
    */
   void began(int process, String key, boolean isPlain) {
     Together together = all.computeIfAbsent(place(process, key), one -> new Together());
@@ -61,10 +63,10 @@ final class GiveBacksTogether {
   }
 
   /**
-   * Records that a server applies a give-back. Returns how much fuller the bucket may be from now
-   * on.
+   * Records that a server has applied a call that returns tokens. Returns how many further tokens
+   * the bucket may have too many, in nanoseconds of its TAT.
    *
-   * @param takenNanos the least that its reservation took; 0 for a plain refund
+   * @param takenNanos the least increment that the call's reservation spent; 0 for a plain refund
    */
   long allowedNanos(int process, String key, long takenNanos) {
     Together together = all.get(place(process, key));

@@ -4,22 +4,23 @@ package dev.sluice.redis;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges the invariant that cancellations, receipts, leases, withdrawals and parts of denied
- * batches give back at most once, and at most what they took. All give-backs to a bucket together
- * therefore never exceed its spends that no caller holds. For one bucket and one thread.
+ * Judges that each spend on one bucket is returned at most once, by a cancellation, receipt, lease,
+ * withdrawal or denied batch. All returned tokens together must not exceed the spent tokens that no
+ * caller holds. Not thread-safe.
  */
 final class GivenBackOnce {
 
-  private long spentNanos; // spent on servers, whether or not a caller received the tokens
-  private long heldNanos; // held by callers that received tokens and have not cancelled
-  private long givenNanos;
+  // the sum of all spends that servers decided, even if no caller received the tokens
+  private long spentNanos;
+  private long heldNanos; // the sum of all spends that callers received and have not cancelled
+  private long givenNanos; // the sum of all returned tokens
 
-  /** Records a spend of a server. */
+  /** Records a spend that a server decided. */
   void spent(long nanos) {
     spentNanos += nanos;
   }
 
-  /** Records that a caller received a spend, or a token of a lease. */
+  /** Records that a caller received a grant, or a token of a lease. */
   void held(long nanos) {
     heldNanos += nanos;
   }
@@ -30,18 +31,18 @@ final class GivenBackOnce {
   }
 
   /**
-   * Records a give-back that is not a plain refund. Returns the violation, null for none.
+   * Records that a server returned tokens of a spend. Returns the violation, null for none.
    *
-   * @param leftNanos how much of the spend was not refilled yet
+   * @param leftNanos the part of the spend that was not refilled yet
    */
   @Nullable String gaveBack(long nanos, long leftNanos) {
     givenNanos += nanos;
     if (nanos > leftNanos) {
-      return World.text("%d ns were given back, of which %d were left", nanos, leftNanos);
+      return World.text("%d ns were returned, but only %d ns were left", nanos, leftNanos);
     }
     long mostNanos = spentNanos - heldNanos;
     return givenNanos > mostNanos
-        ? World.text("%d ns were given back in all, of %d that are nobody's", givenNanos, mostNanos)
+        ? World.text("%d ns were returned in all, of at most %d ns", givenNanos, mostNanos)
         : null;
   }
 }

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The state of one bucket in the reference. For one thread. */
+/** What the reference knows about one bucket: its TAT, and all events. Not thread-safe. */
 final class KnownBucket {
 
   private static final long KEPT_NANOS = 3_000_000_000L;
@@ -26,39 +26,39 @@ final class KnownBucket {
   private static final long SETTLED_NANOS = 3_000_000_000L;
 
   final List<Entry> entries = new ArrayList<>();
-  final Map<Integer, Long> loosened = new HashMap<>(); // by process: when it last lowered the TAT
-  final Map<Integer, Long> lostSight = new HashMap<>(); // by process: when a give-back last failed
-  final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process: the number of spends
-  final Map<Integer, Long> forgaveAt = new HashMap<>(); // by process: when it last forgave a debt
-  final Map<Integer, Long> resetAt = new HashMap<>(); // by process: when it last reset the bucket
-  final List<Shown> receipts = new ArrayList<>(); // other processes may still use these receipts
-  final Map<Integer, Long> askedAt = new HashMap<>(); // by process: the latest time of its clock
+  final Map<Integer, Long> loosened = new HashMap<>(); // process → when it last lowered the TAT
+  final Map<Integer, Long> lostSight = new HashMap<>(); // process → time of its last failed refund
+  final Map<Integer, Integer> spendsBy = new HashMap<>(); // process → number of its spends
+  final Map<Integer, Long> forgaveAt = new HashMap<>(); // process → when it last forgave a debt
+  final Map<Integer, Long> resetAt = new HashMap<>(); // process → moment of its last reset
+  final Map<Integer, Long> askedAt = new HashMap<>(); // process → clock time of its last charge
+  final List<Shown> receipts = new ArrayList<>(); // receipts that other processes can still use
   final GivenBackOnce givenBackOnce = new GivenBackOnce();
   long tatNanos;
   long version;
   boolean everWritten;
-  @Nullable String promise; // the answer that promised that nothing was charged
+  @Nullable String promise; // the error that promised "nothing was charged", null for none
   @Nullable SimulatedServer server;
   private final Map<Integer, Alone> alone = new HashMap<>(); // by process
-  private final Map<Integer, Deque<Long>> spentAt = new HashMap<>(); // by process: when it spent
+  private final Map<Integer, Deque<Long>> spentAt = new HashMap<>(); // by process: recent moments
   private final Deque<Given> givenBack = new ArrayDeque<>(); // the latest refunds
-  private long forgottenUntil = Long.MIN_VALUE; // by the bucket's clock
-  int lowerings;
+  private long forgottenUntil = Long.MIN_VALUE; // clock time of the last dropped refund
+  int lowerings; // how often the TAT was lowered
   long cancelledNanos; // the sum of all cancelled spends
-  @Nullable Lowered lowered; // the latest reduction
+  @Nullable Lowered lowered; // the last time that the TAT was lowered
   private final World world;
   private final long timeoutNanos;
   private int forgotten; // number of dropped entries
   private final Deque<Change> changes = new ArrayDeque<>();
-  private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
+  private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process: sum of its spends
   private final Deque<Allowance> allowances = new ArrayDeque<>();
   private long allowedNanos; // the sum of all allowances ever
-  private long clockChanged = Long.MIN_VALUE; // simulated moment of the last clock change
-  private long earliestClock = Long.MAX_VALUE; // smallest lead of a clock over simulated time
-  private long latestClock = Long.MIN_VALUE;
+  private long clockChanged = Long.MIN_VALUE; // moment of the last clock change
+  private long earliestClock = Long.MAX_VALUE; // least lead of a deciding clock over the world
+  private long latestClock = Long.MIN_VALUE; // greatest lead
 
   /**
-   * Creates a bucket that was never used.
+   * Creates a full bucket.
    *
    * @param timeoutNanos the longest duration of a call
    */
@@ -68,38 +68,52 @@ final class KnownBucket {
   }
 
   /**
-   * The TAT until a moment of the world; the next TAT was decided on at the same time or before.
+   * A change of the TAT.
+   *
+   * @param moment the moment of the change
+   * @param decidedAt the moment at which the server read its clock for the change
+   * @param beforeNanos the TAT before the change
    */
   private record Change(long moment, long decidedAt, long beforeNanos) {}
 
-  /** A reduction of the TAT: the process, the moment, the bucket's time, and the amount. */
+  /**
+   * An event that lowered the TAT.
+   *
+   * @param nowNanos the time of the bucket's clock
+   * @param nanos the amount
+   */
   record Lowered(int process, long moment, long nowNanos, long nanos) {}
 
   /**
-   * A refund of a process: the bucket's time, the upper bound, and whether anything was given back.
+   * A plain refund.
+   *
+   * @param nowNanos the time of the bucket's clock
+   * @param nanos the requested amount
+   * @param something whether the server returned any token
    */
   record Given(int process, long nowNanos, long nanos, boolean something) {}
 
-  /** Tokens that may be missing from a moment on, for a documented reason. */
+  /** A tolerated error of the TAT, for a documented reason: it may be too low by this amount. */
   private record Allowance(long moment, long nanos) {}
 
   /**
-   * A receipt that another process uses than the one that spent.
+   * A receipt of another process's spend.
    *
-   * @param untilNanos the end of its validity
+   * @param process the process that cancels the spend by the receipt
+   * @param untilNanos the end of the receipt's validity
    * @param nanos the increment of the spend
-   * @param lowerings how often the bucket had been lowered before, {@link #UNKNOWN} if its master
-   *     was replaced since
+   * @param lowerings how often the TAT had been lowered before the spend, {@link #UNKNOWN} if a
+   *     replaced master decided the spend
    */
   record Shown(int process, long untilNanos, long nanos, int lowerings) {}
 
   /** The calls of a process that spend from this bucket only. */
   private static final class Alone {
     private int underWay;
-    private long ended = Long.MIN_VALUE / 2; // simulated moment at which the last call ended
+    private long ended = Long.MIN_VALUE / 2; // moment at which the last call ended
   }
 
-  /** Records the begin of a call that spends from this bucket only. */
+  /** Records the start of a call that spends from this bucket only. */
   void beginsAlone(int process) {
     alone.computeIfAbsent(process, one -> new Alone()).underWay++;
   }
@@ -110,13 +124,16 @@ final class KnownBucket {
     one.ended = world.now();
   }
 
-  /** Returns whether such a call is in flight, or ended within the last {@code lastNanos}. */
+  /**
+   * Returns whether a process has a call in flight that spends from this bucket only, or such a
+   * call ended within the last {@code lastNanos}.
+   */
   boolean isSpentFromAlone(int process, long lastNanos) {
     Alone one = alone.get(process);
     return one != null && (one.underWay > 0 || world.now() - one.ended <= lastNanos);
   }
 
-  /** Records a spend of a process, whose answer arrives within the time-out or not at all. */
+  /** Records a spend of a process. Its answer arrives before the time-out, or never. */
   void spent(int process) {
     Deque<Long> moments = spentAt.computeIfAbsent(process, one -> new ArrayDeque<>());
     moments.addLast(world.now());
@@ -125,7 +142,7 @@ final class KnownBucket {
     }
   }
 
-  /** Returns when a process last spent before a moment; long ago if it did not. */
+  /** Returns the last moment before a given one at which a process spent, or MIN_VALUE. */
   long spentBefore(int process, long moment) {
     Deque<Long> moments = spentAt.get(process);
     long last = Long.MIN_VALUE;
@@ -146,9 +163,10 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether no recorded refund of this process at this time matches the answer.
+   * Returns whether the answer to a refund differs from all recorded refunds of the same process at
+   * the same time.
    *
-   * @param isExact whether no refund may be smaller than requested
+   * @param isExact whether the recorded amount must equal the amount in the answer
    */
   boolean contradicts(Given told, boolean isExact) {
     boolean known = false;
@@ -163,15 +181,15 @@ final class KnownBucket {
     return known && told.nowNanos > forgottenUntil;
   }
 
-  /** Returns the bucket's current time. */
+  /** Returns the current time of the bucket's server, 0 if no server has the bucket. */
   long nowNanos() {
     SimulatedServer known = server;
     return known == null ? 0 : known.clock.nanos();
   }
 
-  // How its TAT moves
+  // Changes of the TAT
 
-  /** Records a change of the TAT that was decided on some time ago. */
+  /** Records a change of the TAT, for which the server read its clock {@code agoNanos} ago. */
   void changed(long agoNanos, long beforeNanos, long afterNanos) {
     changes.addLast(new Change(world.now(), world.now() - agoNanos, beforeNanos));
     while (world.now() - changes.getFirst().moment > KEPT_NANOS) {
@@ -180,7 +198,7 @@ final class KnownBucket {
     tatNanos = afterNanos;
   }
 
-  /** Returns whether the TAT left a value and came back to it. */
+  /** Returns whether the TAT has recently changed away from a value twice. */
   boolean cameBackTo(long nanos) {
     return changes.stream().filter(change -> change.beforeNanos == nanos).count() > 1;
   }
@@ -190,7 +208,7 @@ final class KnownBucket {
     lowered = new Lowered(process, world.now(), nowNanos, nanos);
   }
 
-  /** Records that the deciding clock shows another time from now on. */
+  /** Records a jump of the bucket's clock. */
   void clockChanged() {
     clockChanged = world.now();
   }
@@ -199,20 +217,20 @@ final class KnownBucket {
     return clockChanged >= moment;
   }
 
-  /** Returns whether nothing lowered the TAT lately. */
+  /** Returns whether nothing has lowered the TAT within the last time-out. */
   boolean isQuiet() {
     Lowered last = lowered;
     return last == null || world.now() - last.moment > timeoutNanos;
   }
 
-  /** Returns whether the bucket had a TAT at some moment since the given one. */
+  /** Returns whether the bucket has had a TAT at any time since a moment. */
   boolean showed(long nanos, long since) {
     return tatNanos == nanos
         || changes.stream()
             .anyMatch(change -> change.moment >= since && change.beforeNanos == nanos);
   }
 
-  /** Returns whether the bucket would have denied a spend at some moment since the given one. */
+  /** Returns whether the bucket would have denied a spend at any time since a moment. */
   boolean denied(long incrementNanos, long offsetNanos, long since) {
     SimulatedServer known = server;
     if (known == null) {
@@ -242,17 +260,17 @@ final class KnownBucket {
     return nanos - Math.floorMod(nanos, NANOS_PER_TICK);
   }
 
-  // Tokens that may be missing
+  // Tolerated errors
 
-  /** Records a decision of a clock that is ahead of the world's time by {@code aheadNanos}. */
+  /** Records a decision by a clock that is {@code aheadNanos} ahead of the world's clock. */
   void decidedBy(long aheadNanos) {
     earliestClock = Math.min(earliestClock, aheadNanos);
     latestClock = Math.max(latestClock, aheadNanos);
   }
 
   /**
-   * Marks the spends of the other processes as outdated: they do not see what this process gave
-   * back, reset or forgave, or what a server lost, so they no longer know the position of their
+   * Marks the spends of all other processes as outdated, after one process or a fault has lowered
+   * the TAT. The other processes do not see this change, so they assume wrong positions for their
    * spends (decision 004).
    */
   void outdate(int lowering) {
@@ -264,7 +282,10 @@ final class KnownBucket {
     }
   }
 
-  /** Records a give-back by a receipt, which does not know of reductions since its spend. */
+  /**
+   * Records a cancellation by receipt. If the TAT was lowered since the receipt's spend, the
+   * receipt contains an outdated position of the spend.
+   */
   void receiptUsed(int process, long untilNanos) {
     for (Iterator<Shown> all = receipts.iterator(); all.hasNext(); ) {
       Shown one = all.next();
@@ -282,10 +303,7 @@ final class KnownBucket {
     outdatedNanos.merge(process, nanos, Long::sum);
   }
 
-  /**
-   * Allows a give-back that is too large by at most what the process took before others lowered the
-   * TAT.
-   */
+  /** Tolerates that a process returns too many tokens, up to the sum of its outdated spends. */
   void allowOutdated(int process, long nanos) {
     long mostNanos = outdatedNanos.getOrDefault(process, 0L);
     long moreNanos = Math.min(nanos, mostNanos);
@@ -302,12 +320,18 @@ final class KnownBucket {
     }
   }
 
-  /** Compensates for tokens missing before a spend, if the allowances suffice. */
+  /**
+   * Returns whether the bucket may lack tokens before a spend. If so, uses up a part of the
+   * allowances.
+   */
   boolean isAllowedBefore(Entry spend, long missingNanos) {
     return isAllowed(Math.max(entries.indexOf(spend), 0), spend.nowNanos, missingNanos);
   }
 
-  /** Compensates for tokens missing at a position, if the allowances suffice. */
+  /**
+   * Returns whether the bucket may lack tokens at a position. If so, uses up a part of the
+   * allowances, and corrects the entries by a refund.
+   */
   private boolean isAllowed(int place, long nowNanos, long missingNanos) {
     long mostNanos = 0;
     for (Iterator<Allowance> all = allowances.iterator(); all.hasNext(); ) {
@@ -323,15 +347,15 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    // Other changes may happen in the same tick of the clock.
+    // The time is rounded down to a tick, because other changes can have the same clock time.
     Entry.Move move = new Entry.Move(tick(nowNanos), missingNanos, 0, missingNanos);
     entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;
   }
 
-  // Tokens that were given out
+  // Granted tokens
 
-  /** Returns the violation of the TAT, null for none. */
+  /** Returns the violation of the invariant "never over", null for none. */
   @Nullable String wrong(long nowNanos) {
     long owedNanos = owedNanos();
     long missingNanos = owedNanos - tatNanos;
@@ -340,12 +364,12 @@ final class KnownBucket {
             && Long.compareUnsigned(tatNanos, owedNanos) < 0;
     return isShort && !isAllowed(entries.size(), nowNanos, missingNanos)
         ? World.text(
-            "holds the TAT %d, but callers have spent up to %d (%d ns more)",
+            "has the TAT %d, but callers hold tokens up to the TAT %d (%d ns more)",
             tatNanos, owedNanos, missingNanos)
         : null;
   }
 
-  /** Returns the TAT that results from the counted entries up to a spend. */
+  /** Returns the TAT that results from all counted entries up to and including a spend. */
   long owedNanos(Entry last) {
     long tat = Gcra.NO_TAT;
     for (Entry entry : entries) {
@@ -357,12 +381,12 @@ final class KnownBucket {
     return tat;
   }
 
-  /** Returns how many entries precede an entry. */
+  /** Returns the number of entries before an entry, including the dropped entries. */
   int placeOf(Entry entry) {
     return forgotten + entries.indexOf(entry);
   }
 
-  /** Returns the TAT that results from the spends that callers know of and from the give-backs. */
+  /** Returns the TAT that results from all counted entries. */
   long owedNanos() {
     long tat = Gcra.NO_TAT;
     for (Entry entry : entries) {
@@ -372,18 +396,21 @@ final class KnownBucket {
   }
 
   /*
-   * The clocks of the clients differ by D: they lie between lo and hi = lo + D ahead of the world's
-   * time t. Let W be the TAT that the same spends come to by the world's time. Then TAT ≥ W + lo,
-   * since max(TAT, t + o) ≥ max(W + lo, t + lo) for each clock o ≥ lo, and a refund leaves
-   * max(TAT − c, t + o) ≥ lo + max(W − c, t). A spend is allowed where
-   * TAT ≤ t + o + τ ≤ t + hi + τ, so
+   * Client clocks differ by at most D: each clock is ahead of the world's time t by an offset o
+   * between lo and hi = lo + D. Let W be the TAT that the same spends and refunds would give if
+   * they all used the world's time. By induction, TAT ≥ W + lo:
    *
-   *        W ≤ t + τ + D,      and what is allowed besides.
+   *        a spend:   max(TAT, t + o) ≥ max(W + lo, t + lo)           because o ≥ lo
+   *        a refund:  max(TAT − c, t + o) ≥ lo + max(W − c, t)
    *
-   * D includes the travel time of a call, because the client's clock is read when the call is sent.
+   * A server allows a spend only if TAT ≤ t + o + τ ≤ t + hi + τ after the spend. Therefore
+   *
+   *        W ≤ t + τ + D      plus the tolerated errors.
+   *
+   * D includes the travel time of a call, because a process reads its clock before it sends a call.
    */
 
-  /** Returns the violation where the bucket uses client clocks, null for none. */
+  /** Returns the violation of "never over" for a bucket with client clocks, null for none. */
   @Nullable String wrongByClientClocks() {
     long mostApart = latestClock - earliestClock;
     long tat = Gcra.NO_TAT; // in simulated time
@@ -392,7 +419,8 @@ final class KnownBucket {
       long overNanos = tat - entry.moment - entry.offsetNanos - mostApart - allowedNanos;
       if (entry.isSpend() && entry.counts && overNanos > 0) {
         return World.text(
-            "has given out %d ns more than by clocks that are %d ns apart", overNanos, mostApart);
+            "has granted %d ns too much, beyond the clock difference of %d ns",
+            overNanos, mostApart);
       }
     }
     return null;
@@ -403,7 +431,7 @@ final class KnownBucket {
     prune();
   }
 
-  /** Drops the entries before a moment at which the bucket was certainly full. */
+  /** Drops the entries before the last time at which the bucket was certainly full. */
   private void prune() {
     if (entries.size() < ENTRIES_BEFORE_PRUNING) {
       return;

@@ -9,24 +9,26 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The callers that wait for buckets, over all processes. For one thread. */
+/** The callers of all processes that wait for tokens of a bucket. Not thread-safe. */
 final class KnownLines {
 
   private final Map<String, Integer> underWay = new HashMap<>(); // calls in flight, by bucket key
-  private final Set<String> disturbed = new HashSet<>(); // the keys of disturbed buckets
-  private final Set<Integer> fixed = new HashSet<>(); // the table entries that buckets share
+  // keys of buckets whose TAT changed by more than spends and waits
+  private final Set<String> disturbed = new HashSet<>();
+  // entries of the limiter's table whose tokens may stay taken; several buckets can share an entry
+  private final Set<Integer> fixed = new HashSet<>();
   private final Map<String, Long> lastPassed = new HashMap<>(); // by process and bucket key
 
   private final Map<String, List<Long>> begun = new HashMap<>(); // moments, by bucket key
   private final Map<String, Long> leavesUntil = new HashMap<>(); // by bucket key
-  private final Map<String, Integer> leaving = new HashMap<>(); // callers, by bucket key
+  private final Map<String, Integer> leaving = new HashMap<>(); // number of callers, by bucket key
   private final World world;
 
   KnownLines(World world) {
     this.world = world;
   }
 
-  /** Records the begin of a call for a bucket. */
+  /** Records the start of a call on a bucket. */
   void began(String bucketKey, boolean keepsLines) {
     underWay.merge(bucketKey, 1, Integer::sum);
     begun.computeIfAbsent(bucketKey, key -> new ArrayList<>()).add(world.now());
@@ -38,11 +40,11 @@ final class KnownLines {
   }
 
   /**
-   * Records that a caller gives up. Its tokens may stay taken if another call to the bucket follows
-   * its own, or crosses the withdrawal.
+   * Records that a caller gives up. The limiter may be unable to return its tokens if another call
+   * on the bucket began after the caller's call, or is in flight together with the withdrawal.
    *
-   * @param since when the abandoned call began
-   * @param nanos the travel time of a call plus that of a withdrawal
+   * @param since the start of the caller's call
+   * @param nanos the longest time until the server has received the withdrawal
    */
   void leaves(String bucketKey, long since, long nanos) {
     long from = Math.min(since, world.now() - nanos);
@@ -55,7 +57,7 @@ final class KnownLines {
     leaving.merge(bucketKey, 1, Integer::sum);
   }
 
-  /** Records that the tokens of a caller that gave up must be back now. */
+  /** Records that the tokens of a caller that gave up must be back in the bucket now. */
   void left(String bucketKey) {
     leaving.merge(bucketKey, -1, Integer::sum);
   }
@@ -64,7 +66,7 @@ final class KnownLines {
     underWay.merge(bucketKey, -1, Integer::sum);
   }
 
-  /** Records that something unknown, or other than waiting and spending, moves a bucket's TAT. */
+  /** Records that anything but a spend or a wait may change a bucket's TAT. */
   void disturbed(String bucketKey) {
     disturbed.add(bucketKey);
     fixed.add(Insides.entryOf(bucketKey));
@@ -75,23 +77,23 @@ final class KnownLines {
   }
 
   /**
-   * Returns whether the tokens of a caller that gives up may stay taken, since this bucket was
-   * disturbed or one that the limiter cannot distinguish from it.
+   * Returns whether the tokens of a caller that gives up may stay taken, because other calls have
+   * changed this bucket, or another bucket with the same entry in the limiter's table.
    */
   boolean mayStayTaken(String bucketKey) {
     return fixed.contains(Insides.entryOf(bucketKey));
   }
 
-  /** Returns whether no call to a bucket is in flight, and no caller gives up. */
+  /** Returns whether no call on a bucket is in flight, and no withdrawal is in flight. */
   boolean isCalm(String bucketKey) {
     return underWay.getOrDefault(bucketKey, 0) == 0 && leaving.getOrDefault(bucketKey, 0) == 0;
   }
 
   /**
-   * Records that a caller that waited passes. Returns whether it overtakes no caller of its
-   * process.
+   * Records that a caller was admitted after a wait. Returns false if its process had already
+   * admitted a caller with a later position on the same bucket.
    *
-   * @param place the position of its spend in its bucket
+   * @param place the position of the caller's spend on the bucket
    */
   boolean isInOrder(int process, String bucketKey, long place) {
     Long last = lastPassed.merge("p" + process + " " + bucketKey, place, Math::max);

@@ -6,7 +6,10 @@ import dev.sluice.LimiterObserver;
 import dev.sluice.limit.LimitName;
 import org.jspecify.annotations.Nullable;
 
-/** A limiter's observer that counts waits, and throws where the plan says so, as user code may. */
+/**
+ * A limiter's observer that counts the waits. Throws an exception when the plan says so, because a
+ * user's observer can throw, too.
+ */
 final class LimiterWatch implements LimiterObserver {
 
   private @Nullable Throwable nextThrown;
@@ -53,22 +56,22 @@ final class LimiterWatch implements LimiterObserver {
     throwIfPlanned();
   }
 
-  /** Returns how many settlements were reported as lost. */
+  /** Returns the number of settlements that the limiter reported as lost. */
   int lost() {
     return lost;
   }
 
   /**
-   * Returns what is wrong with the reported waits, null if nothing is.
+   * Returns the violation of the reported waits, null for none.
    *
-   * @param mostPassed how many callers passed at most
-   * @param mostGivenUp how many callers gave up at most
+   * @param mostPassed the largest possible number of admitted callers
+   * @param mostGivenUp the largest possible number of callers that gave up
    */
   @Nullable String wrongWaits(int mostPassed, int mostGivenUp) {
     return waits == passed + givenUp && passed <= mostPassed && givenUp <= mostGivenUp
         ? null
         : World.text(
-            "was told of %d waits, %d passed of at most %d, %d given up of at most %d",
+            "reports %d waits, %d admitted of at most %d, %d given up of at most %d",
             waits, passed, mostPassed, givenUp, mostGivenUp);
   }
 

@@ -13,8 +13,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Recomputes the local decisions of one process while the store is away ({@code
- * FailureRule.local}): each bucket gets this process's share of its limit. For one thread.
+ * Recomputes the decisions that one process makes by {@code FailureRule.local} while the store is
+ * unavailable. Each bucket then has the process's share of its limit. Not thread-safe.
  */
 final class LocalReference {
 
@@ -25,13 +25,13 @@ final class LocalReference {
     this.conditions = conditions;
   }
 
-  /** A bucket in this process's memory. Its TAT lies between two bounds, equal if it is known. */
+  /** Two bounds of the TAT of a local bucket. The bounds are equal if the TAT is known. */
   private static final class Bucket {
     private long leastNanos;
     private long mostNanos;
   }
 
-  /** A request for one bucket, in terms of the share. */
+  /** A request on one bucket, with the quota of the process's share. */
   private record Asked(Bucket bucket, long takenNanos, long depthNanos, long intervalNanos) {
 
     static Asked of(Bucket bucket, Transaction transaction, Quota quota, int processes) {
@@ -51,9 +51,10 @@ final class LocalReference {
   }
 
   /**
-   * Returns what is wrong with a decision, null if nothing is. Call in the order of the decisions.
+   * Returns the violation of a decision, null for none. Must be called in the order of the
+   * decisions.
    *
-   * @param quotas the requested quotas, by bucket key; a decision has the shares
+   * @param quotas returns the quota of a bucket key; the quotas in the decision are only shares
    */
   @Nullable String wrong(
       Decision decision, boolean spends, Function<String, @Nullable Quota> quotas) {
@@ -65,7 +66,7 @@ final class LocalReference {
           || quota == null
           || transaction.kind() == Transaction.Kind.ALLOW_ONLY
           || part.penalty() != null
-          // Decisions on waits are reported in another order.
+          // The limiter reports the decisions of waiting callers in another order.
           || !transaction.name().longestWait().isZero()) {
         continue;
       }
@@ -83,7 +84,7 @@ final class LocalReference {
 
   private @Nullable String wrong(Decision part, Asked asked, boolean spent, boolean asIfSpent) {
     if (asked.isMoreThanAShare()) {
-      return part.denied() ? null : "was allowed more than this process' share";
+      return part.denied() ? null : "was allowed a cost above this process's share";
     }
     long nowNanos = nanos(part.decidedAt());
     long addedNanos = part.allowed() && asIfSpent ? asked.takenNanos : 0;
@@ -92,30 +93,32 @@ final class LocalReference {
     boolean forgiven = conditions.limitsChange() && aheadNanos == asked.depthNanos;
     boolean isLower = aheadNanos < Math.max(bucket.leastNanos - nowNanos, 0);
     if (isLower && !forgiven) {
-      return "was told of more tokens than are left of this process' share";
+      return "reports more tokens than are left of this process's share";
     }
     if (aheadNanos > Math.max(bucket.mostNanos - nowNanos, 0)) {
-      return "was told of fewer tokens than are left of this process' share";
+      return "reports fewer tokens than are left of this process's share";
     }
     boolean fits = asked.takenNanos == 0 || aheadNanos + asked.takenNanos <= asked.depthNanos;
     if (fits != part.allowed()) {
-      return fits ? "was denied what this process' share has" : "was allowed beyond the share";
+      return fits
+          ? "was denied within this process's share"
+          : "was allowed beyond this process's share";
     }
     long remaining = Math.max(asked.depthNanos - part.resetInNanos(), 0) / asked.intervalNanos;
     if (part.remaining() != remaining) {
-      return "was told " + part.remaining() + " remaining of the share in place of " + remaining;
+      return "reports " + part.remaining() + " tokens left of the share instead of " + remaining;
     }
     if (spent || aheadNanos > 0) {
       bucket.leastNanos = nowNanos + aheadNanos + (spent ? asked.takenNanos : 0);
       boolean onlyReads = !spent || asked.takenNanos == 0;
-      if (!forgiven || !onlyReads) { // otherwise mostNanos might omit a debt that is still there
+      if (!forgiven || !onlyReads) { // the debt can still be there
         bucket.mostNanos = bucket.leastNanos;
       }
     }
     return null;
   }
 
-  /** Gives back at most the tokens that were taken locally. */
+  /** Records a cancelled local spend, which can return up to the tokens of the spend. */
   void cancelled(Transaction transaction) {
     Quota quota = transaction.quota();
     Bucket bucket = buckets.get(transaction.bucketKey());

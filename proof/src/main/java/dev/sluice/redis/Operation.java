@@ -25,7 +25,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** One call of a caller; checks the invariants of the call's answer. For one thread. */
+/** One call of a caller. Checks the call's answer against the invariants. Not thread-safe. */
 final class Operation {
 
   private static final Set<String> GIVING_BACK =
@@ -40,12 +40,13 @@ final class Operation {
           "give up");
   private static final Set<String> LOOKING = Set.of("check", "check after the wait");
   private static final Set<String> ASKING = Set.of("spend", "reserve", "refund", "reset");
-  private static final int FAIL = 0; // first of the numbers of failure rules in a plan
+  // The numbers of the failure rules in a plan. Rule 1 allows.
+  private static final int FAIL = 0;
   private static final int DENY = 2;
   private static final int LOCAL = 3;
   private static final long AT_ONCE_NANOS = 200_000;
-  private static final long MOST_ESTIMATE_NANOS =
-      50_000_000; // the store's largest estimate of a round trip
+  // the store never estimates a round trip longer than this
+  private static final long MOST_ESTIMATE_NANOS = 50_000_000;
   private static final long SLACK_NANOS = 2_000_000;
   private static final Set<String> KEEPING_LINES =
       Set.of(
@@ -62,33 +63,35 @@ final class Operation {
   private final Conditions conditions;
   private final int number;
   private final String verb;
-  private final List<Transaction> transactions; // one for each bucket
+  private final List<Transaction> transactions; // one per bucket
   private final boolean isOfOneLimit;
   private final long waitNanos;
   private final long start;
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
-  private final Map<String, Penalty> penalties = new HashMap<>(); // penalties in force at the start
-  // by bucket key: since when another call in flight may lower the TAT
+  // by bucket key: the penalty in force when this call began
+  private final Map<String, Penalty> penalties = new HashMap<>();
+  // by bucket key: the start of the earliest call in flight that can return tokens
   private final Map<String, Long> loweredSince = new HashMap<>();
-  private final Map<String, Long> aloneSince = new HashMap<>(); // start of a spend, by bucket key
-  private final Set<String> untouched = new HashSet<>(); // bucket keys that only this call uses
+  // by bucket key: the start of the earliest call in flight that can forgive a debt
+  private final Map<String, Long> aloneSince = new HashMap<>();
+  private final Set<String> untouched = new HashSet<>(); // keys of buckets that only this call uses
   private final boolean overServers;
   private final boolean givesBack;
-  private final long begun; // give-backs of this process that began before
-  private final boolean besideOthers;
+  private final long begun; // number of this process's earlier calls that return tokens
+  private final boolean besideOthers; // whether such a call was in flight at the start
   private final boolean mustBeRefused;
   private final boolean startedAlone;
-  private final int countsThen; // number of calls of this process for the first key at the start
+  private final int countsThen; // number of this process's earlier calls on the first bucket
   private boolean met;
   private boolean ended;
   private boolean disturbed;
-  // The store forgives in a separate call, so another process may come between.
+  // whether a separate call forgives a debt, so that a call of another process can come between
   private boolean forgivesApart;
 
   /**
    * Begins a call.
    *
-   * @param waitNanos how long its caller waits for tokens at most
+   * @param waitNanos the longest time for which the caller waits for tokens
    */
   Operation(Calls calls, String verb, List<Transaction> transactions, long waitNanos) {
     this(
@@ -142,7 +145,7 @@ final class Operation {
       transactions.forEach(one -> reference.beginsAlone(calls.process, one.bucketKey()));
     }
     world.log(this::toString);
-    if (!givesUp()) { // a caller that gives up ends when the store answers earlier calls
+    if (!givesUp()) { // a "give up" ends only after the store has answered earlier calls
       requireEndInTime();
     }
   }
@@ -172,22 +175,22 @@ final class Operation {
     return givesBack;
   }
 
-  /** Returns whether this call is a caller that stops waiting. */
+  /** Returns whether this operation stands for a caller that stops waiting. */
   boolean givesUp() {
     return verb.equals("give up");
   }
 
-  /** Returns whether the call may give back tokens that others spent. */
+  /** Returns whether the call can return tokens that another call spent. */
   boolean takesOfOthers() {
     return verb.equals("refund") || verb.equals("reset") || verb.equals("receipt");
   }
 
-  /** Returns whether the call spends from one limit only, and so may forgive its debt. */
+  /** Returns whether the call spends from one limit only. Only such a call can forgive a debt. */
   boolean spendsAlone() {
     return isOfOneLimit && !GIVING_BACK.contains(verb) && !LOOKING.contains(verb);
   }
 
-  /** Returns whether this process made no other call for the one bucket meanwhile. */
+  /** Returns whether no other call of this process on the first bucket overlapped with this one. */
   boolean isAlone() {
     String key = transactions.get(0).bucketKey();
     return calls.fleet.topology.masters() == 1
@@ -196,14 +199,12 @@ final class Operation {
         && calls.countOf(key) == countsThen + 1;
   }
 
-  /** Returns whether the call keeps the order of waiting callers and their tokens. */
+  /** Returns whether the call cannot change the order of waiting callers. */
   boolean keepsLines() {
     return transactions.size() == 1 && KEEPING_LINES.contains(verb);
   }
 
-  /**
-   * Records that another call of this process is in flight; calls that share a bucket are marked.
-   */
+  /** Marks this call and another call in flight, if they use the same bucket. */
   void meets(Operation other) {
     if (transactions.stream().anyMatch(one -> other.touches(one.bucketKey()))) {
       met = true;
@@ -215,7 +216,6 @@ final class Operation {
     return transactions.stream().anyMatch(one -> one.bucketKey().equals(bucketKey));
   }
 
-  /** Returns the spends that the caller was granted. */
   Map<Transaction, Granted> granted() {
     return granted;
   }
@@ -228,20 +228,20 @@ final class Operation {
     return instant.getEpochSecond() * 1_000_000_000L + instant.getNano();
   }
 
-  // How it ends
+  // The end of the call
 
-  /** Ends the call. {@code how} is converted to text only if the history is kept. */
+  /** Ends the call. {@code how} becomes text only if the world keeps a history. */
   void end(Object how) {
     ended = true;
     disturbed = overlaps();
     if (mustBeRefused && world.now() - start > AT_ONCE_NANOS) {
-      world.violated(() -> this + " asked, though one of its servers was marked down");
+      world.violated(() -> this + " was not refused at once, though a server was marked down");
     }
     if (spendsAlone()) {
       transactions.forEach(one -> reference.endsAlone(calls.process, one.bucketKey()));
     }
     calls.ended(this);
-    if (overServers) { // tokens of a denied batch are on their way back
+    if (overServers) { // after a denied batch, the store still returns tokens
       world.after(calls.afewMessages(), new Actor("observer"), () -> calls.gaveBack(this));
     } else if (givesBack) {
       calls.gaveBack(this);
@@ -249,7 +249,7 @@ final class Operation {
     world.log(() -> this + ": " + how);
   }
 
-  /** Whether another call of this process that gives back overlapped with this one. */
+  /** Returns whether a call of this process that returns tokens overlapped with this call. */
   private boolean overlaps() {
     return besideOthers || calls.begunGivingBack() > begun;
   }
@@ -262,7 +262,7 @@ final class Operation {
     }
   }
 
-  /** Records that the call threw instead of returning a failed stage. */
+  /** Records that the call threw an exception that no call may throw. */
   void threw(Throwable what) {
     end("threw");
     world.violated(() -> this + " threw " + what);
@@ -276,15 +276,15 @@ final class Operation {
     Throwable why = cause;
     end("failed, " + why.getMessage());
     if (!(why instanceof StoreException || why instanceof CancellationException)) {
-      world.violated(() -> this + " ended with " + why + ", and no StoreException");
+      world.violated(() -> this + " failed with " + why + " instead of a StoreException");
       return;
     }
     if (!conditions.callsMayFail() && !calls.isClosing() && why instanceof StoreException) {
-      world.violated(() -> this + " failed, with nothing wrong: " + why.getMessage());
+      world.violated(() -> this + " failed without a fault: " + why.getMessage());
     }
     boolean asks = !GIVING_BACK.contains(verb);
     if (asks && why instanceof StoreException && !haveRule(FAIL)) {
-      world.violated(() -> this + " failed, though a rule decides: " + why.getMessage());
+      world.violated(() -> this + " failed in spite of its failure rule: " + why.getMessage());
     }
     String words = String.valueOf(why.getMessage());
     if (asks && !calls.isClosing()) {
@@ -299,7 +299,7 @@ final class Operation {
       calls.forgot(transactions.get(0).bucketKey(), world.now() - calls.afewMessages());
     }
     if (isUncharged) {
-      String promise = this + " was told \"" + why.getMessage() + "\"";
+      String promise = this + " failed with \"" + why.getMessage() + "\"";
       for (String key : untouched) {
         if (reference.everWritten(key)) {
           world.violated(() -> promise + ", but " + key + " was written");
@@ -309,7 +309,7 @@ final class Operation {
     }
   }
 
-  /** A call in the queue may be refused only when no answer can arrive in time any more. */
+  /** Requires that a refused call could not have been answered in time, or found a full queue. */
   private void requireRefusedForAReason(String words) {
     long timeoutNanos = conditions.timeoutNanos();
     long estimateNanos = Math.min(MOST_ESTIMATE_NANOS, timeoutNanos / 4);
@@ -320,11 +320,11 @@ final class Operation {
       world.violated(() -> this + " was refused too early: " + words);
     }
     if (words.contains("queue full") && !conditions.shortQueues()) {
-      world.violated(() -> this + " found a queue full that is not: " + words);
+      world.violated(() -> this + " was refused by a full queue, which cannot be full: " + words);
     }
   }
 
-  /** Records that a waiting caller passes, or was denied. */
+  /** Judges the decision for a caller that could wait for tokens. */
   void passed(Decision decision) {
     if (decision.allowed()) {
       calls.waitPassed();
@@ -335,7 +335,7 @@ final class Operation {
     }
   }
 
-  /** Judges the answer to a spend of as many tokens as there are. */
+  /** Judges the decision on a spend of up to {@code most} tokens. */
   void took(Decision decision, long most) {
     forgivesApart = true;
     decided(decision, true);
@@ -351,7 +351,8 @@ final class Operation {
         decision.taken() <= most
             && decision.allowed() == decision.taken() > 0
             && decision.quotas().stream().allMatch(one -> one.taken() == decision.taken());
-    requireStatement(isRight ? null : "took more, or not the same of each bucket", decision);
+    requireStatement(
+        isRight ? null : "took too many tokens, or not equally many from each quota", decision);
   }
 
   void decided(Decision decision, boolean spends) {
@@ -384,13 +385,13 @@ final class Operation {
     }
   }
 
-  /** The decision must use the limits that were in force when the call began. */
+  /** Requires that the decision uses the limits that were in force when the call began. */
   private void requireLimitsInForce(Decision decision) {
     List<Part> parts = Insides.parts(decision);
     for (int i = 0; i < parts.size() && parts.size() == transactions.size(); i++) {
       Transaction of = parts.get(i).transaction();
       boolean same = of == null || Objects.equals(of.quota(), transactions.get(i).quota());
-      requireStatement(same ? null : "was decided on by a limit that is not in force", decision);
+      requireStatement(same ? null : "was decided by a limit that is not in force", decision);
     }
   }
 
@@ -433,7 +434,7 @@ final class Operation {
       return;
     }
     if (!spends && mayBeAsForgiven(part, transaction, quota)) {
-      return; // the check answered as if the debt were forgiven; no server stored that TAT
+      return; // the check reports the TAT after forgiving a debt, which no server has stored
     }
     requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
     requireShownTime(part, transaction);
@@ -448,7 +449,7 @@ final class Operation {
     }
   }
 
-  /** Whether a check may decide as if the debt were forgiven, as a spend would forgive it. */
+  /** Returns whether a check may report a TAT as if a spend had forgiven the bucket's debt. */
   private boolean mayBeAsForgiven(Decision part, Transaction transaction, Quota quota) {
     return conditions.debtsAppear()
         && isOfOneLimit
@@ -459,19 +460,18 @@ final class Operation {
     return quota.offsetNanos() + transaction.name().longestWait().toNanos();
   }
 
-  /** Whether answers arrive in the order of the calls. */
   private boolean isInOrder() {
     return !conditions.hasFaults() && !conditions.callsOvertake();
   }
 
-  /** Returns the wait for a transaction; only a required spend waits. */
+  /** Returns the longest wait for a transaction. Only a required spend waits. */
   private long mayWaitNanos(Transaction transaction) {
     return transaction.kind() == Kind.CHECK_AND_SPEND ? waitNanos : 0;
   }
 
   /**
-   * Judges the answer to a refund. The answer has the tokens in the bucket and whether anything was
-   * given back, but not how much.
+   * Judges the answer to a refund. The answer contains the bucket's tokens, and whether the refund
+   * returned any token, but not the number of returned tokens.
    */
   void refunded(Decision decision) {
     end(decision);
@@ -493,7 +493,7 @@ final class Operation {
       requireStatement(
           transaction.kind() != Kind.CHECK_ONLY
                   && reference.contradicts(transaction.bucketKey(), told, isExact)
-              ? "was told of a refund that no server made: of another amount, or of nothing"
+              ? "reports a refund that no server made"
               : null,
           part);
       if (part.penalty() == null) {
@@ -503,49 +503,48 @@ final class Operation {
     }
   }
 
-  /** Requires after a reset that the servers emptied the buckets. */
+  /** Requires that the servers have reset the buckets. */
   void wasReset() {
     end("done");
     for (Transaction one : transactions) {
       boolean has = one.quota() != null && one.kind() != Kind.ALLOW_ONLY;
       boolean reset = reference.resetSince(calls.process, one.bucketKey(), start);
       if (has && !reset && !calls.fleet.failedOverLately()) {
-        world.violated(() -> this + " is done, and its server has not reset " + one.bucketKey());
+        world.violated(() -> this + " is done, but no server has reset " + one.bucketKey());
       }
     }
   }
 
-  /** Requires that an unlimited id passes without a limit. */
+  /** Judges the decision on an id without a limit. */
   private void requireUnlimited(Decision part, boolean asUsual) {
     boolean right = asUsual && part.remaining() == Long.MAX_VALUE && part.retryInNanos() == 0;
-    requireStatement(right ? null : "was limited where nothing limits", part);
+    requireStatement(right ? null : "was limited, though the id is unlimited", part);
   }
 
-  /** Requires after a refund that the bucket had the TAT of the answer. */
+  /** Requires that the bucket has had the TAT that the answer to a refund reports. */
   private void requireLeft(Decision part, Transaction transaction) {
     String key = transaction.bucketKey();
     if (!calls.fleet.failedOverLately()
         && part.resetInNanos() > 0
         && !reference.showed(key, nanos(part.tat()), start)) {
-      world.violated(
-          () -> World.text("%s was told of a TAT that %s never had: %s", this, key, part));
+      world.violated(() -> World.text("%s reports a TAT that %s never had: %s", this, key, part));
     }
   }
 
   // Invariants of an answer
 
-  /** Whether a penalty on an id is in force by the bucket's clock. */
+  /** Returns whether a penalty is in force at a time of the bucket's clock. */
   boolean isPenalized(Transaction transaction, long nowNanos) {
     Penalty penalty = penalties.get(transaction.bucketKey());
     return penalty != null && penalty.holdsAt(nowNanos) && !isClockUnknown();
   }
 
-  /** Returns how old the time of a remembered denial may be. */
+  /** Returns how old the time in a decision may be. A remembered denial has an older time. */
   private long afterMemoryNanos() {
     return conditions.hasFaults() ? Conditions.DENIALS_NANOS : calls.roundTrip();
   }
 
-  /** Whether the penalty was neither lifted nor replaced since the call began. */
+  /** Returns whether a penalty is in force that nobody has changed since the call began. */
   boolean isStillPenalized(Transaction transaction, long nowNanos) {
     Penalty now = calls.limits.get().penaltyFor(transaction.name(), transaction.id());
     return isPenalized(transaction, nowNanos)
@@ -558,7 +557,7 @@ final class Operation {
         || calls.fleet.failedOverLately();
   }
 
-  /** Requires that a penalty denies until its end, and before the batch touches any bucket. */
+  /** Requires that a penalty denies until its end, and that a denied batch changes no bucket. */
   private void requirePenalty(Decision whole, Decision part, Transaction transaction) {
     requireTold(part, transaction);
     Penalty penalty = part.penalty();
@@ -569,36 +568,38 @@ final class Operation {
     boolean asks = transaction.cost() > 0;
     requireStatement(part.denied() == asks ? null : "was not denied by a penalty", part);
     requireStatement(
-        part.retryInNanos() >= leftNanos || !asks ? null : "may come back before a penalty ends",
+        part.retryInNanos() >= leftNanos || !asks
+            ? null
+            : "reports a retryIn that is shorter than the penalty",
         part);
     if (asks && transaction.kind() != Kind.SPEND_ONLY) {
       requireStatement(whole.denied() ? null : "was allowed in spite of a penalty", whole);
       for (Transaction one : transactions) {
         boolean written = isFresh(one) && reference.everWritten(one.bucketKey());
-        requireStatement(written ? "was denied by a penalty and left a trace" : null, whole);
+        requireStatement(written ? "was denied by a penalty, but changed a bucket" : null, whole);
       }
     }
   }
 
-  /** Requires that an answer reports the penalty; until its end the bucket counts as empty. */
+  /** Requires that an answer reports the penalty, no tokens, and no reset before its end. */
   private void requireTold(Decision part, Transaction transaction) {
     long nowNanos = nanos(part.decidedAt());
     Penalty penalty = part.penalty();
     if (penalty == null) {
-      // A remembered denial may report an older time of the store's clock.
+      // A remembered denial can report an older time of the bucket's clock.
       boolean holds = isPenalized(transaction, nowNanos + afterMemoryNanos());
-      requireStatement(holds ? "was not told of a penalty" : null, part);
+      requireStatement(holds ? "does not report a penalty" : null, part);
       return;
     }
-    // The earliest time at which the store looked.
+    // the earliest time at which the store can have read the penalties
     long lookedNanos = nowNanos - (world.now() - start) - conditions.driftNanos();
     boolean held = isPenalized(transaction, lookedNanos) || isClockUnknown();
-    requireStatement(held ? null : "was told of a penalty that is not in force", part);
-    requireStatement(part.remaining() == 0 ? null : "has tokens left beside a penalty", part);
+    requireStatement(held ? null : "reports a penalty that is not in force", part);
+    requireStatement(part.remaining() == 0 ? null : "reports tokens in spite of a penalty", part);
     requireStatement(
         part.resetInNanos() >= penalty.untilNanos() - nowNanos
             ? null
-            : "was told of a penalty that ends too early",
+            : "reports a reset before the end of the penalty",
         part);
   }
 
@@ -608,7 +609,7 @@ final class Operation {
     }
   }
 
-  /** Requires that a decision without the store follows the failure rule. */
+  /** Requires that a decision that was made without the store follows the failure rule. */
   private void requireRule(Decision decision, boolean spends) {
     String wrong =
         conditions.onFailure() == LOCAL
@@ -616,11 +617,11 @@ final class Operation {
             : wrongByRules(decision);
     requireStatement(wrong, decision);
     if (!(conditions.callsMayFail() || calls.isClosing())) {
-      requireStatement("was decided on by a rule, with nothing wrong", decision);
+      requireStatement("was decided by a failure rule, though nothing failed", decision);
     }
   }
 
-  /** Returns the requested quota of a bucket, null for unlimited. */
+  /** Returns the quota of a bucket of this call, null if unlimited. */
   private @Nullable Quota quotaOf(String bucketKey) {
     for (Transaction one : transactions) {
       if (one.bucketKey().equals(bucketKey)) {
@@ -632,7 +633,7 @@ final class Operation {
 
   private @Nullable String wrongByRules(Decision decision) {
     if (haveRule(FAIL)) {
-      return "was decided on, by a rule that fails";
+      return "was decided, though its failure rule is to fail";
     }
     List<Decision> parts = countingParts(decision);
     boolean isCertain = !parts.isEmpty() || !haveRule(DENY);
@@ -640,10 +641,12 @@ final class Operation {
     if (!isCertain || (denies ? decision.denied() : decision.allowed() || isPenalized(decision))) {
       return null;
     }
-    return denies ? "was allowed, by a rule that denies" : "was denied, by a rule that allows";
+    return denies
+        ? "was allowed, though its failure rule denies"
+        : "was denied, though its failure rule allows";
   }
 
-  /** Returns whether a bucket of this call has a failure rule. */
+  /** Returns whether any bucket of this call has this failure rule. */
   private boolean haveRule(int kind) {
     return transactions.stream()
         .anyMatch(one -> one.kind() != Kind.ALLOW_ONLY && ruleOf(one) == kind);
@@ -659,7 +662,7 @@ final class Operation {
     return decision.parts().stream().anyMatch(part -> part.penalty() != null);
   }
 
-  /** Requires that the bucket had the TAT of the answer during the call. */
+  /** Requires that the bucket has had the TAT that the answer reports. */
   private void requireShown(Decision part, Transaction transaction, long takenNanos) {
     if (calls.fleet.failedOverLately() || part.resetInNanos() == 0) {
       return;
@@ -672,22 +675,22 @@ final class Operation {
       world.violated(
           () ->
               World.text(
-                  "%s was told of a TAT of %s that it never had, %d: %s",
+                  "%s reports for %s the TAT %d, which the bucket never had: %s",
                   this, key, foundNanos, part));
     }
   }
 
-  /** Returns how old this process's knowledge of a bucket may be. */
+  /** Returns the earliest moment whose TAT this process can still report for a bucket. */
   private long knownSince(String key) {
     long since = Math.max(start - Conditions.DENIALS_NANOS, calls.forgottenSince(key, start));
     if (conditions.callsOvertake()) {
-      return since; // calls may overtake each other, so a later call may be decided earlier
+      return since; // a server can decide a later call first
     }
     long hasEnded = start - conditions.latestEndNanos();
     return Math.max(since, reference.spentBefore(calls.process, key, hasEnded));
   }
 
-  /** Requires that the bucket's clock has shown the time of the answer. */
+  /** Requires that the time in the answer is not in the future. */
   private void requireShownTime(Decision part, Transaction transaction) {
     SimulatedServer server = reference.serverOf(transaction.bucketKey());
     if (server == null || isClockUnknown() || conditions.hasFaults()) {
@@ -695,13 +698,13 @@ final class Operation {
     }
     long latestNanos = server.clock.nanos() + conditions.driftNanos();
     requireStatement(
-        nanos(part.decidedAt()) <= latestNanos ? null : "was told of a time that is to come", part);
+        nanos(part.decidedAt()) <= latestNanos ? null : "reports a time in the future", part);
   }
 
-  /** Requires that tokens of a batch which another server denied soon come back to this server. */
+  /** Requires that the process soon returns the tokens of a batch that another server denied. */
   private void requireGivenBack(Decision part, Transaction transaction, long takenNanos) {
     if (!overServers || calls.gaveUpOn(transaction.bucketKey()) || mayBeWaitedFor(transaction)) {
-      return; // nothing was taken, or its owner is unknown
+      return; // the spend on this server does not exist, or cannot be found
     }
     Granted taken =
         reference.takenInVain(
@@ -716,18 +719,18 @@ final class Operation {
           new Actor("observer"),
           () -> {
             if (!overlaps() && conditions.isExact()) {
-              reference.requireGivenBack(this + ", denied,", calls.process, taken, start);
+              reference.requireGivenBack(this + " was denied and", calls.process, taken, start);
             }
           });
     }
   }
 
-  /** Whether callers may wait, so that tokens of callers that give up come back too. */
+  /** Returns whether callers can wait for tokens, and so return tokens when they give up. */
   private static boolean mayBeWaitedFor(Transaction transaction) {
     return !transaction.name().longestWait().isZero();
   }
 
-  /** Requires that this process forgave a debt that its answer still reports. */
+  /** Requires that this process soon forgives a debt that the answer reports. */
   private void requireForgiven(
       Decision part, Transaction transaction, Quota quota, boolean mayForgive) {
     long depthNanos = depthNanos(transaction, quota);
@@ -741,24 +744,24 @@ final class Operation {
         && !mayBeWaitedFor(transaction)
         && !forgivesApart
         && reference.forgaveSince(calls.process, key, start)) {
-      world.violated(() -> this + " tells a debt that it has forgiven: " + part);
+      world.violated(() -> this + " reports a debt that this call has forgiven: " + part);
     }
     world.after(
         calls.afewMessages(),
         new Actor("observer"),
         () -> {
           if (!reference.wasForgiven(calls.process, key, depthNanos, nanos(part.decidedAt()))) {
-            world.violated(() -> this + " found a debt that was not forgiven: " + part);
+            world.violated(() -> this + " reports a debt that nobody then forgave: " + part);
           }
         });
   }
 
-  /** Requires that the bucket would have denied at some moment of the call. */
+  /** Requires that the bucket would have denied the spend at some moment of the call. */
   private void requireTrue(Decision part, Transaction transaction, Quota quota) {
     String key = transaction.bucketKey();
     if (calls.fleet.clocksWereStepped()
         || calls.fleet.failedOverLately()
-        || conditions.clientClocks()) { // a client's clock is read when the call is sent
+        || conditions.clientClocks()) { // the process reads its clock when it sends the call
       return;
     }
     long since = trueSince(key);
@@ -768,26 +771,28 @@ final class Operation {
         quota.offsetNanos() + mayWaitNanos(transaction),
         since)) {
       world.violated(
-          () ->
-              World.text("%s was denied on %s, which had room all the time (%s)", this, key, part));
+          () -> World.text("%s was denied by %s, which always had tokens (%s)", this, key, part));
     }
   }
 
-  /** Returns since when a denial may have been true, for documented reasons. */
+  /** Returns the earliest moment at which a denial may have been correct, as documented. */
   private long trueSince(String key) {
     long since = start - conditions.driftNanos();
     if (calls.fleet.topology.isSeveralServers()) {
-      return since; // this process remembers no denials
+      return since; // with several servers, the process remembers no denials
     }
     if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
-      // The process learns of other processes' refunds later.
+      // A remembered denial can be older than the refund of another process.
       return since - Conditions.DENIALS_NANOS;
     }
-    // The process counts its own refund only when the answer arrives.
+    // The process counts its own refund only after the answer has arrived.
     return conditions.callsOvertake() ? since - start + ownLoweringSince(key) : since;
   }
 
-  /** Returns since when this process lowers the TAT; the start of the call if it does not. */
+  /**
+   * Returns the start of the earliest call of this process that could lower the TAT during this
+   * call, or else the start of this call.
+   */
   private long ownLoweringSince(String key) {
     long lowered = loweredSince.getOrDefault(key, start);
     long alone = aloneSince.getOrDefault(key, start);
@@ -797,24 +802,24 @@ final class Operation {
 
   private void requireNoTrace(boolean spends) {
     if (overServers) {
-      return; // a denied batch on several servers changes buckets for a moment
+      return; // a denied batch on several servers charges some buckets until it returns the tokens
     }
     for (Transaction transaction : transactions) {
       String key = transaction.bucketKey();
       if (untouched.contains(key) && reference.everWritten(key)) {
-        world.violated(() -> this + (spends ? " was denied" : "") + " and left a trace on " + key);
+        world.violated(
+            () -> this + (spends ? " was denied" : " only checked") + ", but changed " + key);
       }
     }
   }
 
-  /** Requires that an undisturbed cancellation gives back all that was not refilled. */
+  /** Requires that this cancellation returned all tokens that were not refilled. */
   void requireGivenBack(Operation made, Collection<Granted> cancelled) {
     if (isGivenBackExactly() && !made.disturbed) {
       cancelled.forEach(one -> reference.requireGivenBack(this, calls.process, one, start));
     }
   }
 
-  /** Whether this cancellation must give back all that is left. */
   private boolean isGivenBackExactly() {
     return !conditions.hasFaults()
         && conditions.isExact()

@@ -13,8 +13,9 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The plan of a run: its servers and processes, and what they do when. Made from a seed, or read
- * from a file. The seed also determines how long things take.
+ * The plan of one simulated run: the topology of its servers, its settings, and its timed steps. A
+ * plan is made from a seed or read from a file. The seed also decides how long messages and timers
+ * take.
  *
  * @param settings the settings by name, such as the number of processes
  */
@@ -22,16 +23,18 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
 
   private static final String PROCESSES = "processes";
   private static final String LATENCY = "latencyMicros";
-  static final String TIMEOUT = "timeoutMillis"; // 0 for the default time-out
-  static final String LINGERS = "lingers"; // whether the run outlasts all memories of processes
+  static final String TIMEOUT = "timeoutMillis"; // 0: the default time-out
+  // 1: after the steps, the run continues until the processes can forget all old calls
+  static final String LINGERS = "lingers";
   private static final long MILLI = 1_000_000;
-  private static final int PARTNERS = 4; // buckets that stay empty
-  private static final int EMPTY_FOR_LONG = 2; // a limit whose denials are remembered for long
-  private static final int MAY_WAIT = 3; // a limit whose callers may wait
-  private static final int SEVERAL = 4; // a limit with several quotas
-  private static final int SEVERAL_MAY_WAIT = 5; // the same, whose callers may wait
+  private static final int PARTNERS = 4; // number of buckets that stay empty
+  // The numbers of four limits of SimulatedLimits:
+  private static final int EMPTY_FOR_LONG = 2; // refills one token an hour
+  private static final int MAY_WAIT = 3; // lets callers wait for tokens
+  private static final int SEVERAL = 4; // has several quotas
+  private static final int SEVERAL_MAY_WAIT = 5; // has several quotas, and lets callers wait
 
-  /** The calls of one limit, which may be that with several quotas. */
+  /** The calls that can use each limit with several quotas. */
   private static final Set<Kind> OF_ANY_LIMIT =
       EnumSet.of(
           Kind.SPEND,
@@ -46,51 +49,51 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.RESERVE_BLOCKING,
           Kind.PENALTY);
 
-  /** Calls of one limit that may be that with several quotas for which nobody waits. */
+  /** The calls that can use the limit SEVERAL, but not the limit SEVERAL_MAY_WAIT. */
   private static final Set<Kind> OF_NO_WAITED =
       EnumSet.of(Kind.RESERVE_SETTLED, Kind.LEASE, Kind.LEASE_CLOSE);
 
   /**
-   * Makes a plan from a seed. Some worlds have no faults, or one kind: a violation there is easier
-   * to explain.
+   * Makes a plan from a seed. Some plans have no faults, or only one kind of fault, because a
+   * violation is easier to explain in a simple plan.
    */
   static Plan random(long seed) {
     Dice dice = new Dice(seed);
     Topology topology =
         dice.one(
             Topology.SINGLE, Topology.SINGLE, Topology.RING, Topology.SENTINEL, Topology.CLUSTER);
-    if (dice.fork(1).chance(20)) { // drawn apart, so that other seeds keep their worlds
+    if (dice.fork(1).chance(20)) { // a fork keeps the plans of all other seeds
       topology = Topology.DATABASE;
     }
     int processes = 1 + dice.below(4);
     Map<String, Integer> settings = new TreeMap<>();
     settings.put(PROCESSES, processes);
     settings.put(LATENCY, dice.one(20, 100, 100, 500, 5_000));
-    boolean sameLimits = dice.chance(50); // in all processes, without changes
+    boolean sameLimits = dice.chance(50); // all processes have the same limits, and keep them
     settings.put("limitsDiffer", !sameLimits && dice.chance(60) ? 1 : 0);
-    settings.put("onFailure", dice.below(4)); // fail, allow, deny, local
+    settings.put("onFailure", dice.below(4)); // 0: fail, 1: allow, 2: deny, 3: local
     settings.put("clocksDiffer", dice.below(2));
     boolean byClients = sameLimits && dice.chance(20) && topology != Topology.DATABASE;
-    settings.put("clientClocks", byClients ? 1 : 0); // instead of the servers' clocks
-    settings.put(
-        "pacesDiffer", dice.below(2)); // whether the processes' clocks run at different paces
+    settings.put("clientClocks", byClients ? 1 : 0); // 1: buckets use the clocks of the processes
+    settings.put("pacesDiffer", dice.below(2)); // 1: the clocks of the processes drift
     boolean waiting = dice.chance(40);
-    settings.put("overtaking", dice.below(2)); // whether calls may overtake each other
+    settings.put("overtaking", dice.below(2)); // 1: a call can overtake an earlier call
     boolean leases = settings.get("onFailure") == 0 && !byClients && dice.chance(50);
     settings.put("leases", leases ? 1 : 0);
     if (settings.get("onFailure") < 3 && !leases && dice.chance(30)) {
-      settings.put("onFailureOfB", 1 + dice.below(3)); // fail, allow, deny
+      settings.put("onFailureOfB", 1 + dice.below(3)); // 1: fail, 2: allow, 3: deny
     } else if (!leases && dice.chance(40)) {
-      settings.put("rulesDiffer", 1 + dice.below(3)); // from process to process
+      settings.put("rulesDiffer", 1 + dice.below(3)); // each process has another failure rule
     }
     if (!waiting && dice.chance(30)) {
-      settings.put("alike", 1); // the shared ids have one slot in the memory of denials
+      settings.put("alike", 1); // the shared ids use the same slot of the denial memory
     }
     int millis = dice.one(300, 1_000, 3_000);
     Traffic traffic = Traffic.random(dice, millis * MILLI, settings.get(LATENCY) * 1_000L);
     List<Step> steps = new ArrayList<>();
     int calls = dice.one(20, 100, 400);
-    int share = dice.one(10, 20, 40); // with fewer kinds, the same kinds meet more often
+    // percentage of the kinds that the plan uses: with fewer kinds, the same kinds meet more often
+    int share = dice.one(10, 20, 40);
     Set<Kind> kinds = some(dice, CALLS, share);
     kinds.add(Kind.SPEND);
     if (sameLimits) {
@@ -99,7 +102,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     if (settings.get("leases") == 0) {
       kinds.removeAll(EnumSet.of(Kind.LEASE, Kind.LEASE_CLOSE));
     }
-    if (byClients) { // a receipt needs one clock
+    if (byClients) { // a receipt needs a clock that the processes share
       kinds.remove(Kind.RESERVE_ELSEWHERE);
     }
     kinds.removeAll(WAITING);
@@ -140,7 +143,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
         Kind kind = dice.one(wrong.toArray(Kind[]::new));
         Step fault = fault(dice, kind, processes, topology.masters(), traffic);
         steps.add(fault);
-        if (kind == Kind.CONNECT_SLOWLY) { // an open connection need not connect
+        if (kind == Kind.CONNECT_SLOWLY) { // cuts the open connection, so that the process connects
           steps.add(Step.of(fault.at(), Kind.CUT, fault.process(), dice.below(3), 0));
         }
       }
@@ -161,7 +164,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       impatient(dice, steps, dice.between(0, millis * MILLI), processes, topology.masters());
     }
     steps.sort(Comparator.comparingLong(Step::at));
-    if (topology != Topology.RING && dice.chance(5)) { // a drained bucket is remembered for an hour
+    // With a ring, a process tracks the drained buckets for an hour.
+    if (topology != Topology.RING && dice.chance(5)) {
       settings.put(LINGERS, 1);
     }
     if (dice.chance(40)) {
@@ -170,7 +174,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return new Plan(seed, topology, Map.copyOf(settings), List.copyOf(steps));
   }
 
-  /** Returns a call, perhaps of a limit with several quotas. */
+  /** Returns a call, at random with its limit replaced by one with several quotas. */
   private static Step ofSeveral(Dice dice, Step step, boolean waiting) {
     boolean isWait = step.kind() == Kind.ACQUIRE || step.kind() == Kind.ACQUIRE_BLOCKING;
     boolean isOfAny = OF_ANY_LIMIT.contains(step.kind());
@@ -296,7 +300,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
               kind,
               process,
               dice.below(2),
-              id % 5, // settlements use shared ids, since a settlement may spend again
+              id % 5, // an id that several calls share, because a settlement can spend again
               dice.one(0, 1, 2, 3, 5),
               dice.one(0, 1, 5, 20, 100),
               dice.one(0, 1, 2, 4, 8, 1_000));
@@ -338,7 +342,10 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return dice.one(-1, -1, -1, 0, 50, 1_000, 20_000, 100_000);
   }
 
-  /** Adds processes that check a bucket while others request tokens from it that they never get. */
+  /**
+   * Adds checks of a bucket by the last process. Meanwhile, the first process sends batches that
+   * need tokens of this bucket and of an empty bucket, and so are always denied.
+   */
   private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {
     for (int partner = 0; partner < PARTNERS; partner++) {
       steps.add(Step.of(0, Kind.DRAIN, 0, partner));
@@ -352,8 +359,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   }
 
   /**
-   * Adds a denial of many tokens, then a spend whose caller goes away and whose answer is lost,
-   * then another request for many tokens.
+   * Adds spends on a bucket: first one that is denied, then one whose caller cancels the call and
+   * whose answer is lost, then several that need many tokens.
    */
   private static void unheard(
       Dice dice, List<Step> steps, long at, int process, int server, int latencyMicros) {
@@ -361,7 +368,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     steps.add(Step.of(at, Kind.SPEND, process, 1, own, 3));
     steps.add(Step.of(at + 20 * MILLI, Kind.SPEND, process, 1, own, 3));
     long then = at + dice.between(100 * MILLI, 250 * MILLI);
-    // By then most requests have arrived, and no answer has come back.
+    // After this time, the server has most requests, and the process has no answer yet.
     int micros = latencyMicros * (3 + dice.below(2)) / 2;
     steps.add(Step.of(then, Kind.SPEND_GIVEN_UP, process, 1, own, 1, micros));
     steps.add(Step.of(then + micros * 1_000L, Kind.CUT, process, server, dice.one(1, 3)));
@@ -371,7 +378,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     }
   }
 
-  /** Adds a crowd that gives up at once while a connection is slow or refused. */
+  /** Adds many callers that soon cancel their calls, while a connection is slow or refused. */
   private static void impatient(Dice dice, List<Step> steps, long at, int processes, int servers) {
     int process = dice.below(processes);
     int server = dice.below(servers);
@@ -421,7 +428,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return settings.getOrDefault(name, 0);
   }
 
-  /** Returns the approximate travel time of a message. */
+  /** Returns the typical travel time of a message. */
   long latencyNanos() {
     return 1_000L * setting(LATENCY);
   }
@@ -430,7 +437,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return setting(PROCESSES);
   }
 
-  /** Returns the names of the settings that can be switched off. */
+  /** Returns the names of the settings that the shrinker can set to 0. */
   List<String> switches() {
     return settings.keySet().stream()
         .filter(name -> !name.equals(PROCESSES) && !name.equals(LATENCY))
@@ -444,7 +451,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return new Plan(seed, topology, Map.copyOf(changed), steps);
   }
 
-  /** Returns the plan without a process; the first remaining process takes over its steps. */
+  /** Returns the plan without one process. The first remaining process runs its steps. */
   Plan withoutProcess(int process) {
     List<Step> moved =
         steps.stream()

@@ -21,25 +21,28 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The exact reference for the tokens that may be given out.
+ * The reference checks that no bucket grants more tokens than its limit.
  *
- * A server reports each charge in the order of its decisions. A process reports each allowance that
- * a caller received, and each reservation that a caller wants to cancel. A spend counts from the
- * moment at which its caller received the allowance, at the position where the server made it. A
- * spend whose answer nobody received (a lost answer, a part of a denied batch) never counts: its
- * tokens may be missing, but nobody has them. A cancelled spend no longer counts.
+ * Each server reports its charges, in the order in which it decided the charges. Each process
+ * reports the grants that its callers received, and the spends that its callers cancel. A spend
+ * counts as soon as its caller has received the grant. The spend then has the position at which the
+ * server decided it. If no caller receives a grant, the spend never counts: for example if the
+ * answer was lost, or if another server denied the batch. The bucket may then lack the tokens of
+ * the spend, but no caller has them. A cancelled spend no longer counts.
  *
- * The counted spends determine the least TAT that a bucket must have. A bucket with an earlier TAT
- * would give a token out twice, which must never happen:
+ * The counted spends determine the earliest TAT that the bucket may have. With an earlier TAT, the
+ * bucket would grant a token twice, which must never happen:
  *
- *        TAT of the counted spends   ≤   TAT in the server          (never over)
+ *        TAT of the counted spends   ≤   TAT on the server          (never over)
  *
- * The invariant holds for any mix of limits, as each spend has its own emission interval and
- * tolerance. Documented losses (data that a server lost) are recorded and lower the reference too.
+ * The invariant holds for any mix of limits, because each recorded spend has its own emission
+ * interval and tolerance. If a server loses data, which the docs allow, the reference lowers its
+ * own TAT too.
  */
 
 /**
- * The exact reference of a world: the tokens that each bucket may still give out. For one thread.
+ * Records what the servers charged and what the callers received, and judges that no bucket grants
+ * more tokens than its limit. Not thread-safe.
  */
 final class Reference {
 
@@ -59,10 +62,11 @@ final class Reference {
   private @Nullable Fleet fleet;
 
   /**
-   * Creates a reference.
+   * Creates a reference without any charge.
    *
-   * @param conditions the events that may happen in the world
-   * @param afterwardsNanos how much later than a call its follow-up may be decided
+   * @param conditions the events that can happen in the world
+   * @param afterwardsNanos the longest time between a call and a second call that follows from it,
+   *     such as the withdrawal of its tokens
    */
   Reference(World world, Conditions conditions, long afterwardsNanos) {
     this.world = world;
@@ -74,7 +78,7 @@ final class Reference {
     this.debts = new DebtJudge(conditions, afterwardsNanos);
   }
 
-  /** Sets the simulated servers, which know of clock steps and failovers. */
+  /** Sets the servers, which report clock steps and failovers. */
   void watch(Fleet newFleet) {
     fleet = newFleet;
   }
@@ -100,9 +104,9 @@ final class Reference {
   /**
    * A call that arrived at a server.
    *
-   * @param isAbandoned whether nobody waits for its answer any more
-   * @param isPrompt whether the call took no longer than a message usually does
-   * @param agoNanos how long ago the server read its clock for the call
+   * @param isAbandoned whether every caller of the call has stopped waiting
+   * @param isPrompt whether the call arrived within the usual travel time of a message
+   * @param agoNanos the time since the server read its clock for the call
    */
   record Asked(
       SimulatedServer server, int process, boolean isAbandoned, boolean isPrompt, long agoNanos) {
@@ -130,7 +134,7 @@ final class Reference {
     if (clientClocks && !conditions.hasFaults() && before != null && before > nowNanos) {
       world.violated(
           () ->
-              World.text("p%d's %s goes by an earlier time than the one before", process, charge));
+              World.text("p%d used an earlier time than in its last charge: %s", process, charge));
     }
     if (tatNanos != afterNanos) {
       requireNoPromise(bucket, charge);
@@ -171,7 +175,7 @@ final class Reference {
     }
   }
 
-  /** Returns a spend of as many tokens as there were as a spend of those that it took. */
+  /** Converts a spend of "up to n" tokens to a spend of the tokens that the server charged. */
   private static Charge asSpend(Charge asked, long nowNanos, long tatNanos, long afterNanos) {
     if (asked.op() != Op.SPEND_UP_TO) {
       return asked;
@@ -190,13 +194,13 @@ final class Reference {
 
   private void requireNoPromise(KnownBucket bucket, Charge charge) {
     if (bucket.promise != null) {
-      world.violated(() -> bucket.promise + ", but " + charge + " was made after that");
+      world.violated(() -> bucket.promise + ", but the server then decided " + charge);
     }
   }
 
   private void requireAtMostOnce(Charge charge) {
     if (isFresh(charge.key())) {
-      world.violated(() -> "at most once: " + charge.key() + " was spent from twice");
+      world.violated(() -> "at most once: a single call was charged twice to " + charge.key());
     }
   }
 
@@ -221,7 +225,7 @@ final class Reference {
     if (charge.op() != Op.RESET && charge.op() != Op.FORGIVE && writes) {
       bucket.allowOutdated(process, tatNanos - afterNanos);
     }
-    // After a withdrawal, the TAT cannot change again, unless it had the same value by chance.
+    // No later call can repeat a withdrawal, unless the TAT returns to the same value by chance.
     boolean isLast = charge.op() == Op.WITHDRAW && !bucket.cameBackTo(tatNanos);
     if (!isLast && (charge.op() != Op.FORGIVE || writes)) {
       bucket.outdate(process);
@@ -234,7 +238,9 @@ final class Reference {
     debts.tried(process, charge, nowNanos);
     if (!conditions.hasFaults() && !bucket.isSpentFromAlone(process, 3 * afterwardsNanos)) {
       world.violated(
-          () -> World.text("p%d's %s is for no call that spends alone", process, charge));
+          () ->
+              World.text(
+                  "p%d forgave a debt, but had no call on this bucket only: %s", process, charge));
     }
     if (tatNanos > nowNanos + charge.offsetNanos()) {
       String wrong = debts.forgiven(by, charge, nowNanos, anyClockWasStepped());
@@ -273,28 +279,28 @@ final class Reference {
   /**
    * Returns whether the answer to a refund contradicts the recorded refunds.
    *
-   * @param isExact whether the refund was not smaller than its caller requested
+   * @param isExact whether the recorded amount must equal the amount in the answer
    */
   boolean contradicts(String key, Given told, boolean isExact) {
     return bucket(key).contradicts(told, isExact);
   }
 
-  /** Returns whether a bucket is used by one call only. */
+  /** Returns whether only one call uses a bucket. */
   static boolean isFresh(String key) {
     return key.contains(":f");
   }
 
-  /** Returns whether a process recently forgave a debt, or tried and found it forgiven. */
+  /** Returns whether a process recently tried to forgive a debt, with or without success. */
   boolean wasForgiven(int process, String key, long offsetNanos, long nowNanos) {
     return debts.wasForgiven(process, key, offsetNanos, nowNanos);
   }
 
-  /** Records a step of the clock of a process, which its requests may use. */
+  /** Records that the clock of a process stepped. With client clocks, buckets use this clock. */
   void clockOfAProcessStepped() {
     processClockStepped = world.now();
   }
 
-  /** Whether a clock stepped lately, such as between finding a debt and forgiving it. */
+  /** Returns whether a clock that buckets use has stepped recently. */
   private boolean anyClockWasStepped() {
     return clocksWereStepped()
         || (clientClocks && world.now() - processClockStepped < Fleet.CLOCK_STEP_REMEMBERED_NANOS);
@@ -310,7 +316,7 @@ final class Reference {
     return known != null && known.clocksWereStepped();
   }
 
-  /** Records a charge at a master that Sentinels have replaced; its grants are given out twice. */
+  /** Records a charge at a replaced master. The new master can grant the same tokens again. */
   private void stale(
       Fleet known,
       SimulatedServer server,
@@ -322,7 +328,7 @@ final class Reference {
     KnownBucket bucket = bucket(charge.key());
     bucket.outdated(process, charge.incrementNanos());
     if (Long.compareUnsigned(afterNanos, found.tatNanos()) > 0) {
-      // This grant does not count, but a lease may hand out the tokens that it took here.
+      // This spend does not count, but a lease can hand out the tokens of this spend.
       Entry grant = entry(Kind.SPEND, process, charge, 0, found.nowNanos(), afterNanos);
       grant.stale = true;
       grant.outdated = true;
@@ -337,12 +343,16 @@ final class Reference {
       world.violated(
           () ->
               World.text(
-                  "failover: %s was replaced more than a second ago, and still grants %s",
+                  "failover: %s still grants, but was replaced more than a second ago: %s",
                   server, charge));
     }
   }
 
-  /** Records that a server lost a bucket's state except for this TAT, which the docs allow. */
+  /**
+   * Records a loss of data that the docs allow.
+   *
+   * @param leftNanos the TAT of the bucket after the loss
+   */
   void lost(String key, long leftNanos) {
     KnownBucket bucket = bucket(key);
     bucket.changed(0, bucket.tatNanos, leftNanos);
@@ -354,8 +364,10 @@ final class Reference {
   }
 
   /**
-   * Records that the clock for a server's buckets shows another time from now on. Tokens refilled
-   * by the old time may be given back by the new time, and vice versa.
+   * Records a jump of the clock that a server's buckets use. Tokens that were refilled according to
+   * the old time can then be refunded according to the new time, and the reverse.
+   *
+   * @param nanos the new time minus the old time
    */
   void clockChanged(SimulatedServer server, long nanos) {
     for (KnownBucket bucket : buckets.values()) {
@@ -363,14 +375,14 @@ final class Reference {
         bucket.lowered(Entry.NOBODY, 0, 0);
         bucket.clockChanged();
         bucket.allow(Math.abs(nanos));
-        if (nanos < 0) { // after a step back, later reductions seem to precede the spends
+        if (nanos < 0) { // later refunds then have an earlier time than the spends
           bucket.outdate(Entry.NOBODY);
         }
       }
     }
   }
 
-  /** Records that buckets moved to another server, and use its clock. */
+  /** Records that buckets moved to another server, whose clock they now use. */
   void moved(SimulatedServer from, SimulatedServer to, Predicate<String> keys) {
     buckets.forEach(
         (key, bucket) -> {
@@ -380,7 +392,7 @@ final class Reference {
         });
   }
 
-  /** Records the expiry of a key: if the clock steps back, the bucket stays full. */
+  /** Records the expiry of a key. The bucket is then full, even if the clock steps back. */
   void expired(String key) {
     KnownBucket bucket = bucket(key);
     bucket.changed(0, bucket.tatNanos, Gcra.NO_TAT);
@@ -389,7 +401,7 @@ final class Reference {
 
   // Reported by processes
 
-  /** A spend whose answer its caller received, or that a denied batch made in vain. */
+  /** A spend that a caller received, or that belongs to a denied batch. */
   static final class Granted {
     private final String key;
     private final Entry entry;
@@ -399,13 +411,13 @@ final class Reference {
       this.entry = entry;
     }
 
-    /** Returns the moment of the world at which the server decided. */
+    /** Returns the moment at which the server decided the spend. */
     long moment() {
       return entry.moment;
     }
   }
 
-  /** Records that a caller received an allowance. Returns the spend, null if none matches. */
+  /** Records that a caller received a grant. Returns the server's spend, null if none matches. */
   @Nullable Granted granted(
       Object caller, int process, String key, long nanos, long nowNanos, long afterNanos) {
     KnownBucket bucket = bucket(key);
@@ -420,7 +432,7 @@ final class Reference {
           && entry.afterNanos == afterNanos) {
         entry.counts = true;
         bucket.givenBackOnce.held(entry.nanos);
-        require(key, bucket, bucket.nowNanos(), "when " + caller + " was told of its spend");
+        require(key, bucket, bucket.nowNanos(), "when " + caller + " received its grant");
         return new Granted(key, entry);
       }
     }
@@ -430,14 +442,14 @@ final class Reference {
     world.violated(
         () ->
             World.text(
-                "%s was told of a spend on %s at %d that left the TAT %d, which no server made",
+                "%s received a grant that no server made: on %s at %d, with the TAT %d",
                 caller, key, nowNanos, afterNanos));
     return null;
   }
 
   /**
-   * Returns the latest spend of a lease since a moment, null if none. The spends of a lease are
-   * those of its process on its bucket, since nobody else there spends from it.
+   * Returns the latest spend of a lease since a moment, null if none. Every spend of the process on
+   * this bucket belongs to the lease, because no other call of the process uses the bucket.
    */
   @Nullable Granted takenSince(int process, String key, long moment) {
     Granted last = null;
@@ -450,17 +462,17 @@ final class Reference {
   }
 
   /**
-   * Records that a lease handed out a token, which counts as spent now. The first token counts as
-   * spent when the lease took it. So do tokens that were taken before the bucket's clock stepped,
-   * since the lease uses its own clock, which did not step.
+   * Records that a lease handed out a token, which counts as spent now. In two cases, the token
+   * counts as spent at the time of the lease's spend: if it is the first token of the spend, and if
+   * the bucket's clock has stepped since the spend. The lease's own clock does not step.
    *
-   * @param isFirst whether the token was handed out as soon as it was taken
+   * @param isFirst whether the token is the first token of the spend
    */
   void handedOut(Object caller, Granted taken, long intervalNanos, boolean isFirst) {
     Entry whole = taken.entry;
     KnownBucket bucket = bucket(taken.key);
     if (whole.outdated) {
-      return; // this process does not see give-backs and resets of others (decision 004)
+      return; // the process does not see refunds and resets by other processes (decision 004)
     }
     int at = bucket.entries.indexOf(whole);
     boolean asTaken = isFirst || bucket.clockChangedSince(whole.moment);
@@ -470,18 +482,19 @@ final class Reference {
     token.counts = true;
     bucket.givenBackOnce.held(intervalNanos);
     bucket.entries.add(asTaken && at >= 0 ? at + 1 : bucket.entries.size(), token);
-    require(taken.key, bucket, bucket.nowNanos(), "when " + caller + " was handed out");
+    require(taken.key, bucket, bucket.nowNanos(), "when " + caller + " handed out a token");
   }
 
   /**
-   * Judges that a waiting caller passes: all its tokens must be there, behind those of all earlier
-   * callers that passed. It must pass when the last token arrives, and not later.
+   * Judges the moment at which a waiting caller is admitted. The buckets must have refilled the
+   * caller's tokens, after the tokens of all callers that were admitted earlier. The caller must be
+   * admitted as soon as its last token is refilled.
    *
-   * @param isWhole whether all its transactions were granted; if not, it is unknown when the last
-   *     server answered
+   * @param isWhole whether the servers' spends for all transactions are known; if not, the moment
+   *     of the last spend is unknown
    */
   void passed(Object caller, Map<Transaction, Granted> all, boolean isWhole) {
-    long lastMoment = 0; // the wait begins when the answers of all servers are there
+    long lastMoment = 0; // the wait begins after the last server has answered
     long longestNanos = 0;
     for (Map.Entry<Transaction, Granted> one : all.entrySet()) {
       Quota quota = one.getKey().quota();
@@ -490,7 +503,7 @@ final class Reference {
           || clientClocks
           || failedOverLately()
           || bucket(granted.key).clockChangedSince(granted.entry.moment)) {
-        return; // unlimited, another clock or a failover: not judged
+        return; // no judgement without a limit, after a clock change or after a failover
       }
       requireThere(caller, granted, quota.offsetNanos());
       lastMoment = Math.max(lastMoment, granted.entry.moment);
@@ -499,7 +512,9 @@ final class Reference {
     long lateNanos = world.now() - lastMoment - longestNanos - driftNanos(lastMoment);
     if (!conditions.hasFaults() && isWhole && !all.isEmpty() && lateNanos > afterwardsNanos) {
       world.violated(
-          () -> World.text("%s passes %d ns after its tokens are in", caller, lateNanos));
+          () ->
+              World.text(
+                  "%s was admitted %d ns after its tokens were refilled", caller, lateNanos));
     }
   }
 
@@ -510,7 +525,7 @@ final class Reference {
   private void requireThere(Object caller, Granted granted, long offsetNanos) {
     Entry entry = granted.entry;
     KnownBucket bucket = bucket(granted.key);
-    // Later refunds may let the caller pass earlier. Resets do not change the caller's turn.
+    // A later refund can admit the caller earlier. A reset does not change the caller's turn.
     long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
     long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
     long tooEarlyNanos = earlyNanos - driftNanos(entry.moment);
@@ -518,22 +533,22 @@ final class Reference {
       world.violated(
           () ->
               World.text(
-                  "%s passes %d ns before its tokens are in %s", caller, earlyNanos, granted.key));
+                  "%s was admitted %d ns before its tokens were refilled in %s",
+                  caller, earlyNanos, granted.key));
     }
     int place = bucket.placeOf(entry);
     if (waitNanos(entry, offsetNanos) > 0
         && !conditions.hasFaults()
         && !lines.isDisturbed(granted.key)
         && !lines.isInOrder(entry.process, granted.key, place)) {
-      world.violated(() -> caller + " passes behind one that was later on " + granted.key);
+      world.violated(
+          () -> caller + " was admitted after a caller that came later to " + granted.key);
     }
   }
 
   /**
-   * Requires that callers that gave up have lost no tokens, where only one process waits and no
-   * caller is left.
-   *
-   * @param key a bucket that no call uses any more
+   * Requires that the tokens of all callers that gave up are back in a bucket. Only one process may
+   * use the bucket, and no call on the bucket may be in flight.
    */
   void requireNothingLost(Object caller, String key) {
     KnownBucket bucket = bucket(key);
@@ -543,12 +558,12 @@ final class Reference {
       world.violated(
           () ->
               World.text(
-                  "%s gave up, and %d ns of what it took are not back in %s",
+                  "%s gave up, but %d ns of its tokens are not back in %s",
                   caller, lostNanos, key));
     }
   }
 
-  /** Returns the spend of a server for a batch that was denied elsewhere, null if none. */
+  /** Returns a server's spend for a batch that another server denied, null if none. */
   @Nullable Granted takenInVain(
       int process, String key, long nanos, long nowNanos, long afterNanos) {
     for (Entry entry : bucket(key).entries) {
@@ -565,11 +580,11 @@ final class Reference {
   }
 
   /**
-   * Requires that tokens not yet refilled were given back by now, provided that nothing else
-   * lowered the TAT since, and no caller has them.
+   * Requires that the bucket has the tokens of a spend back, except for the refilled tokens. Does
+   * nothing if a caller still has the tokens, or if anything else lowered the TAT since the spend.
    *
-   * @param by the process that gives the tokens back
-   * @param begun the moment of the world at which the give-back began
+   * @param by the process that returned the tokens
+   * @param begun the moment at which the process began to return the tokens
    */
   void requireGivenBack(Object caller, int by, Granted granted, long begun) {
     if (granted.entry.wasQuiet) {
@@ -583,8 +598,9 @@ final class Reference {
     if (entry.counts) {
       return;
     }
-    // Other cancellations since this spend may have asked for what had refilled when they arrived.
-    // They gave nothing back then, and this process still moved the end of this spend by it.
+    // A cancellation since this spend could arrive at the server too late: when its tokens were
+    // refilled. It returned nothing, but the process still counted its tokens as returned, and so
+    // assumed an earlier TAT for this spend.
     long movedNanos =
         bucket.cancelledNanos - entry.cancelledNanos - (entry.cancelled ? entry.nanos : 0);
     Lowered last = bucket.lowered;
@@ -593,26 +609,26 @@ final class Reference {
       if (leftNanos > movedNanos) {
         world.violated(
             () ->
-                World.text("%s gave nothing back to %s, of %d ns", caller, granted.key, leftNanos));
+                World.text("%s returned nothing to %s, of %d ns", caller, granted.key, leftNanos));
       }
     } else if (bucket.lowerings == entry.lowerings + 1
         && last != null
         && last.moment() >= begun
         && last.process() == by) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos());
-      // The process computes the refilled tokens with an error of up to the drift of the clocks.
+      // The process computes the refilled tokens by its own clock, which can drift.
       long leastNanos = dueNanos - driftNanos(entry.moment) - movedNanos;
       if (last.nanos() > dueNanos || last.nanos() < leastNanos) {
         world.violated(
             () ->
                 World.text(
-                    "%s gave %d ns back to %s, of %d",
+                    "%s returned %d ns to %s, of %d ns",
                     caller, last.nanos(), granted.key, dueNanos));
       }
     }
   }
 
-  /** Records the begin of a call that spends from one bucket only. */
+  /** Records the start of a call that spends from this bucket only. */
   void beginsAlone(int process, String key) {
     bucket(key).beginsAlone(process);
   }
@@ -622,9 +638,9 @@ final class Reference {
   }
 
   /**
-   * Records that a caller cancels a spend, which no longer counts. If a reset came between two
-   * identical spends of a process, it is unknown which of them the caller had. The later one is
-   * then cancelled, since only it still matters.
+   * Records that a caller cancels a spend, which then no longer counts. A reset can separate two
+   * spends of one process that look the same. In this case, the later spend is cancelled, because
+   * the earlier spend no longer affects the TAT.
    */
   void cancelled(Granted granted) {
     Entry last = lastLike(granted);
@@ -636,10 +652,11 @@ final class Reference {
   }
 
   /**
-   * Records that a caller keeps a part of a spend, which then counts at the place of the whole.
+   * Records that a caller keeps a part of a spend. The part then counts at the position of the
+   * spend.
    *
-   * @param kept how many of the tokens count
-   * @param tokens how many there were
+   * @param kept the number of tokens that the caller keeps
+   * @param tokens the number of tokens of the spend
    */
   void settled(Granted granted, long kept, long tokens) {
     Entry whole = lastLike(granted);
@@ -669,12 +686,12 @@ final class Reference {
     return last;
   }
 
-  /** Returns when a process asked for a bucket last, by the server's clock; null if never. */
+  /** Returns the server's time of a process's latest charge on a bucket, null if none. */
   @Nullable Long askedAt(int process, String key) {
     return bucket(key).askedAt.get(process);
   }
 
-  /** Returns whether a server made a spend of a process since a moment. */
+  /** Returns whether a process has spent an amount from a bucket since a moment. */
   boolean wasSpentSince(int process, String key, long nanos, long moment) {
     return bucket(key).entries.stream()
         .anyMatch(
@@ -685,7 +702,7 @@ final class Reference {
                     && entry.moment >= moment);
   }
 
-  /** Records that a process cancels a spend of another process, knowing only the receipt. */
+  /** Records that a process cancels a spend of another process by its receipt. */
   void cancelsElsewhere(int process, Receipt.Part part, Collection<Granted> cancelled) {
     String key = part.transaction().bucketKey();
     int lowerings =
@@ -693,7 +710,7 @@ final class Reference {
             .filter(one -> one.key.equals(key))
             .mapToInt(one -> one.entry.lowerings)
             .min()
-            .orElse(KnownBucket.UNKNOWN); // a replaced master made the spend
+            .orElse(KnownBucket.UNKNOWN); // a replaced master decided the spend
     long nanos = part.intervalNanos() * part.transaction().cost();
     bucket(key).receipts.add(new KnownBucket.Shown(process, part.untilNanos(), nanos, lowerings));
   }
@@ -712,37 +729,36 @@ final class Reference {
     }
   }
 
-  /** Returns whether a bucket was ever written. */
   boolean everWritten(String key) {
     return bucket(key).everWritten;
   }
 
-  /** Returns whether a bucket is full within the distance of the clocks, by any clock. */
+  /** Returns whether a bucket is almost full: its TAT is less than a minute ahead of its clock. */
   boolean isFull(String key) {
     KnownBucket bucket = bucket(key);
     return bucket.tatNanos - bucket.nowNanos() < CLOCKS_APART_NANOS;
   }
 
-  /** Returns whether a bucket had a TAT at some moment since the given one. */
+  /** Returns whether a bucket has had a TAT at any time since a moment. */
   boolean showed(String key, long tatNanos, long since) {
     return bucket(key).showed(tatNanos, since);
   }
 
   /**
-   * Returns the moment at which a process last spent from a bucket before the given moment; long
-   * ago if it did not. What the process knew of the bucket before is void as soon as it has the
-   * answer, or stops waiting for it.
+   * Returns the moment of a process's last spend from a bucket before the given moment, {@code
+   * Long.MIN_VALUE} if none. The process must forget older denials of the bucket as soon as the
+   * spend is answered or has timed out.
    */
   long spentBefore(int process, String key, long moment) {
     return bucket(key).spentBefore(process, moment);
   }
 
-  /** Returns a number that grows with each change of a bucket's TAT. */
+  /** Returns the number of changes of a bucket's TAT. */
   long version(String key) {
     return bucket(key).version;
   }
 
-  /** Returns the current time of a bucket, 0 if no server knows it. */
+  /** Returns the current time of a bucket's server, 0 if no server has the bucket. */
   long nowNanos(String key) {
     return bucket(key).nowNanos();
   }
@@ -755,51 +771,46 @@ final class Reference {
     return bucket(key).server;
   }
 
-  /** Records that a give-back of a process failed; the call may still arrive at the server. */
+  /** Records that a refund or cancellation failed. The call can still arrive at the server. */
   void lostSight(int process, String key) {
     bucket(key).lostSight.put(process, world.now());
   }
 
   /**
-   * Returns the process that sent a call, if it knows that the call arrived, else {@link
-   * Entry#NOBODY}. It does not know if nobody waits for the answer any more, nor soon after a
-   * failure, as other callers may wait for the answer to a shared call.
+   * Returns the process that sent a call, or {@link Entry#NOBODY} if the process may not learn that
+   * the call arrived. This is the case if all callers of the call stopped waiting, and for a while
+   * after a failed call, because a later caller can share the failed call.
    */
   private int whoLoosens(KnownBucket bucket, Asked by) {
     long lostNanos = world.now() - bucket.lostSight.getOrDefault(by.process, Long.MIN_VALUE / 2);
     return by.isAbandoned || lostNanos <= conditions.latestEndNanos() ? Entry.NOBODY : by.process;
   }
 
-  /** Returns whether any process or fault lowered a bucket's TAT since a moment. */
+  /** Returns whether a process or a fault has lowered a bucket's TAT since a moment. */
   boolean wasLoosened(String key, long since) {
     return bucket(key).loosened.values().stream().anyMatch(moment -> moment > since);
   }
 
-  /** Returns whether another process, or a fault, lowered a bucket's TAT since a moment. */
+  /** Returns whether a fault, or a process but {@code butBy}, has lowered a TAT since a moment. */
   boolean wasLoosened(String key, int butBy, long since) {
     return bucket(key).loosened.entrySet().stream()
         .anyMatch(one -> one.getKey() != butBy && one.getValue() > since);
   }
 
-  /** Returns whether a process reset a bucket since a moment. */
   boolean resetSince(int process, String key, long since) {
     return bucket(key).resetAt.getOrDefault(process, Long.MIN_VALUE) >= since;
   }
 
-  /** Returns whether a process forgave a debt since a moment. */
   boolean forgaveSince(int process, String key, long since) {
     return bucket(key).forgaveAt.getOrDefault(process, Long.MIN_VALUE) >= since;
   }
 
-  /** Records the answer that nothing was charged: the bucket must not change. */
+  /** Records an error that promised "nothing was charged": the bucket must not change any more. */
   void promised(String caller, String key) {
     bucket(key).promise = caller;
   }
 
-  /**
-   * Returns whether a bucket would have denied a spend at some moment since the given one; if not,
-   * every denial since then is wrong.
-   */
+  /** Returns whether a bucket would have denied a spend at any time since a moment. */
   boolean denied(String key, long incrementNanos, long offsetNanos, long since) {
     return bucket(key).denied(incrementNanos, offsetNanos, since);
   }

@@ -12,25 +12,26 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A model of {@code charge.lua} in Java: the same argument gives the same answer, on the keys of a
- * {@link Keyspace}. A test compares it with the real script on a real server.
+ * A model of {@code charge.lua} in Java. The model gives the same reply as the script to the same
+ * argument. ScriptModelTest compares the model with the script on a real server.
  */
 final class ScriptModel {
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final long NANOS_PER_MILLI = 1_000_000;
-  private static final int SPENDS = 0; // the forms of a group of charges
-  private static final int LONG = 2;
+  // Two forms of a group of charges in the argument:
+  private static final int SPENDS = 0; // each charge is a spend
+  private static final int LONG = 2; // each increment and offset has seconds and nanoseconds
   private static final Op[] ACTS = {
     Op.CHECK, Op.SPEND, Op.SPEND_ONLY, Op.REFUND, Op.RESET, Op.FORGIVE, Op.WITHDRAW, Op.SPEND_UP_TO
   };
 
   private ScriptModel() {}
 
-  /** The keys of a server, as {@code redis.pcall} shows them to the script. */
+  /** The commands that the script can call with {@code redis.pcall}. */
   interface Keyspace {
 
-    /** Returns the server's time, in nanoseconds, a whole number of microseconds. */
+    /** Returns the server's time in nanoseconds, rounded down to a microsecond. */
     long timeNanos();
 
     /** Returns the value of a key, null for none. */
@@ -39,7 +40,7 @@ final class ScriptModel {
     /**
      * Writes a key.
      *
-     * @param expiresAtMillis the expiry by the server's clock
+     * @param expiresAtMillis the time at which the key expires, by the server's clock
      * @return the server's error, null on success
      */
     @Nullable String set(String key, String value, long expiresAtMillis);
@@ -47,7 +48,7 @@ final class ScriptModel {
     /** Removes a key. Returns the server's error, null on success. */
     @Nullable String delete(String key);
 
-    /** Receives each decided charge. */
+    /** Called after each charge that the script has decided. */
     default void decided(Charge charge, long nowNanos, long tatNanos, long afterNanos) {}
   }
 
@@ -101,7 +102,6 @@ final class ScriptModel {
     };
   }
 
-  /** One batch of a call. */
   private record Batch(
       Keyspace keys, List<Charge> charges, long nowNanos, boolean ownClock, long slackMillis) {
 

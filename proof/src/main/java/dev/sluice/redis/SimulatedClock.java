@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-/** A machine's clock: an offset from the world's time, a drift, and steps. Not thread-safe. */
+/** A clock of a server or process. It can be ahead, drift and step. Not thread-safe. */
 final class SimulatedClock {
 
   private static final long MILLION = 1_000_000;
@@ -22,17 +22,17 @@ final class SimulatedClock {
     return at(world.now());
   }
 
-  /** Returns the time that the clock shows at a moment of the world after its last step. */
+  /** Returns the time that the clock shows at a moment after its last step. */
   long at(long moment) {
     long since = moment - anchorWorld;
     return anchorNanos + since + since / MILLION * driftPpm;
   }
 
-  /** Returns the moment of the world at which the clock will show a time, without further steps. */
+  /** Returns the moment at which the clock will show a time, if the clock does not step before. */
   long whenItShows(long nanos) {
     long wanted = nanos - anchorNanos;
     long moment = anchorWorld + wanted - wanted / MILLION * driftPpm;
-    return moment + Math.max(nanos - at(moment), 0); // corrects for the drift
+    return moment + Math.max(nanos - at(moment), 0); // corrects the rounding error
   }
 
   void step(long nanos) {
@@ -41,7 +41,7 @@ final class SimulatedClock {
     lastStep = world.now();
   }
 
-  /** Returns the world's moment of the last step. */
+  /** Returns the moment of the last step. */
   long lastStep() {
     return lastStep;
   }

@@ -16,8 +16,9 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Cluster as the client library presents it: one connection to each master, which reconnects by
- * itself and then sends the waiting calls. Redirections are followed.
+ * A model of Lettuce's connection to a Redis Cluster. The model has one connection per master. If a
+ * connection closes, the model connects again, and then sends the calls that waited. If a server
+ * answers MOVED, the model repeats the call at the new master.
  */
 final class SimulatedCluster implements ClusterConnection {
 
@@ -106,7 +107,7 @@ final class SimulatedCluster implements ClusterConnection {
     return nodes.computeIfAbsent(server, ToNode::new);
   }
 
-  /** The connection to one master, and the calls that wait for it. */
+  /** The connection to one master, and the calls that wait for this connection. */
   private final class ToNode {
     private final SimulatedServer server;
     private final Deque<Runnable> waiting = new ArrayDeque<>();
@@ -192,7 +193,7 @@ final class SimulatedCluster implements ClusterConnection {
     }
   }
 
-  /** A call that follows redirections. */
+  /** A call that is repeated at another master if a server answers MOVED. */
   private final class Redirected implements Exchange {
     private final boolean whole;
     private final byte[][] keys;
@@ -219,7 +220,7 @@ final class SimulatedCluster implements ClusterConnection {
           () -> {
             SimulatedConnection on = node.connection;
             if (answer.isDone() || on == null) {
-              return; // nobody waits for the answer any more
+              return; // the call was cancelled, or the connection was closed
             }
             sent = true;
             Exchange exchange = on.exchange(whole, keys, argument);

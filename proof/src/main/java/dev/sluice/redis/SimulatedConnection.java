@@ -15,15 +15,15 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * A connection of a world. In each direction, messages arrive in the order in which they were sent,
- * unless the plan lets calls overtake each other. The connection can be cut, so that requests or
- * answers are lost. It can also go dead without either side noticing.
+ * A simulated connection from a process to a server. Messages arrive in the order in which they
+ * were sent, unless the plan lets requests overtake each other. A fault can cut the connection, so
+ * that requests or answers are lost. With some faults, the client does not notice the cut.
  */
 final class SimulatedConnection implements Connection {
 
   private final World world;
   private final Dice dice;
-  private final Actor io; // the client's thread
+  private final Actor io; // the client's thread, which receives answers
   private final int process;
   private final String name;
   private final SimulatedServer server;
@@ -44,9 +44,9 @@ final class SimulatedConnection implements Connection {
    *
    * @param io the thread on which answers arrive
    * @param latencyNanos the travel time of a message
-   * @param overtaking whether messages may overtake each other
-   * @param slower the additional travel time at this moment
-   * @param sends receives the commands that are sent
+   * @param overtaking whether a request can overtake earlier requests
+   * @param slower returns the current additional travel time of requests
+   * @param sends receives each command when the process sends the command
    */
   record Wire(
       Actor io,
@@ -83,7 +83,7 @@ final class SimulatedConnection implements Connection {
     return reaches;
   }
 
-  /** Sets a callback for when the client finds the connection broken. */
+  /** Sets an action that runs when the client notices that the connection is closed. */
   void onBroken(Runnable told) {
     onBroken = told;
   }
@@ -101,7 +101,7 @@ final class SimulatedConnection implements Connection {
     return new Sent(new Command(whole, keys, argument));
   }
 
-  /** Sends a statement of a database. Returns its only row. */
+  /** Sends an SQL statement. Returns the only row of the result. */
   CompletableFuture<List<Object>> ask(Command query) {
     Sent sent = new Sent(query);
     sent.send();
@@ -140,15 +140,15 @@ final class SimulatedConnection implements Connection {
 
   // Faults
 
-  /** How a connection breaks. */
+  /** The ways in which a connection can be cut. */
   enum Cut {
-    /** Requests in flight are lost; the client is notified. */
+    /** Requests and answers in flight are lost, and the client notices the cut. */
     REQUESTS(false, false),
-    /** Requests in flight arrive, their answers are lost; the client is notified. */
+    /** Requests in flight arrive, answers are lost, and the client notices the cut. */
     ANSWERS(false, true),
-    /** Both are lost; the client is not notified. */
+    /** All requests and answers are lost, and the client does not notice the cut. */
     SILENTLY(true, false),
-    /** Requests arrive, their answers are lost; the client is not notified. */
+    /** All requests arrive, all answers are lost, and the client does not notice the cut. */
     ANSWERS_SILENTLY(true, true);
 
     final boolean isSilent;
@@ -169,12 +169,12 @@ final class SimulatedConnection implements Connection {
     }
   }
 
-  /** Returns whether the client does not know that no answer will arrive. */
+  /** Returns whether the connection is cut, but the client considers the connection open. */
   boolean isSilent() {
     return open && !answers;
   }
 
-  /** Closes the connection from the server's side; the client notices after a time. */
+  /** Closes the connection on the server's side. The client notices this after a time. */
   void brokenByServer(long nanos) {
     answers = false;
     world.after(nanos, io, () -> brokenForClient("Connection reset by peer"));
@@ -189,15 +189,12 @@ final class SimulatedConnection implements Connection {
     server.leave(this);
     List<Sent> lost = new ArrayList<>(outstanding);
     outstanding.clear();
-    world.log(() -> this + " is broken, " + lost.size() + " outstanding");
+    world.log(() -> this + " is closed with " + lost.size() + " calls in flight");
     lost.forEach(sent -> sent.fail(new RedisException(words)));
     onBroken.run();
   }
 
-  /**
-   * Returns the moment of arrival; calls of two threads may overtake each other before they are
-   * written.
-   */
+  /** Returns the moment at which a request that is sent now arrives at the server. */
   private long arrival() {
     long slowness = slower.getAsLong();
     if (slowness > 0) {
@@ -240,7 +237,7 @@ final class SimulatedConnection implements Connection {
     private final CompletableFuture<List<Object>> typed;
     private boolean sent;
 
-    @SuppressWarnings("unchecked") // a script answers a list
+    @SuppressWarnings("unchecked") // the reply of the script is a list
     Sent(Command command) {
       this.command = command;
       this.typed = answer.thenApply(value -> (List<Object>) value);
@@ -290,7 +287,7 @@ final class SimulatedConnection implements Connection {
       command.abandon();
       typed.cancel(false);
       answer.cancel(false);
-      // A request that was sent stays outstanding: its answer still arrives.
+      // A request that was sent stays in outstanding, because its answer still arrives.
     }
   }
 

@@ -27,18 +27,19 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * What a call does, as the functions of buckets.sql do it: it locks the rows that it sees, in the
- * order of their keys, and inserts the missing ones in that order. It waits for each row that
- * another transaction has locked or inserted, up to its lock time-out. A row that another call has
- * inserted meanwhile ends it without a decision. With all locks it reads the clock, decides, and
- * keeps the locks until the commit is over. From the decision on it cannot be cancelled.
+ * This is a model of the functions in buckets.sql. A call locks all existing rows of its buckets, in
+ * the order of their keys, and then inserts the missing rows in the same order. If another
+ * transaction has locked or inserted a row, the call waits for this row until the lock time-out. If
+ * another call inserts a row before this call does, this call ends without a decision. When the call
+ * has locked all rows, it reads the clock and decides. It keeps the locks until the commit ends.
+ * Nobody can cancel the call after its decision.
  */
 
-/** The transactions of a PostgreSQL server of a world, and the rows that they have locked. */
+/** The transactions of a simulated PostgreSQL server, and the rows that they have locked. */
 final class SimulatedDatabase {
 
-  private static final int NUMBERS = 5; // parameters of one charge
-  private static final int PARTS = 4; // of the rows, each locked by a fault of its own
+  private static final int NUMBERS = 5; // number of parameters of one charge
+  private static final int PARTS = 4; // number of groups of rows; a fault locks one group
   private static final long NANOS_PER_MILLI = 1_000_000;
   private static final long COMMIT_NANOS = 30_000;
   private static final long SLOW_COMMIT_NANOS = 3_000_000;
@@ -54,13 +55,13 @@ final class SimulatedDatabase {
   private final Dice dice;
   private final Actor thread;
   private final Set<String> rows = new TreeSet<>();
-  private final Map<String, Transaction> holders = new HashMap<>(); // by key
+  private final Map<String, Transaction> holders = new HashMap<>(); // by key of the locked row
   private final Set<Transaction> open = new LinkedHashSet<>();
-  private final long[] lockedUntil = new long[PARTS]; // by other users of the table
+  private final long[] lockedUntil = new long[PARTS]; // end of a lock by another user, per group
   private long locksLast;
   private long readOnlyUntil;
   private long fullUntil;
-  private long forgotten; // when sessions last lost their prepared statements
+  private long forgotten; // moment at which sessions last lost their prepared statements
 
   SimulatedDatabase(
       SimulatedServer server, World world, Reference reference, Dice dice, Actor thread) {
@@ -71,7 +72,7 @@ final class SimulatedDatabase {
     this.thread = thread;
   }
 
-  /** A statement of a session. For one thread. */
+  /** One execution of an SQL statement. Not thread-safe. */
   static final class Query extends Command {
     private final String sql;
     private final Object[] parameters;
@@ -79,9 +80,9 @@ final class SimulatedDatabase {
     private int process;
 
     /**
-     * Creates a statement that was not sent yet.
+     * Creates an execution.
      *
-     * @param preparedAt when its session prepared it, 0 if it did not
+     * @param preparedAt the moment at which the session prepared the statement, 0 if it did not
      */
     Query(String sql, Object[] parameters, long preparedAt) {
       super(false, keys(sql, parameters), new byte[0]);
@@ -104,7 +105,7 @@ final class SimulatedDatabase {
       process = newProcess;
     }
 
-    /** Returns when the session prepared the statement. */
+    /** Returns the moment at which the session prepared the statement. */
     long preparedAt() {
       return preparedAt;
     }
@@ -125,24 +126,24 @@ final class SimulatedDatabase {
 
   // Faults
 
-  /** Locks a part of the rows, as a transaction of another user does. */
+  /** Locks a group of rows for a time, as a transaction of another user does. */
   void lockRows(int part, long nanos) {
     lockedUntil[part % PARTS] = Math.max(lockedUntil[part % PARTS], world.now() + nanos);
     locksLast = Math.max(locksLast, lockedUntil[part % PARTS]);
     world.after(nanos + 1, thread, this::goOn);
   }
 
-  /** Returns until when other users have locked rows. */
+  /** Returns the moment at which the last lock of another user ends. */
   long locksLast() {
     return locksLast;
   }
 
-  /** Refuses whatever writes, as after a change of its settings. */
+  /** Refuses all statements that write for a time, as a read-only database does. */
   void beReadOnly(long nanos) {
     readOnlyUntil = world.now() + nanos;
   }
 
-  /** Refuses whatever writes, for lack of disk space. */
+  /** Refuses all calls that charge for a time, as a database without disk space does. */
   void fillDisk(long nanos) {
     fullUntil = world.now() + nanos;
   }
@@ -151,19 +152,22 @@ final class SimulatedDatabase {
     return server.isReplica() || world.now() < readOnlyUntil;
   }
 
-  /** Makes the sessions lose their prepared statements, as a pooler does. */
+  /** Makes all sessions lose their prepared statements, as a connection pooler can. */
   void forgetStatements() {
     forgotten = world.now() + 1;
   }
 
-  /** Rolls back what is open, since the server crashes or becomes a replica. */
+  /** Rolls back all open transactions, because the server crashes or becomes a replica. */
   void rollBack() {
     for (Transaction one : List.copyOf(open)) {
       one.end(SimulatedDriver.error("FATAL", "57P01", "terminating connection"), true);
     }
   }
 
-  /** Commits at once all decided calls, and the calls that decide since a commit freed a row. */
+  /**
+   * Commits all calls that have decided. A commit releases rows, so that further calls can decide.
+   * Commits these calls, too.
+   */
   void finishCommits() {
     List<Transaction> decided;
     do {
@@ -172,7 +176,7 @@ final class SimulatedDatabase {
     } while (!decided.isEmpty());
   }
 
-  /** Forgets all rows, as an unlogged table does after a crash. */
+  /** Removes all rows, as a crash empties an unlogged table. */
   void empty() {
     rows.clear();
   }
@@ -274,7 +278,7 @@ final class SimulatedDatabase {
     return rows.contains(key) || server.tatNanos(key) != Gcra.NO_TAT;
   }
 
-  /** Ends a statement that waits for a lock, as a request to cancel it does. */
+  /** Cancels a statement, unless its transaction has decided. */
   void cancel(Query query) {
     for (Transaction one : List.copyOf(open)) {
       if (one.query == query && !one.decided) {
@@ -304,7 +308,7 @@ final class SimulatedDatabase {
     }
   }
 
-  /** One call of a function that decides. */
+  /** The transaction of one call that charges. */
   private final class Transaction {
     private final Query query;
     private final SimulatedConnection client;
@@ -315,7 +319,7 @@ final class SimulatedDatabase {
     private @Nullable String waitsFor;
     private boolean decided;
     private Runnable finish = () -> {}; // does nothing before the decision
-    private boolean late; // another call has inserted a row meanwhile
+    private boolean late; // whether another call has inserted a row that this call missed
 
     Transaction(Query query, SimulatedConnection client, Consumer<Object> answer) {
       this.query = query;
@@ -326,7 +330,7 @@ final class SimulatedDatabase {
       }
     }
 
-    /** Takes the next locks. */
+    /** Locks further rows, until the call decides or has to wait for a row. */
     void goOn() {
       while (!decided && !late) {
         if (seen.isEmpty() && missing.isEmpty()) {
@@ -341,7 +345,7 @@ final class SimulatedDatabase {
         }
         waitsFor = null;
         (isSeen ? seen : missing).remove(0);
-        if (isSeen && !exists(key)) { // it was deleted meanwhile
+        if (isSeen && !exists(key)) { // another transaction deleted the row
           missing.add(key);
           Collections.sort(missing);
           continue;
@@ -380,7 +384,7 @@ final class SimulatedDatabase {
       long readAt = world.now();
       List<Long> times = new ArrayList<>(List.of(flipped(nowNanos)));
       List<Runnable> changes = new ArrayList<>();
-      Map<String, Long> tats = new HashMap<>(); // by key, as this call has changed them
+      Map<String, Long> tats = new HashMap<>(); // by key: the TAT after this call's charges so far
       for (List<Charge> batch : batches(query)) {
         boolean passes = true;
         for (Charge charge : batch) {
@@ -406,7 +410,7 @@ final class SimulatedDatabase {
       reference.decided(by, charge, nowNanos, tatNanos, afterNanos);
     }
 
-    /** Commits after a while, unless the server ends the session before. */
+    /** Commits after a while, unless the transaction is rolled back before. */
     private void commit(List<Object> row, List<Runnable> changes) {
       decided = true;
       finish =
@@ -421,7 +425,7 @@ final class SimulatedDatabase {
       world.after(dice.between(0, slow ? SLOW_COMMIT_NANOS : COMMIT_NANOS), thread, finish);
     }
 
-    /** Releases the locks, and answers. */
+    /** Releases the locks and sends the result. */
     void end(Object result, boolean endsSession) {
       open.remove(this);
       holders.values().removeIf(holder -> holder == this);

@@ -22,8 +22,8 @@ import org.postgresql.util.PSQLState;
 import org.postgresql.util.ServerErrorMessage;
 
 /**
- * PostgreSQL's driver in a world: what the product calls of JDBC, on the network of one process.
- * Whatever waits for the database gives way to the world. For {@link SimulatedThread}s.
+ * A simulated PostgreSQL driver for one process. Implements only the JDBC methods that Sluice
+ * calls. Only a {@link SimulatedThread} may call a method that waits for the database.
  */
 final class SimulatedDriver {
 
@@ -37,7 +37,7 @@ final class SimulatedDriver {
   /**
    * Creates a driver.
    *
-   * @param host the server to which the next connection leads
+   * @param host returns the server for the next connection
    */
   SimulatedDriver(World world, SimulatedNetwork network, Supplier<@Nullable SimulatedServer> host) {
     this.world = world;
@@ -45,7 +45,7 @@ final class SimulatedDriver {
     this.host = host;
   }
 
-  /** What a method of JDBC does. */
+  /** Implements the methods of a JDBC interface. */
   private interface Methods {
     @Nullable Object call(String name, Object[] arguments) throws SQLException;
   }
@@ -63,7 +63,7 @@ final class SimulatedDriver {
     return new UnsupportedOperationException(name);
   }
 
-  /** Returns what PostgreSQL answers in place of rows. */
+  /** Returns the exception for an error of PostgreSQL. */
   static PSQLException error(String severity, String state, String words) {
     return new PSQLException(
         new ServerErrorMessage(
@@ -103,7 +103,7 @@ final class SimulatedDriver {
     }
   }
 
-  /** One session. */
+  /** A JDBC connection. */
   private final class Session implements Methods {
 
     private static final long NANOS_PER_MILLI = 1_000_000;
@@ -189,13 +189,13 @@ final class SimulatedDriver {
         });
   }
 
-  /** A statement, prepared or not. */
+  /** A JDBC statement or prepared statement. */
   private static final class Statement implements Methods {
 
     private final Session session;
     private final String sql;
     private final Object[] parameters = new Object[MOST_PARAMETERS];
-    private long preparedAt; // 0: its next execution prepares it
+    private long preparedAt; // moment of the preparation; if 0, the next execution prepares
     private @Nullable Query last;
 
     Statement(Session session, String sql) {
@@ -233,7 +233,7 @@ final class SimulatedDriver {
     }
   }
 
-  /** The only row of an answer. */
+  /** A JDBC result set with exactly one row. */
   private static final class Row implements Methods {
     private final List<Object> columns;
     private boolean read;

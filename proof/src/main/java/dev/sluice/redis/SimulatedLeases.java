@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
 
-/** The leases of one process, which hand out tokens one after the other. For one thread. */
+/** The leases of one process. The process's callers take single tokens. Not thread-safe. */
 final class SimulatedLeases {
 
   private static final int TOKENS = 3;
@@ -32,7 +32,7 @@ final class SimulatedLeases {
     this.ticker = ticker;
   }
 
-  /** A lease, and the reference's record of the tokens that it holds. */
+  /** A lease, and its latest spend on each bucket. */
   private static final class Leased {
     private final Transaction token;
     private final Lease lease;
@@ -46,8 +46,7 @@ final class SimulatedLeases {
 
   void spend(String limit, String id, int tokens) {
     if (!world.blocking(() -> waitForTokens(limit, id, tokens))) {
-      world.log(
-          () -> "p" + calls.process + " leaves the lease of " + id + " to the caller that waits");
+      world.log(() -> "p" + calls.process + " skips the lease of " + id + ": another caller waits");
     }
   }
 
@@ -86,7 +85,7 @@ final class SimulatedLeases {
   private void handedOut(Operation operation, Leased leased, Transaction one, boolean spent) {
     Reference reference = calls.reference;
     if (spent && operation.isStillPenalized(one, reference.nowNanos(one.bucketKey()))) {
-      world.violated(() -> operation + " handed out a token, though a penalty is in force");
+      world.violated(() -> operation + " handed out a token in spite of a penalty");
     }
     Granted fresh = reference.takenSince(calls.process, one.bucketKey(), operation.start());
     Granted taken = fresh == null ? leased.taken.get(one.bucketKey()) : fresh;
@@ -99,7 +98,12 @@ final class SimulatedLeases {
     }
   }
 
-  /** The state of a bucket before a call: the number of its changes, and its current time. */
+  /**
+   * The state of a bucket before a call.
+   *
+   * @param version the number of changes of the bucket's TAT
+   * @param nowNanos the time of the bucket's clock
+   */
   private record Before(long version, long nowNanos) {
 
     static Before of(Reference reference, String key) {
@@ -107,7 +111,7 @@ final class SimulatedLeases {
     }
   }
 
-  /** Judges that the lease has no token, and one of its buckets none either. */
+  /** Judges a denial by the lease: at least one of its buckets must have had no token. */
   private void requireDenied(Operation operation, List<Before> before) {
     Conditions conditions = calls.conditions;
     boolean isPlain =
@@ -120,7 +124,7 @@ final class SimulatedLeases {
       hadRoom &= hadRoom(operation, operation.transactions().get(i), before.get(i));
     }
     if (hadRoom) {
-      world.violated(() -> operation + " denies, and its buckets have had room all the time");
+      world.violated(() -> operation + " was denied, though its buckets always had tokens");
     }
   }
 
@@ -128,13 +132,13 @@ final class SimulatedLeases {
     Reference reference = calls.reference;
     String key = one.bucketKey();
     Quota quota = one.quota();
-    // A lease waits from the moment at which it received the denial.
+    // A denied lease asks no server until retryIn has passed since it received the denial.
     long since = operation.start() - calls.conditions.driftNanos() - calls.roundTrip();
     return quota != null
         && reference.version(key) == before.version
-        && !reference.wasLoosened(
-            key, since - Conditions.DENIALS_NANOS) // other processes' give-backs are seen later
-        // A penalty may end while the answer is on its way.
+        // The lease may still remember a denial from before another process returned tokens.
+        && !reference.wasLoosened(key, since - Conditions.DENIALS_NANOS)
+        // A penalty can end while the answer is in flight.
         && !operation.isPenalized(one, before.nowNanos)
         && !operation.isPenalized(one, reference.nowNanos(key))
         && !reference.denied(key, quota.intervalNanos(), quota.offsetNanos(), since);

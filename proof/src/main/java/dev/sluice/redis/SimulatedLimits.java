@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The limits of a world: A and B in several sizes, Z with one token an hour, W, for whose tokens
- * callers may wait, S with several quotas, and V with several for whose tokens callers may wait.
+ * The limits of all simulated runs. A and B have several sizes. Z refills one token an hour. S and
+ * V have several quotas. Callers can wait for tokens of W and V.
  */
 final class SimulatedLimits {
 
@@ -72,15 +72,15 @@ final class SimulatedLimits {
     return ALL.get(number % ALL.size());
   }
 
-  /** Returns the name of the limit with a number in a plan. */
+  /** Returns the name of a limit, given its number in a plan. */
   static String nameOf(int number) {
     return NAMES.get(number);
   }
 
   /**
-   * Returns the limits with a penalty on an id, in place of its current penalty.
+   * Returns the limits with a penalty on an id. The new penalty replaces the id's current penalty.
    *
-   * @param until the end of the penalty; lifts it if not in the future
+   * @param until the end of the penalty; a time in the past lifts the current penalty
    */
   static Limits penalized(Limits now, String limit, String id, Instant until) {
     LimitName name = CATALOGUE.get(limit);
@@ -94,7 +94,7 @@ final class SimulatedLimits {
     return now.withPenalties(penalties);
   }
 
-  /** Returns an override of A. */
+  /** Returns an override of limit A. */
   static LimitOverride override(String id, int burst) {
     return new LimitOverride(A, id, Quota.burst(burst).refill(1, Duration.ofMillis(10)), "");
   }

@@ -19,7 +19,7 @@ import java.util.function.IntConsumer;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** The network through which one process of a world reaches the servers. */
+/** The network between one process and all servers: connections, and faults of connections. */
 final class SimulatedNetwork implements Connector {
 
   private static final long MOST_SLOWNESS_NANOS = 300_000_000;
@@ -55,7 +55,7 @@ final class SimulatedNetwork implements Connector {
     this.latencyNanos = plan.latencyNanos();
   }
 
-  /** Returns PostgreSQL's driver. */
+  /** Returns a data source that connects to the simulated PostgreSQL servers. */
   DataSource database() {
     Dice ofHosts = dice.fork(1);
     return new SimulatedDriver(world, this, () -> fleet.host(ofHosts)).source();
@@ -83,7 +83,7 @@ final class SimulatedNetwork implements Connector {
     slowCallsUntil = Math.max(slowCallsUntil, world.now() + nanos);
   }
 
-  /** Returns the additional travel time of a call that leaves now. */
+  /** Returns the additional travel time of a request that is sent now. */
   long slowness() {
     return world.now() < slowCallsUntil ? dice.between(0, MOST_SLOWNESS_NANOS) : 0;
   }
@@ -92,24 +92,25 @@ final class SimulatedNetwork implements Connector {
     failsWithError = true;
   }
 
-  /** Records that a timer could not be set, which may fail the calls in flight. */
+  /** Records that the store could not set a timer, which can make calls in flight fail. */
   void timerFailed() {
     failedWithError = world.now();
   }
 
-  /** Records that this process learned of another master for some slots of a Cluster. */
+  /** Records that this process now uses another master for some slots of a Cluster. */
   void learnedOfMasters() {
     mastersSince = world.now();
   }
 
-  /** Returns the moment at which this process last learned of another master. */
+  /** Returns the last moment at which this process began to use another master for a slot. */
   long mastersSince() {
     return mastersSince;
   }
 
   /**
-   * Returns whether this process recently failed to reach a server for more than one cut. A silent
-   * connection stays in use until enough of its calls time out, which takes long with few calls.
+   * Returns whether this process recently had a fault of its network or timers that explains failed
+   * calls to a server. A cut that the client did not notice explains failures for ten times as
+   * long, because the store replaces the connection only after several calls have timed out.
    */
   boolean hadTroubleWith(SimulatedServer server, long nanos) {
     return connections.stream().anyMatch(one -> one.server() == server && one.isSilent())
@@ -120,7 +121,7 @@ final class SimulatedNetwork implements Connector {
         || world.now() - silentSince.getOrDefault(server, Long.MIN_VALUE / 2) < 10 * nanos;
   }
 
-  /** Returns whether there are two connections to a server, such as a leaked old one. */
+  /** Returns whether this process has two open connections to the same server. */
   boolean hasTooMany() {
     List<SimulatedServer> servers =
         connections.stream()
@@ -140,7 +141,8 @@ final class SimulatedNetwork implements Connector {
   }
 
   /**
-   * Reports a call that leaves for a server; a repeat with the whole script was reported before.
+   * Reports a sent call. Ignores a repetition with the whole script, because the first attempt was
+   * already reported.
    */
   void sends(SimulatedServer.Command command) {
     if (!command.isWhole()) {
@@ -148,7 +150,7 @@ final class SimulatedNetwork implements Connector {
     }
   }
 
-  /** Cuts the connections to a server. */
+  /** Cuts all open connections of this process to a server. */
   void cut(SimulatedServer server, Cut how) {
     if (how.isSilent) {
       silentSince.put(server, world.now());
@@ -160,7 +162,7 @@ final class SimulatedNetwork implements Connector {
     }
   }
 
-  // Connecting
+  // New connections
 
   @Override
   public CompletionStage<? extends Connection> connect(Host server) {
@@ -202,7 +204,7 @@ final class SimulatedNetwork implements Connector {
     return done;
   }
 
-  /** Connects, and completes the handshake with the server. */
+  /** Connects to a server and sends a PING. The result fails with an exception after 2 s. */
   <C> CompletableFuture<C> connect(
       String name,
       java.util.function.Supplier<@Nullable SimulatedServer> whom,
@@ -216,7 +218,7 @@ final class SimulatedNetwork implements Connector {
     PendingConnection<C> connected = new PendingConnection<>(attempt::waits);
     Consumer<Throwable> fails =
         failure -> {
-          boolean calls = connected.waiting() > 1; // one stage belongs to the store itself
+          boolean calls = connected.waiting() > 1; // the store itself always has one stage
           if (connected.completeExceptionally(failure)) {
             attempt.failed(calls);
           }
@@ -282,16 +284,16 @@ final class SimulatedNetwork implements Connector {
     List.copyOf(connections).forEach(SimulatedConnection::close);
   }
 
-  /** A connection in progress that reports how many stages wait for it. For one thread. */
+  /** A future connection that reports the number of stages that wait for the connection. */
   private static final class PendingConnection<T> extends CompletableFuture<T> {
 
     private final List<CompletableFuture<?>> waiting; // shared with all dependent stages
     private final IntConsumer told;
 
     /**
-     * Creates a connection in progress.
+     * Creates a future connection.
      *
-     * @param told receives the number of waiting stages whenever it grows
+     * @param told receives the number of waiting stages, each time a stage is added
      */
     PendingConnection(IntConsumer told) {
       this(new ArrayList<>(), told);
@@ -302,7 +304,7 @@ final class SimulatedNetwork implements Connector {
       this.told = told;
     }
 
-    /** Returns how many stages wait for it, directly or through other stages. */
+    /** Returns the number of stages that wait for the connection, directly or indirectly. */
     int waiting() {
       waiting.removeIf(CompletableFuture::isDone);
       return waiting.size();

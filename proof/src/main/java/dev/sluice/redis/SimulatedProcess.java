@@ -26,20 +26,21 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process of a world: a real {@link Limiter} on a real {@link RedisStore}, whose callers follow
- * the plan.
+ * A simulated process: a real {@link Limiter} on a real store. The process's callers carry out the
+ * steps of the plan.
  */
 final class SimulatedProcess {
 
-  private static final int SHORT_QUEUE = 24; // enough for all calls that wait without a fault
+  private static final int SHORT_QUEUE = 24; // without a fault, such a queue is never full
 
   /** Ids with equal hash codes. */
   private static final List<String> ALIKE = List.of("sAaAa", "sAaBB", "sBBAa");
 
-  private static final int GIVEN_BACK = 16; // number of give-backs; they fit into a short queue
-  private static final int ASKED = 12; // number of buckets; each server has some of them
-  private static final long LONGEST_REFILL_NANOS = 1_000_000_000; // of all limits except Z
-  private static final long START_NANOS = 1_000_000_000_000L; // of the process
+  private static final int GIVEN_BACK = 16; // number of refunds, which fit into a short queue
+  private static final int ASKED = 12; // number of buckets, enough for each server to have some
+  // the time in which all limits except Z refill completely
+  private static final long LONGEST_REFILL_NANOS = 1_000_000_000;
+  private static final long START_NANOS = 1_000_000_000_000L; // monotonic time at the start
 
   private final int index;
   private final World world;
@@ -49,12 +50,12 @@ final class SimulatedProcess {
   private final SimulatedTiming timing;
   private final SimulatedTime time;
   private final SimulatedNetwork network;
-  private final SimulatedClock clock; // for buckets that use client clocks
+  private final SimulatedClock clock; // the clock for buckets that use client clocks
   private final StoreWatch storeWatch;
   private final LimiterWatch limiterWatch = new LimiterWatch();
   private final boolean lingers;
   private final int plainLimits;
-  private final boolean alike; // the ids that all processes share
+  private final boolean alike; // whether the shared ids have equal hash codes
   private final CurrentLimits limits;
   private final BucketStore store;
   private final Predicate<String> isIdle; // by bucket key
@@ -63,7 +64,7 @@ final class SimulatedProcess {
   private final SimulatedLeases leases;
   private @Nullable Held heldToTheEnd;
   private boolean spentToTheEnd;
-  private boolean forgets; // whether later calls make the limiter forget unclosed reservations
+  private boolean forgets; // whether further calls made the limiter forget unclosed reservations
 
   SimulatedProcess(int index, Plan plan, World world, Fleet fleet, Reference reference, Dice dice) {
     this.index = index;
@@ -137,13 +138,13 @@ final class SimulatedProcess {
     return SimulatedStore.open(builder, timing);
   }
 
-  /** Ends the threads of the store when the world is over. */
+  /** Closes the store, and lets its threads run to their ends. */
   void endThreads() {
     store.close();
     timing.endThreads();
   }
 
-  /** Returns a monotonic clock, which may have a pace of its own. */
+  /** Returns a monotonic clock, which drifts if {@code pacesDiffer}. */
   private static SimulatedClock monotonic(boolean pacesDiffer, World world, Dice dice) {
     long most = pacesDiffer ? Fleet.MOST_PACE_PPM : 0;
     return new SimulatedClock(world, START_NANOS, dice.between(-most, most));
@@ -176,14 +177,14 @@ final class SimulatedProcess {
 
   private String id(int number) {
     if (number < 3) {
-      return alike ? ALIKE.get(number) : "s" + number; // shared by all processes
+      return alike ? ALIKE.get(number) : "s" + number; // all processes use this id
     }
     if (number > 5) {
-      return "l" + (number - 6); // for leases
+      return "l" + (number - 6); // leases use this id
     }
     return number < 5
         ? "p" + index + "-" + number
-        : "f" + index + "-" + calls.number(); // for this process only
+        : "f" + index + "-" + calls.number(); // only this step uses this id
   }
 
   private Transaction transaction(int limit, int id, int cost) {
@@ -203,9 +204,10 @@ final class SimulatedProcess {
   }
 
   /**
-   * Returns a batch of required spends, checks, optional spends and unlimited ids.
+   * Returns a batch of required spends, checks, optional spends and, if {@code first} is at least
+   * 3, unlimited ids.
    *
-   * @param first the kind that comes first, of three kinds; from 3 on, of all four
+   * @param first the kind of the first transaction
    */
   private List<Transaction> someOfEachKind(Step step, int first) {
     List<Transaction> some = new ArrayList<>();
@@ -322,11 +324,11 @@ final class SimulatedProcess {
 
   private static Throwable thrown(Step step) {
     return step.number(0) == 0
-        ? new IllegalStateException("an observer's")
-        : new NoClassDefFoundError("an observer's");
+        ? new IllegalStateException("thrown by an observer")
+        : new NoClassDefFoundError("thrown by an observer");
   }
 
-  /** Changes an override, as a refresh from a table does. */
+  /** Replaces the override of an id. A burst of 0 removes all overrides. */
   private void override(String id, int burst) {
     Limits now = limits.get();
     limits.replace(
@@ -335,7 +337,7 @@ final class SimulatedProcess {
             : now.withOverrides(List.of(SimulatedLimits.override(id, burst))));
   }
 
-  /** Sets a penalty as an operator does, by the clock of the bucket's server. */
+  /** Sets or lifts a penalty. The penalty ends by the clock of the bucket's server. */
   private void penalize(Step step) {
     Transaction one = transaction(step.number(0), step.number(1), 1);
     SimulatedServer server = reference.serverOf(one.bucketKey());
@@ -349,16 +351,16 @@ final class SimulatedProcess {
     reference.clockOfAProcessStepped();
   }
 
-  /** Sends a batch on a bucket that others check, and on one that is empty for an hour. */
+  /** Sends a batch on two buckets: one that OBSERVE checks, and one that is empty for an hour. */
   private void deniedBatch(int partner) {
     callers.batch(
         List.of(
             limiter.transaction("A", "o0").withCost(5), limiter.transaction("Z", "e" + partner)));
   }
 
-  // At the end
+  // The end of the run
 
-  /** Requires that each server answers by now. */
+  /** Requires that the store answers again after all faults, and prepares the final checks. */
   void requireRecovered() {
     askEach(
         "spend after all faults",
@@ -369,7 +371,7 @@ final class SimulatedProcess {
           operation.end(answer);
           if (decision == null || decision.degraded()) {
             world.violated(
-                () -> operation + " is not decided on, though all faults are over: " + answer);
+                () -> operation + " was not decided, though all faults are over: " + answer);
           }
         });
     callers.reserve(
@@ -383,8 +385,8 @@ final class SimulatedProcess {
           operation.ended(decision, failure);
           spentToTheEnd = decision != null && !decision.degraded();
         });
-    limits.replace(
-        limits.get().withPenalties(List.of())); // a penalty would deny the reservations below
+    // A penalty would deny the reservations of reserveAgain.
+    limits.replace(limits.get().withPenalties(List.of()));
     world.after(
         LONGEST_REFILL_NANOS,
         new Actor("caller"),
@@ -392,8 +394,8 @@ final class SimulatedProcess {
   }
 
   /**
-   * Sends calls as regular traffic does, so that time-outs reveal silent connections. Asks each
-   * server that is asked at the end.
+   * Sends calls to all servers that the final checks use. If a connection is silent, these calls
+   * time out, so that the store replaces the connection.
    */
   void askAround() {
     askEach("ask", 0, Operation::ended);
@@ -403,12 +405,14 @@ final class SimulatedProcess {
     }
   }
 
-  /** Returns whether the limiter tracks more than the reservations that are held to the end. */
+  /**
+   * Returns whether the limiter still tracks a bucket, except for the reservation held to the end.
+   */
   boolean follows() {
     return Insides.buckets(limiter) > (heldToTheEnd == null ? 0 : 1);
   }
 
-  /** Gives back to unused buckets, in all parts of the limiter's memory. */
+  /** Refunds to unused buckets, so that all parts of the limiter's table forget old refunds. */
   void giveBackElsewhere() {
     for (int i = 0; i < GIVEN_BACK; i++) {
       calls.nextStep();
@@ -423,31 +427,31 @@ final class SimulatedProcess {
     }
   }
 
-  /** Returns a transaction on a bucket that does not refill during the world. */
+  /** Returns a transaction on a bucket that does not refill during the run. */
   private Transaction atTheEnd(String id) {
     return limiter.transaction("Z", id + index);
   }
 
-  /** Requires that no queue, map, counter or timer holds anything any more. */
+  /** Requires that all queues, maps, counters and timers of the process are empty. */
   void requireIdle() {
-    require(calls.outstanding() == 0, () -> "waits for " + calls.outstanding() + " calls");
+    require(calls.outstanding() == 0, () -> "has " + calls.outstanding() + " calls in flight");
     for (String key : calls.asked()) {
-      require(isIdle.test(key), () -> "has something under way to the server of " + key);
+      require(isIdle.test(key), () -> "has a call in flight to the server of " + key);
     }
     int open = openStretches();
-    require(open == 0, () -> "follows " + open + " reservations that nobody holds");
-    // In a Cluster, the client library makes the connections; a database has several.
+    require(open == 0, () -> "tracks " + open + " reservations that nobody holds");
+    // In a Cluster, the client library connects. A database has several connections per process.
     boolean isOwn =
         fleet.topology != Fleet.Topology.CLUSTER && fleet.topology != Fleet.Topology.DATABASE;
     require(!(isOwn && network.hasTooMany()), () -> "has two connections to a server");
+    // The limiter tracks a failed refund for a minute.
     require(
-        (calls.conditions.hasFaults() && !lingers)
-            || !follows(), // failed refunds are remembered for a minute
-        () -> "follows " + Insides.buckets(limiter) + " buckets, and holds tokens of one at most");
+        (calls.conditions.hasFaults() && !lingers) || !follows(),
+        () -> "tracks " + Insides.buckets(limiter) + " buckets, instead of at most one");
     int inFlight = Insides.inFlight(limiter);
-    require(inFlight == 0, () -> "takes " + inFlight + " refunds to be in flight");
+    require(inFlight == 0, () -> "counts " + inFlight + " refunds in flight");
     int waiting = Insides.waiting(limiter);
-    require(waiting == 0, () -> "has a line in which " + waiting + " wait");
+    require(waiting == 0, () -> "counts " + waiting + " waiting callers");
     String wrongWaits = limiterWatch.wrongWaits(calls.passed(), calls.gaveUpWaiting());
     require(wrongWaits == null, () -> String.valueOf(wrongWaits));
     require(time.pending() == 0, () -> "has " + time.pending() + " alarms");
@@ -463,7 +467,7 @@ final class SimulatedProcess {
     }
   }
 
-  /** Makes a caller wait for its turn while the store is closed. */
+  /** Starts three callers that need all tokens of a bucket, so that two of them wait. */
   void waitInLine() {
     Transaction all = limiter.transaction("W", "w" + index).withCost(3);
     for (int i = 0; i < 3; i++) {
@@ -471,14 +475,16 @@ final class SimulatedProcess {
     }
   }
 
-  /** Requires that a caller waits when the stores are closed; otherwise the test shows nothing. */
+  /**
+   * Requires that a caller waits. Otherwise, closing the store with a waiting caller is untested.
+   */
   void requireInLine() {
     if (Insides.waiting(limiter) == 0) {
-      world.violated(() -> "nobody waits in line of p" + index + " when its store is closed");
+      world.violated(() -> "no caller of p" + index + " waits when its store is closed");
     }
   }
 
-  /** Closes the store with calls in flight, which must end as well. */
+  /** Closes the store while calls are in flight. */
   void closeStore() {
     calls.close();
     askEach("spend before closing", 1, Operation::ended);
@@ -487,18 +493,18 @@ final class SimulatedProcess {
       callers.cancel(held);
     }
     if (spentToTheEnd) {
-      callers.batch(List.of(atTheEnd("d"), atTheEnd("x"))); // several servers, if possible
+      callers.batch(List.of(atTheEnd("d"), atTheEnd("x"))); // denied, because x is empty
     }
     store.close();
   }
 
-  /** Requires that closing waited for the give-backs. */
+  /** Requires that all calls ended, and that closing the store waited for returned tokens. */
   void requireClosed() {
     require(
         calls.outstanding() == 0,
-        () -> "waits for " + calls.outstanding() + " calls of a closed store");
+        () -> "has " + calls.outstanding() + " calls in flight after closing its store");
     require(timing.pending() == 0, () -> "has " + timing.pending() + " timers of a closed store");
-    require(Insides.waiting(limiter) == 0, () -> "lets callers wait, of a closed store");
+    require(Insides.waiting(limiter) == 0, () -> "lets callers wait for a closed store");
     require(timing.threads() == 0, () -> "has " + timing.threads() + " threads of a closed store");
     if (heldToTheEnd != null) {
       requireFull("c", "a reservation was cancelled");
@@ -508,18 +514,18 @@ final class SimulatedProcess {
 
   private void requireFull(String id, String why) {
     String key = atTheEnd(id).bucketKey();
-    require(reference.isFull(key), () -> "holds tokens of " + key + ", though " + why);
+    require(reference.isFull(key), () -> "has not returned tokens to " + key + ", though " + why);
   }
 
   private int openStretches() {
     return Insides.openStretches(limiter) - (heldToTheEnd == null ? 0 : 1);
   }
 
-  /** Closes what callers hold. */
+  /** Closes all leases and reservations. */
   void close() {
     leases.closeAll();
     int open = openStretches();
-    require(open == 0 || !forgets, () -> "follows " + open + " reservations whose tokens are back");
+    require(open == 0 || !forgets, () -> "tracks " + open + " reservations that are refilled");
     callers.closeAll();
   }
 }

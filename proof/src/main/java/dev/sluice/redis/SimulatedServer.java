@@ -22,8 +22,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server of a world: one thread, a clock, keys, a replica that lags, and faults. Redis runs the
- * script by {@link ScriptModel}; {@link SimulatedDatabase} makes it a PostgreSQL server.
+ * A simulated server with one thread, a clock, keys, faults, and perhaps a lagging replica. A Redis
+ * server runs the script with {@link ScriptModel}. A PostgreSQL server runs statements with {@link
+ * SimulatedDatabase}.
  */
 final class SimulatedServer {
 
@@ -42,8 +43,8 @@ final class SimulatedServer {
   private boolean knowsScript;
   private boolean replica;
   private boolean up = true;
-  private int life; // grows with each restart; messages to a former life never arrive
-  private int role; // grows with each change of role; replication for a former role never arrives
+  private int life; // number of restarts; messages from before a restart never arrive
+  private int role; // number of role changes; replication from before a change never arrives
   private long refusesSince;
   private long refusesUntil;
   private String refusal = "";
@@ -54,7 +55,7 @@ final class SimulatedServer {
   private long lastTrouble = Long.MIN_VALUE / 2;
   private @Nullable SimulatedServer follower;
   private long lagNanos;
-  private long lastReplicated; // the moment at which the latest replication message arrives
+  private long lastReplicated; // moment at which the latest replication message arrives
   private Function<byte[], @Nullable String> redirection = key -> null;
   private @Nullable SimulatedDatabase database; // null for Redis
 
@@ -69,7 +70,7 @@ final class SimulatedServer {
 
   private record Stored(String value, long expiresAtMillis) {}
 
-  // A database
+  // PostgreSQL
 
   void beDatabase() {
     database = new SimulatedDatabase(this, world, reference, dice, thread);
@@ -79,7 +80,7 @@ final class SimulatedServer {
     return Objects.requireNonNull(database);
   }
 
-  /** Returns the TAT of a bucket in a database. */
+  /** Returns the TAT of a bucket on a PostgreSQL server. */
   long tatNanos(String key) {
     Stored stored = keys.get(key);
     return stored == null ? Gcra.NO_TAT : Long.parseUnsignedLong(stored.value);
@@ -96,7 +97,7 @@ final class SimulatedServer {
     }
   }
 
-  /** Deletes a full bucket of a database. */
+  /** Deletes a full bucket on a PostgreSQL server. */
   void deleteFull(String key) {
     if (tatNanos(key) != Gcra.NO_TAT) {
       setTat(key, Gcra.NO_TAT);
@@ -117,7 +118,7 @@ final class SimulatedServer {
     master.lagNanos = lag;
   }
 
-  /** Delays replication from now on; the order is kept. */
+  /** Delays replication from now on. Changes are still replicated in order. */
   void lag(long nanos) {
     lagNanos = nanos;
   }
@@ -135,7 +136,7 @@ final class SimulatedServer {
     return replica;
   }
 
-  /** Ends the transactions of a database that have decided. */
+  /** Commits all transactions that have decided, if this is a PostgreSQL server. */
   void finishCommits() {
     SimulatedDatabase own = database;
     if (own != null) {
@@ -143,7 +144,7 @@ final class SimulatedServer {
     }
   }
 
-  /** Returns the last moment of the world at which the server had a fault. */
+  /** Returns the end of the server's last fault. During a fault, the end can be in the future. */
   long lastTrouble() {
     SimulatedDatabase own = database;
     return LongStream.of(
@@ -175,9 +176,7 @@ final class SimulatedServer {
     }
   }
 
-  /**
-   * Returns whether the server has refused calls for at least an answer's time, and continues to.
-   */
+  /** Returns whether the server has refused calls for 0.1 s, and will refuse calls for 5 ms. */
   boolean refusesCalls() {
     boolean refuses = world.now() < refusesUntil - 5_000_000 && !refusesPing;
     return up && refuses && world.now() - refusesSince > 100_000_000;
@@ -200,7 +199,7 @@ final class SimulatedServer {
     }
   }
 
-  /** Refuses calls with several keys, as the server of a moving slot does. */
+  /** Refuses calls with several keys for a time, as a Cluster does while their slot moves. */
   void refuseSeveralKeys(long nanos) {
     refusesSeveralUntil = world.now() + nanos;
   }
@@ -212,7 +211,7 @@ final class SimulatedServer {
     }
   }
 
-  /** Kills the server: connections break, and messages in flight are lost. */
+  /** Kills the server. Its connections close, and messages in flight are lost. */
   void kill(boolean keepsData, long downNanos) {
     up = false;
     life++;
@@ -239,14 +238,14 @@ final class SimulatedServer {
         });
   }
 
-  /** Promotes the replica to master; writes that had not reached it are lost. */
+  /** Promotes this replica to master. Changes that have not reached the replica are lost. */
   void promote() {
     replica = false;
     role++;
     trouble();
   }
 
-  /** Reports to the reference which keys the other server lost when this one took over. */
+  /** Reports to the reference which keys of the old master this new master does not have. */
   void tookOverFrom(SimulatedServer master) {
     master.keys.forEach(
         (key, stored) -> {
@@ -258,7 +257,8 @@ final class SimulatedServer {
   }
 
   /**
-   * Demotes a master to a replica of another: it drops its keys, and its clients unless they stay.
+   * Makes this old master a replica of the new master, with the new master's keys. Closes all
+   * connections unless {@code clientsStay}.
    */
   void demote(SimulatedServer master, boolean clientsStay) {
     trouble();
@@ -277,7 +277,11 @@ final class SimulatedServer {
     }
   }
 
-  /** Moves keys to the server that now owns them. */
+  /**
+   * Moves keys to another server.
+   *
+   * @param which removes the keys that stay from a given map
+   */
   void migrate(SimulatedServer to, Consumer<Map<String, ?>> which) {
     Map<String, Stored> moving = new HashMap<>(keys);
     which.accept(moving);
@@ -295,7 +299,12 @@ final class SimulatedServer {
     clients.remove(client);
   }
 
-  /** Receives a command; the answer is a list, a status or an exception. */
+  /**
+   * Receives a command.
+   *
+   * @param moment the moment at which the command arrives
+   * @param answer receives the reply: a list, a status or an exception
+   */
   void command(long moment, SimulatedConnection client, Command command, Consumer<Object> answer) {
     int now = life;
     world.at(
@@ -303,7 +312,7 @@ final class SimulatedServer {
         thread,
         () -> {
           if (!up || now != life || !client.reachesServer()) {
-            return; // the command was lost on its way
+            return; // the command was lost
           }
           world.block(dice.between(200, 8_000));
           Consumer<Object> told =
@@ -332,7 +341,7 @@ final class SimulatedServer {
     }
   }
 
-  /** A command of a client: the script, or a ping. For one thread. */
+  /** A request from a client: the script, a PING, or an SQL statement. Not thread-safe. */
   static class Command {
     private final boolean whole;
     private final byte[][] keys;
@@ -350,17 +359,17 @@ final class SimulatedServer {
       return new Command(false, new byte[0][], new byte[0]);
     }
 
-    /** Records the moment by which the command should arrive. */
+    /** Sets the moment until which the command counts as prompt. */
     void leavesUntil(long moment) {
       promptUntil = moment;
     }
 
-    /** Records that nobody waits for the answer any more, though it may still arrive. */
+    /** Records that the client has stopped waiting. The answer can still arrive. */
     void abandon() {
       abandoned = true;
     }
 
-    /** Returns the bucket keys of the command, as stored in the server. */
+    /** Returns the command's keys as text. */
     List<String> bucketKeys() {
       return Stream.of(keys).map(key -> new String(key, StandardCharsets.UTF_8)).toList();
     }
@@ -369,7 +378,7 @@ final class SimulatedServer {
       return abandoned;
     }
 
-    /** Returns whether the command arrived by the moment by which it should. */
+    /** Returns whether a command that arrives at a moment is prompt. */
     boolean isPromptAt(long moment) {
       return moment <= promptUntil;
     }
@@ -524,7 +533,7 @@ final class SimulatedServer {
     return texts.toString();
   }
 
-  /** Returns the exception for a client whose server is down. */
+  /** Returns the exception for a client that cannot connect to a server. */
   static RedisException refused(String name) {
     return new RedisException("Unable to connect to " + name + ": Connection refused");
   }

@@ -8,8 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * A thread of a store that waits for a server. It is a thread of the JVM that runs only while the
- * world waits for it, within an event, and gives way to the world wherever it blocks.
+ * A store's thread that blocks while it waits for a database. It is a real thread of the JVM, but
+ * it runs only within an event of the world, and the world waits meanwhile. When the thread blocks,
+ * its event ends.
  */
 final class SimulatedThread extends Thread implements StoreThread {
 
@@ -24,7 +25,7 @@ final class SimulatedThread extends Thread implements StoreThread {
   private boolean over;
   private boolean interrupted;
   private boolean hurries;
-  private long turns; // how often this thread has continued
+  private long turns; // number of times that this thread has continued after it blocked
 
   SimulatedThread(World world, Dice dice, String name, Runnable task) {
     super(task, name);
@@ -55,7 +56,7 @@ final class SimulatedThread extends Thread implements StoreThread {
     wake();
   }
 
-  /** Lets the thread look soon whether it still has to wait. */
+  /** Makes the thread soon check again whether its wait is over. */
   void wake() {
     continueAt(world.now() + dice.between(1_000, 30_000));
   }
@@ -82,14 +83,15 @@ final class SimulatedThread extends Thread implements StoreThread {
     }
     try {
       if (!back.tryAcquire(MOST_SECONDS, TimeUnit.SECONDS)) {
-        throw new IllegalStateException(getName() + " neither ends nor waits");
+        throw new IllegalStateException(
+            getName() + " neither ended nor blocked within " + MOST_SECONDS + " s");
       }
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
   }
 
-  /** Blocks this thread until a condition holds, or until a moment. */
+  /** Blocks this thread until a condition is true, but not beyond a moment. */
   void await(BooleanSupplier done, long moment) throws InterruptedException {
     while (!done.getAsBoolean() && world.now() < moment && !hurries && !interrupted) {
       pause(moment);
@@ -101,8 +103,8 @@ final class SimulatedThread extends Thread implements StoreThread {
   }
 
   /**
-   * Blocks this thread as above, whatever interrupts it, as a read from a socket does. Returns the
-   * condition.
+   * Blocks this thread until a condition is true, but not beyond a moment. Ignores interrupts, as a
+   * read from a socket does. Returns whether the condition is true.
    */
   boolean awaitAnswer(BooleanSupplier done, long moment) {
     while (!done.getAsBoolean() && world.now() < moment && !hurries) {
@@ -122,7 +124,7 @@ final class SimulatedThread extends Thread implements StoreThread {
     return over;
   }
 
-  /** Lets a thread of a closed store end when the world is over: it blocks nowhere any more. */
+  /** Lets the thread of a closed store run to its end. It then no longer blocks. */
   void end() {
     hurries = true;
     if (begun && !over) {

@@ -7,7 +7,7 @@ import dev.sluice.store.TimeSource;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 
-/** The clock of a process for waiting callers; it never steps. For one thread. */
+/** The clock and the alarms by which the callers of a process wait. Not thread-safe. */
 final class SimulatedTime implements TimeSource {
 
   private final World world;
@@ -28,7 +28,7 @@ final class SimulatedTime implements TimeSource {
     return clock.nanos();
   }
 
-  /** Runs the task on a pool thread, late by the machine's delay. */
+  /** Runs a task on a thread of a pool, at most 0.1 ms late. */
   @Override
   public Future<?> alarm(long atNanos, Runnable task) {
     CompletableFuture<Boolean> bell = new CompletableFuture<>();
@@ -45,7 +45,7 @@ final class SimulatedTime implements TimeSource {
     return bell;
   }
 
-  /** Returns how many alarms are set. */
+  /** Returns the number of alarms that are set. */
   int pending() {
     return pending;
   }

@@ -17,11 +17,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** The time of one process of a world, and its timer thread. */
+/** The monotonic clock, the timers and the threads of one process's store. Not thread-safe. */
 final class SimulatedTiming implements Timing {
 
   /**
-   * The values of {@code System.nanoTime} at the start of a world: it may be negative, and wrap.
+   * The possible values of {@code System.nanoTime} at the start of a run. With the second value,
+   * the time is negative at first; with the third value, the time overflows.
    */
   private static final Long[] ORIGINS = {0L, -700_000_000L, Long.MAX_VALUE - 700_000_000L};
 
@@ -37,9 +38,9 @@ final class SimulatedTiming implements Timing {
   private @Nullable Runnable onThrow;
 
   /**
-   * Creates a timing.
+   * Creates the timing of a process.
    *
-   * @param clock the clock of the machine, which never steps
+   * @param clock a monotonic clock
    */
   SimulatedTiming(World world, SimulatedClock clock, Dice dice, String process) {
     this.world = world;
@@ -59,12 +60,12 @@ final class SimulatedTiming implements Timing {
     return clock.nanos() - clock.at(0);
   }
 
-  /** Returns the moment of the world at which a duration has passed by the machine's clock. */
+  /** Returns the moment at which a duration has passed by the process's clock. */
   private long over(long nanos) {
     return clock.whenItShows(clock.nanos() + Math.max(nanos, 0));
   }
 
-  /** Runs the task never early, and late by the machine's delay. */
+  /** Runs a task after a time, at most 0.1 ms late. */
   @Override
   public void after(long nanos, Runnable task) {
     if (closed) {
@@ -79,7 +80,7 @@ final class SimulatedTiming implements Timing {
     later(nanos, task);
   }
 
-  /** Repeats the task, whatever it throws. */
+  /** Runs a task repeatedly, even if the task throws an exception. */
   @Override
   public void every(long nanos, Runnable task) {
     if (closed) {
@@ -99,9 +100,9 @@ final class SimulatedTiming implements Timing {
   }
 
   /**
-   * Makes the next timer fail.
+   * Makes the next call of {@link #after} throw an error.
    *
-   * @param told is run when that happens
+   * @param told runs before the error is thrown
    */
   void throwNext(Runnable told) {
     onThrow = told;
@@ -120,7 +121,7 @@ final class SimulatedTiming implements Timing {
         });
   }
 
-  /** Returns how many timers are set. */
+  /** Returns the number of timers that are set. */
   int pending() {
     return pending;
   }
@@ -135,12 +136,12 @@ final class SimulatedTiming implements Timing {
     };
   }
 
-  /** Returns how many threads have not ended. */
+  /** Returns the number of threads that have not ended. */
   long threads() {
     return threads.stream().filter(thread -> !thread.isOver()).count();
   }
 
-  /** Ends the threads of a closed store when the world is over. */
+  /** Lets the threads of a closed store run to their ends. */
   void endThreads() {
     threads.forEach(SimulatedThread::end);
   }
@@ -150,7 +151,7 @@ final class SimulatedTiming implements Timing {
     return new ThreadsQueue<>();
   }
 
-  /** A queue from which threads of a store take. */
+  /** A queue that blocks only simulated threads. */
   private final class ThreadsQueue<T> extends LinkedBlockingQueue<T> {
     private static final long serialVersionUID = 1;
     private final transient Set<SimulatedThread> waiting = new LinkedHashSet<>();

@@ -5,13 +5,13 @@ import dev.sluice.Insides;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 
-/** Lets the world go on while a caller of a process blocks. For one thread. */
+/** Blocks the callers of a process. Meanwhile, the world runs further events. Not thread-safe. */
 final class SimulatedWaiting implements Insides.Waiting {
 
   private static final long LONGEST_NANOS = 60_000_000_000L;
 
   private final World world;
-  private long interruptAt = Long.MAX_VALUE; // simulated moment
+  private long interruptAt = Long.MAX_VALUE; // moment of the next interrupt, MAX_VALUE for none
 
   SimulatedWaiting(World world) {
     this.world = world;
@@ -33,11 +33,11 @@ final class SimulatedWaiting implements Insides.Waiting {
     world.runUntil(future::isDone, Math.min(interruptAt, world.now() + LONGEST_NANOS));
     if (!future.isDone()) {
       boolean unused = isInterrupted();
-      throw new InterruptedException("interrupted, or the world has come to an end");
+      throw new InterruptedException("the caller was interrupted, or the run has ended");
     }
   }
 
-  /** Waits; a thread that is interrupted meanwhile notices it after the wait. */
+  /** Waits until woken up or interrupted. An interrupt sets the thread's interrupt status. */
   @Override
   public void untilAwake(BooleanSupplier isAwake, long nanos) {
     long most = Math.min(nanos, LONGEST_NANOS);

@@ -7,18 +7,18 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Runs a plan once, to its end or to the first violation of an invariant. */
+/** One run of a plan, which ends early at the first violation of an invariant. */
 final class Simulation {
 
   private static final long MILLI = 1_000_000;
   private static final List<Cut> CUTS = List.of(Cut.values());
   private static final long RECOVERY_NANOS = 6_000 * MILLI;
-  // A reservation is held for a while, then cancelled.
+  // the longest time for a reservation and its later cancellation
   private static final long LONGEST_CALL_NANOS = 750 * MILLI;
 
   private static final long LONGEST_MEMORY_NANOS = 61_000 * MILLI;
-  private static final int MOST_ROUNDS = 200; // each call makes a limiter forget only two entries
-  private static final long LONGEST_WAIT_NANOS = 1_500 * MILLI; // two round trips, and the wait
+  private static final int MOST_ROUNDS = 200; // of calls that each remove two old entries
+  private static final long LONGEST_WAIT_NANOS = 1_500 * MILLI; // a wait with two round trips
 
   private final Plan plan;
   private final World world;
@@ -52,12 +52,12 @@ final class Simulation {
   /**
    * The result of a run.
    *
-   * @param violation the first violated invariant, null for none
-   * @param history the events, if they were kept
+   * @param violation the first violation, null for none
+   * @param history the logged events; empty if the run kept no history
    */
   record Result(@Nullable String violation, long steps, List<String> history) {}
 
-  /** Runs a plan; an exception outside an event is a violation as well. */
+  /** Runs a plan. An exception outside an event also counts as a violation. */
   static Result run(Plan plan, boolean keepsHistory) {
     World world = new World(keepsHistory);
     try {
@@ -108,7 +108,8 @@ final class Simulation {
   }
 
   /**
-   * Waits until what is remembered for a minute may be forgotten; later calls must then forget it.
+   * Waits until the limiters may forget all refunds, which they remember for a minute. Further
+   * calls must then make the limiters forget the refunds.
    */
   private void linger() {
     world.runUntil(() -> false, world.now() + LONGEST_MEMORY_NANOS);
@@ -153,7 +154,7 @@ final class Simulation {
       case TRY_AGAIN -> told(step).refuseSeveralKeys(step.number(1) * MILLI);
       case CLOCK_STEP -> {
         SimulatedServer server = told(step);
-        server.finishCommits(); // the judges know no decision by the clock before the step
+        server.finishCommits(); // judges compare a decision with the clock at its commit
         server.clock.step(step.number(1) * MILLI);
         fleet.clockChanges(server, step.number(1) * MILLI);
       }

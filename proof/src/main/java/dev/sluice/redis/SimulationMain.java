@@ -18,16 +18,16 @@ import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs simulated worlds from fresh seeds until one violates an invariant or the time is over. The
- * exit code is 1 after a violation, with its seed on the last line; otherwise 0, with the number of
- * steps.
+ * The command {@code ./sluice prove simulation}. Runs random plans, one seed after the other, until
+ * a run violates an invariant or the time is over. After a violation, the exit code is 1, and the
+ * last line of the output is the seed. Otherwise, the exit code is 0.
  */
 public final class SimulationMain {
 
   private static final Logger LOG = Logger.getLogger("dev.sluice");
   private static final long PROGRESS_NANOS = TimeUnit.MINUTES.toNanos(5);
 
-  /** With fewer steps a warning is printed: 1.4 million steps missed three faults in a test. */
+  /** With fewer steps, the program prints a warning: 1.4 million steps missed 3 planted faults. */
   private static final long FEW_STEPS = 10_000_000;
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -36,12 +36,12 @@ public final class SimulationMain {
       """
       Usage: sluice prove simulation [MINUTES] [--seed N] [--database] [--brief | --survey]
              sluice prove simulation --plan FILE
-        MINUTES      how much processor time seeds are tried for, one after the other (default 10)
-        --seed N     begins with this seed, not with a fresh one; without MINUTES, runs it alone
-        --database   tries only seeds whose worlds have a database; --seed N is then the next such seed
-        --brief      reduces no history
-        --survey     goes on after a violation, and lists the kinds that there are
-        --plan FILE  runs a kept plan, and tells its history\
+        MINUTES      runs seeds for this processor time (default 10)
+        --seed N     begins with seed N; without MINUTES, runs only seed N
+        --database   runs only seeds with PostgreSQL; --seed N then begins with the next such seed
+        --brief      prints a violation without a shortened history
+        --survey     continues after a violation, and prints each kind of violation once
+        --plan FILE  runs a saved plan, and prints its history\
       """;
 
   private SimulationMain() {}
@@ -81,7 +81,7 @@ public final class SimulationMain {
     return () -> tell(plan, hasSeed, out);
   }
 
-  /** How a search ends, and what it prints. */
+  /** What the program does after a violation. */
   private enum Manner {
     WHOLE,
     BRIEF,
@@ -91,9 +91,9 @@ public final class SimulationMain {
   /**
    * The parsed arguments.
    *
-   * @param minutes the duration; null if absent
-   * @param seed the first seed; null for a fresh one
-   * @param databases whether only worlds with a database are tried
+   * @param minutes the processor time in minutes; null if absent
+   * @param seed the first seed; null for a new seed
+   * @param databases whether to run only seeds with PostgreSQL
    */
   private record Wish(
       @Nullable Double minutes, @Nullable Long seed, boolean databases, Manner manner) {
@@ -137,7 +137,7 @@ public final class SimulationMain {
         : search(minutes, first, wish, out);
   }
 
-  /** Returns the next seed, from one on, whose world has a database. */
+  /** Returns the first seed from {@code from} on whose plan has a database. */
   private static long seedOfADatabase(long from) {
     long seed = from;
     while (Plan.random(seed).topology() != Fleet.Topology.DATABASE) {
@@ -152,7 +152,7 @@ public final class SimulationMain {
 
   private static int search(double minutes, long first, Wish wish, PrintStream out) {
     boolean brief = wish.manner == Manner.BRIEF;
-    EndlessWorlds watch = new EndlessWorlds(out); // created before the time begins
+    EndlessWorlds watch = new EndlessWorlds(out); // not part of the measured time
     long start = cpuNanos();
     long end = start + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     long worlds = 0;
@@ -167,8 +167,7 @@ public final class SimulationMain {
       Simulation.Result result = watch.run(seed, plan);
       worlds++;
       steps += result.steps();
-      if (cpuNanos() - told
-          > PROGRESS_NANOS) { // so that an aborted long run has printed its progress
+      if (cpuNanos() - told > PROGRESS_NANOS) {
         told = cpuNanos();
         tellProgress(worlds, steps);
       }
@@ -178,7 +177,7 @@ public final class SimulationMain {
         return 1;
       }
       if (result.violation() != null) {
-        out.println("seed " + seed + " breaks an invariant, and is being reduced");
+        out.println("seed " + seed + " violates an invariant; shortening its history");
         return replay(seed, out);
       }
     }
@@ -201,8 +200,8 @@ public final class SimulationMain {
   }
 
   /**
-   * Ends the program if a step of a world does not end, for example in a loop; otherwise the seed
-   * would be lost. A world takes a few milliseconds.
+   * A watchdog that prints the seed and ends the program if a run does not end, for example because
+   * of an endless loop. A run normally takes a few milliseconds.
    */
   private static final class EndlessWorlds {
 
@@ -212,7 +211,7 @@ public final class SimulationMain {
     private final long worker = Thread.currentThread().getId();
     private final PrintStream out;
     private volatile long seed;
-    private volatile long began = NONE; // the worker's processor time at the start
+    private volatile long began = NONE; // the worker's processor time at the start of the run
 
     EndlessWorlds(PrintStream out) {
       this.out = out;
@@ -234,7 +233,7 @@ public final class SimulationMain {
         long since = began;
         long now = THREADS.getThreadCpuTime(worker);
         if (since != NONE && since == began && now - since > MOST_NANOS) {
-          out.println("seed " + seed + ": a step has not ended after 30 s");
+          out.println("seed " + seed + ": the run has not ended after 30 s");
           out.println("seed " + seed);
           out.flush();
           Runtime.getRuntime().halt(1);
@@ -253,7 +252,7 @@ public final class SimulationMain {
   }
 
   private static int survey(double minutes, long first, boolean databases, PrintStream out) {
-    EndlessWorlds watch = new EndlessWorlds(out); // created before the time begins
+    EndlessWorlds watch = new EndlessWorlds(out); // not part of the measured time
     long end = cpuNanos() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     Map<String, Integer> counts = new TreeMap<>();
     Map<String, String> firsts = new TreeMap<>();
@@ -312,11 +311,11 @@ public final class SimulationMain {
         Shrinker.shrink(
             plan, candidate -> kind(Simulation.run(candidate, false).violation()).equals(kind));
     Simulation.Result result = Simulation.run(shrunk, true);
-    out.println("The history, reduced from " + plan.steps().size() + " steps:");
+    out.println("The history, shortened from a plan of " + plan.steps().size() + " steps:");
     out.println();
     result.history().forEach(line -> out.println("  " + line));
     out.println();
-    out.println("The plan, to be kept as a test:");
+    out.println("The shortened plan, to be saved as a test:");
     out.println();
     shrunk.lines().forEach(line -> out.println("  " + line));
     out.println();
@@ -326,8 +325,9 @@ public final class SimulationMain {
   }
 
   /**
-   * Returns the kind of a violation, so that shrinking does not switch to another. The kind is its
-   * text without numbers, without the call's transactions, and without the answer.
+   * Returns the kind of a violation: its text without numbers, without the call's transactions, and
+   * without the answer. The shrinker keeps the kind, so that it does not end with another
+   * violation.
    */
   static String kind(@Nullable String violation) {
     if (violation == null) {

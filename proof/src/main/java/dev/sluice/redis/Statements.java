@@ -7,18 +7,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Recomputes the fields of a decision from its TAT and its limit, with arithmetic independent of
- * the product's.
+ * Recomputes the fields of a decision from its TAT and its limit. Uses none of the product's
+ * arithmetic.
  */
 final class Statements {
 
   private Statements() {}
 
   /**
-   * Returns what is wrong with the answer to a spend or a check of one bucket, null for nothing.
+   * Returns the violation of a decision on one bucket, null for none.
    *
-   * @param waitNanos how long the caller waits for tokens at most
-   * @param unspent whether the bucket had room, but another bucket of the batch denied
+   * @param waitNanos the longest time for which the caller waits for tokens
+   * @param unspent whether the bucket had enough tokens, but another bucket denied the batch
    */
   static @Nullable String wrong(
       Decision part, Quota quota, long cost, long waitNanos, boolean unspent) {
@@ -32,24 +32,24 @@ final class Statements {
       return "was allowed beyond its limit";
     }
     if (unspent && cost > 0 && aheadNanos + takenNanos > mostNanos) {
-      return "was told of room that does not exist";
+      return "reports tokens that the bucket does not have";
     }
     if (part.denied() && aheadNanos + takenNanos <= mostNanos) {
       return "was denied within its limit";
     }
     long remaining = aheadNanos >= depthNanos ? 0 : (depthNanos - aheadNanos) / intervalNanos;
     if (part.remaining() != remaining) {
-      return "was told " + part.remaining() + " remaining in place of " + remaining;
+      return "reports " + part.remaining() + " remaining tokens instead of " + remaining;
     }
     boolean reads = part.allowed() && cost == 0;
     long retryInNanos = reads ? 0 : Math.max(aheadNanos + takenNanos - depthNanos, 0);
     if (part.retryInNanos() != retryInNanos) {
-      return "was told to wait " + part.retryInNanos() + " ns in place of " + retryInNanos;
+      return "reports a retryIn of " + part.retryInNanos() + " ns instead of " + retryInNanos;
     }
     return null;
   }
 
-  /** Returns what is wrong with the number of tokens that a spend took, null for nothing. */
+  /** Returns the violation of the number of tokens that a spend took, null for none. */
   static @Nullable String wrongTaken(Decision decision, Quota quota, long most) {
     long intervalNanos = quota.period().toNanos() / quota.count();
     long foundNanos = decision.resetInNanos() - intervalNanos * decision.taken();
@@ -57,21 +57,21 @@ final class Statements {
     long right = Math.min(free, most);
     return decision.taken() == right && decision.allowed() == right > 0
         ? null
-        : "took " + decision.taken() + " tokens in place of " + right;
+        : "took " + decision.taken() + " tokens instead of " + right;
   }
 
-  /** Returns what is wrong with the answer to a refund to one bucket, null for nothing. */
+  /** Returns the violation of the answer to a refund on one bucket, null for none. */
   static @Nullable String wrongRefund(Decision part, Quota quota) {
     long intervalNanos = quota.period().toNanos() / quota.count();
     long depthNanos = intervalNanos * quota.burst();
     long remaining = Math.max(depthNanos - part.resetInNanos(), 0) / intervalNanos;
     if (part.remaining() != remaining) {
-      return "was told " + part.remaining() + " remaining in place of " + remaining;
+      return "reports " + part.remaining() + " remaining tokens instead of " + remaining;
     }
-    return part.retryInNanos() == 0 ? null : "was told to wait after a refund";
+    return part.retryInNanos() == 0 ? null : "reports a retryIn after a refund";
   }
 
-  /** Returns what is wrong with the answer to a batch, given the answers of its parts. */
+  /** Returns the violation of a batch's decision, given the decisions of its parts; or null. */
   static @Nullable String wrong(Decision batch, List<Decision> parts) {
     boolean allowed = parts.stream().allMatch(Decision::allowed);
     if (batch.allowed() != allowed) {
@@ -84,6 +84,6 @@ final class Statements {
             .mapToLong(Decision::retryInNanos)
             .max()
             .orElse(0);
-    return batch.retryInNanos() == longest ? null : "was told a wait that is not its longest";
+    return batch.retryInNanos() == longest ? null : "reports a retryIn that no part has";
   }
 }

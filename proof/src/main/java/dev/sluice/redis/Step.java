@@ -7,140 +7,139 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * One step of a plan: an act of a caller or a fault, and its time.
+ * One step of a plan: a call or a fault, at a given time.
  *
- * @param at nanoseconds since the world began
+ * @param at the time in nanoseconds since the start of the run
  * @param process the number of the process
- * @param numbers further values, depending on the kind
+ * @param numbers further values, which {@link Kind} lists for each kind
  */
 record Step(long at, Kind kind, int process, List<Integer> numbers) {
 
-  /** The kinds of steps; each comment lists the numbers. */
+  /** The kinds of steps. The comment of each kind lists the numbers of its step. */
   enum Kind {
     /** limit, id, cost. */
     SPEND,
-    /** limit, id, the most tokens. */
+    /** limit, id, largest number of tokens. */
     SPEND_UP_TO,
-    /** limit, id, cost, after how many microseconds the caller gives up. */
+    /** limit, id, cost, microseconds until the caller gives up. */
     SPEND_GIVEN_UP,
-    /** limit, id, cost; the caller waits for it. */
+    /** limit, id, cost; the call is synchronous. */
     SPEND_BLOCKING,
     /** limit, id, cost. */
     CHECK,
-    /** as a mixed batch. */
+    /** the numbers of {@link #MIXED_BATCH}. */
     CHECK_BATCH,
     /** limit, id, cost. */
     REFUND,
     /** limit, id. */
     RESET,
-    /** the first id, how many, the cost of each. */
+    /** first id, number of transactions, cost of each. */
     BATCH,
-    /** the same, and after how many microseconds the caller gives up. */
+    /** first id, number of transactions, cost of each, microseconds until the caller gives up. */
     BATCH_GIVEN_UP,
     /**
-     * the first id, number of transactions, the cost of each, and which kind comes first: 0 to 2
-     * for an order of three kinds, from 3 on for an order of four.
+     * first id, number of transactions, cost of each, and the kind of the first transaction: 0 to 2
+     * for batches of three kinds, 3 and more for batches of four kinds.
      */
     MIXED_BATCH,
-    /** the first id, how many, the cost of each. */
+    /** first id, number of transactions, cost of each. */
     REFUND_BATCH,
-    /** as a mixed batch. */
+    /** the numbers of {@link #MIXED_BATCH}. */
     MIXED_REFUND,
-    /** the first id, how many, 1. */
+    /** first id, number of transactions, 1. */
     RESET_BATCH,
-    /** the observed id, a partner that denies. */
+    /** id that OBSERVE checks, number of the empty bucket that denies the batch. */
     DENIED_BATCH,
-    /** a partner, which denies from then on. */
+    /** number of a bucket, which is empty from now on. */
     DRAIN,
-    /** the observed id. */
+    /** id of the bucket to check. */
     OBSERVE,
-    /** limit, id, cost, after how many milliseconds it is cancelled (-1: closed, -2: never). */
+    /** limit, id, cost, milliseconds until the cancellation (-1: close instead, -2: do nothing). */
     RESERVE,
     /**
-     * limit, id, number of reservations, milliseconds until all are cancelled at once, number of
-     * spends at that moment (0 if absent).
+     * limit, id, number of reservations, milliseconds until all reservations are cancelled, number
+     * of spends soon after the cancellations (0 if absent).
      */
     RESERVE_TOGETHER,
     /**
-     * the first id, number of transactions, the cost of each, milliseconds until the cancellation,
-     * which kind comes first (all have the same kind if absent); limit A stays spent.
+     * first id, number of transactions, cost of each, milliseconds until all transactions but those
+     * of limit A are cancelled, kind of the first transaction (all are required spends if absent).
      */
     RESERVE_BATCH,
-    /** limit, id, cost, after how many milliseconds it is cancelled by a caller that waits. */
+    /** limit, id, cost, milliseconds until a synchronous cancellation. */
     RESERVE_BLOCKING,
-    /**
-     * limit, id, cost, milliseconds until another process cancels by the receipt, which process.
-     */
+    /** limit, id, cost, milliseconds until a cancellation by receipt, number of its process. */
     RESERVE_ELSEWHERE,
     /** limit, id, cost, milliseconds until the settlement, the true cost. */
     RESERVE_SETTLED,
-    /** the limits of this process from now on. */
+    /** number of the limits that this process uses from now on. */
     LIMITS,
-    /** which of the shared ids, the burst of its override from now on, 0 for none. */
+    /** shared id, burst of the id's override from now on (0: no override). */
     OVERRIDES,
-    /** limit, id, for how many milliseconds; 0 lifts it. */
+    /** limit, id, milliseconds until the end of the penalty (0: lift the penalty). */
     PENALTY,
-    /** limit, id, how many tokens are spent one after the other. */
+    /** limit, id, number of single tokens to spend. */
     LEASE,
     /** limit, id. */
     LEASE_CLOSE,
     /**
-     * id, cost, the longest wait in milliseconds, microseconds until giving up (-1: never), whether
-     * for several quotas (no if absent).
+     * id, cost, longest wait in milliseconds, microseconds until the caller gives up (-1: never), 1
+     * for the limit with several quotas (0 if absent).
      */
     ACQUIRE,
-    /** as ACQUIRE; the caller's thread waits. */
+    /** the numbers of {@link #ACQUIRE}; the call is synchronous. */
     ACQUIRE_BLOCKING,
     /**
-     * the first id, number of transactions, the cost of each, the longest wait, the time until
-     * giving up, whether every second transaction is spend-only (none if absent).
+     * first id, number of transactions, cost of each, longest wait in milliseconds, microseconds
+     * until the caller gives up, 1 if every second transaction is spend-only (0 if absent).
      */
     ACQUIRE_BATCH,
-    /** the next caller's continuation blocks for so many milliseconds. */
+    /** milliseconds for which the caller of the next answered call blocks its thread. */
     BLOCK,
-    /** the next call to the store's observer throws: 0 an exception, 1 an error. */
+    /** what the store's observer throws when it is called next (0: an exception, 1: an error). */
     OBSERVER_THROWS,
-    /** the next call of the limiter's observer throws: 0 an exception, 1 an error. */
+    /** what the limiter's observer throws when it is called next (0: an exception, 1: an error). */
     LIMITER_OBSERVER_THROWS,
-    /** the next timer of the store cannot be set: an error. */
+    /** no numbers; the store's next attempt to set a timer throws an error. */
     TIMER_THROWS,
-    /** server, how. */
+    /** server, number of a {@link SimulatedConnection.Cut}. */
     CUT,
-    /** milliseconds by which the clock of the process steps, if buckets use this clock. */
+    /** milliseconds by which the process's clock for buckets steps. */
     PROCESS_CLOCK_STEP,
-    /** for so many milliseconds. */
+    /** milliseconds for which connecting is slow. */
     CONNECT_SLOWLY,
+    /** no numbers; the next attempt to connect throws an error. */
     CONNECT_ERROR,
-    /** number of milliseconds during which each call is delayed by a random time. */
+    /** milliseconds for which each call has a random delay. */
     SLOW_CALLS,
-    /** server, milliseconds. */
+    /** server, milliseconds until the server continues. */
     FREEZE,
-    /** server, whether it keeps its data, milliseconds. */
+    /** server, 1 if the server keeps its data, milliseconds until the restart. */
     KILL,
-    /** server. */
-    FORGET_SCRIPT, // of a database: prepared statements
+    /** server; a database forgets its prepared statements. */
+    FORGET_SCRIPT,
     /** server, milliseconds. */
     OUT_OF_MEMORY,
     /** server, milliseconds. */
     BUSY,
-    /** server, milliseconds: a PING is answered all the same. */
+    /** server, milliseconds for which the server answers only a PING. */
     CLUSTER_DOWN,
-    /** server, milliseconds: calls with several keys are refused, as while their slot moves. */
+    /** server, milliseconds for which the server refuses calls with several keys. */
     TRY_AGAIN,
-    /** server, milliseconds by which its replica lags from now on. */
+    /** server, milliseconds by which the replica lags from now on. */
     LAG,
     /**
-     * milliseconds until the old master learns of the failover (11,000 if absent), whether its
-     * clients then stay connected (0 if absent).
+     * milliseconds until the old master becomes a replica (11,000 if absent), 1 if the clients of
+     * the old master then stay connected (0 if absent).
      */
     FAIL_OVER,
-    /** for so many milliseconds no Sentinel answers. */
+    /** milliseconds for which no Sentinel answers. */
     SENTINELS_FAIL,
-    /** from which server. */
+    /** server that loses a part of its slots. */
     MOVE_SLOTS,
-    /** server, milliseconds. */
+    /** server, milliseconds by which the server's clock steps. */
     CLOCK_STEP,
-    /** server, which part of a database's rows another user locks, milliseconds. */
+    /** server, part of the rows (0 to 3), milliseconds for which another user locks these rows. */
     LOCK_ROWS;
 
     boolean isFault() {
@@ -148,7 +147,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     }
   }
 
-  /** Returns this step with another number in one place. */
+  /** Returns this step with the number at one index replaced. */
   Step with(int index, int number) {
     List<Integer> changed = new ArrayList<>(numbers);
     changed.set(index, number);
@@ -178,7 +177,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     return index < numbers.size();
   }
 
-  /** Returns a number that older plans may lack. */
+  /** Returns the number at an index, or a default if an older plan lacks the number. */
   int numberOr(int index, int otherwise) {
     return has(index) ? number(index) : otherwise;
   }

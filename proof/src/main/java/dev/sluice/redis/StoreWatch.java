@@ -11,8 +11,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store's observer that judges the state of its circuit breakers, and throws where the
- * simulation's plan says so, as a user's observer may. For one thread.
+ * A store's observer that judges the store's circuit breakers. Throws an exception when the plan
+ * says so, because a user's observer can throw, too. Not thread-safe.
  */
 final class StoreWatch implements BucketStore.Observer {
 
@@ -27,13 +27,14 @@ final class StoreWatch implements BucketStore.Observer {
   private final BreakerJudge breakers;
   private final ConnectionJudge connects;
   private final List<Long> openings = new ArrayList<>();
-  private final Set<SimulatedServer> down = new HashSet<>(); // with a database, any of its servers
+  // the servers marked down; a database counts as down if either of its servers is in the set
+  private final Set<SimulatedServer> down = new HashSet<>();
   private @Nullable Throwable nextThrown;
 
   /**
-   * Creates a watch.
+   * Creates an observer.
    *
-   * @param connects receives failures and changes of circuit breakers
+   * @param connects receives the results of calls and the changes of circuit breakers
    * @param timeoutNanos the time-out of the store's calls
    */
   StoreWatch(
@@ -62,11 +63,11 @@ final class StoreWatch implements BucketStore.Observer {
 
   @Override
   public void called(String server, Result result, int batches, int charges, long elapsed) {
-    long mostNanos = elapsed + elapsed / 1_000; // in simulated time, plus the drift
+    long mostNanos = elapsed + elapsed / 1_000; // the process's clock can be slow
     long start = world.now() - mostNanos;
     boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
     SimulatedServer at = at(server);
-    // A call that was refused for a lock was answered, even if it timed out then.
+    // A refusal because of a lock counts as an answer, even if the call then times out.
     boolean mayBeOfLocks =
         isDatabase()
             && result != Result.ANSWERED
@@ -90,7 +91,7 @@ final class StoreWatch implements BucketStore.Observer {
 
   @Override
   public void changed(String server, State state, String reason) {
-    world.log(() -> "p" + process + " finds " + server + " " + state + ": " + reason);
+    world.log(() -> "p" + process + " marks " + server + " " + state + ": " + reason);
     connects.changed(server, state);
     require(breakers.changed(server, state, reason));
     SimulatedServer at = at(server);
@@ -106,13 +107,12 @@ final class StoreWatch implements BucketStore.Observer {
       gaveUp(server, at, reason);
     } else if (at != null && at.refusesCalls() && !reason.equals(Breaker.NO_PROBE)) {
       world.violated(
-          () ->
-              World.text("breaker: p%d asks %s again, which refuses every call", process, server));
+          () -> World.text("breaker: p%d marked %s up, which refuses all calls", process, server));
     }
     throwIfPlanned();
   }
 
-  /** Returns whether the store refuses calls to a server now. */
+  /** Returns whether the store has marked a server down, and so refuses calls to the server. */
   boolean isGivenUp(@Nullable SimulatedServer server) {
     return server != null && (isDatabase() ? !down.isEmpty() : down.contains(server));
   }
@@ -128,7 +128,8 @@ final class StoreWatch implements BucketStore.Observer {
     if (lately > MOST_OPENINGS_A_MINUTE) {
       world.violated(
           () ->
-              World.text("breaker: p%d gave servers up %d times within a minute", process, lately));
+              World.text(
+                  "breaker: p%d marked servers down %d times within a minute", process, lately));
     }
     long aWhile = 2 * timeoutNanos + breakers.failingNanos(server);
     boolean inTrouble =
@@ -141,7 +142,7 @@ final class StoreWatch implements BucketStore.Observer {
       world.violated(
           () ->
               World.text(
-                  "breaker: p%d gave %s up, with which nothing is wrong (%s)",
+                  "breaker: p%d marked %s down, though the server had no fault (%s)",
                   process, server, reason));
     }
   }

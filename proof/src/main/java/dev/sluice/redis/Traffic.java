@@ -5,19 +5,20 @@ import java.util.ArrayList;
 import java.util.List;
 
 /*
- * Two calls disturb each other only if they use one bucket and overlap in time. Calls spread evenly
- * over seconds and buckets hardly ever do. So in some worlds calls come in crowds, and in some to
- * one or two buckets.
+ * Two calls can affect each other only if they use the same bucket and overlap in time. This rarely
+ * happens if calls are spread evenly over all seconds and buckets. In some plans, calls therefore
+ * come in crowds: many calls within a short time. In some plans, all calls use only one or two ids.
  */
 
-/** Picks the times and ids of a plan's calls. For one thread. */
+/** Chooses the times and ids of a plan's calls at random. Not thread-safe. */
 final class Traffic {
 
   private static final int IDS = 6;
 
   private final Dice dice;
   private final long nanos;
-  private final List<Long> crowds = new ArrayList<>(); // start times; empty: evenly spread
+  // the start times of the crowds; if empty, calls are spread evenly
+  private final List<Long> crowds = new ArrayList<>();
   private final long crowdNanos;
   private final List<Integer> ids = new ArrayList<>();
 
@@ -30,7 +31,7 @@ final class Traffic {
   /**
    * Makes random traffic.
    *
-   * @param nanos the time during which there are calls
+   * @param nanos the time from the first to the last call
    * @param latencyNanos the travel time of a message
    */
   static Traffic random(Dice dice, long nanos, long latencyNanos) {
@@ -46,7 +47,7 @@ final class Traffic {
     return traffic;
   }
 
-  /** Returns the time of a call, in nanoseconds since the world began. */
+  /** Returns a time for a call, in nanoseconds since the start of the run. */
   long moment() {
     return crowds.isEmpty()
         ? dice.between(0, nanos)

@@ -12,25 +12,29 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /*
- * One world, one thread, one seed.
+ * A world simulates processes and servers on one thread, from one seed.
  *
- * Everything that happens is an event with a moment: a message arrives, a timer is due, a caller
- * calls. The world takes the earliest event, moves its time there, and runs it to its end. How long
- * things take (a message, a thread's piece of work) comes from dice, so each seed is another
- * interleaving, and the same seed is the same one again.
+ * Everything that happens is an event with a time: a message arrives, a timer fires, or a caller
+ * makes a call. The world takes the earliest event from its queue, sets its clock to the time of
+ * the event, and runs the event to the end. Random numbers from the seed decide how long a message
+ * travels and how long a thread works. A seed therefore always gives the same order of events, and
+ * another seed gives another order.
  *
- * A thread of the real program is an Actor: it runs one event at a time, and an event that finds it
- * busy waits until it is free. So a piece of user code that blocks on a thread of the store holds
- * up what else that thread has to do, as it would in earnest.
+ * An Actor stands for a thread of the real program. An Actor runs one event at a time. The events
+ * of a busy Actor wait until the Actor is free. User code that blocks a thread of the store
+ * therefore delays the other events of this thread, as in a real process.
  *
- * Code that blocks its caller (a synchronous call) lets the world go on from within (await): the
- * events of others run until what it waits for is there.
+ * While a synchronous call blocks its caller, runUntil runs further events until the result of the
+ * call is there.
  */
 
-/** The time and the events of a simulated run. For one thread. */
+/**
+ * The clock and the event queue of one simulated run. A "moment" is a time of this clock, in
+ * nanoseconds since the start of the run. Not thread-safe.
+ */
 final class World {
 
-  /** A number of steps that no run reaches: a world that exceeds it is in an endless loop. */
+  /** No run needs this many steps. A world that exceeds the number is in an endless loop. */
   private static final long MOST_STEPS = 2_000_000;
 
   private final PriorityQueue<Event> events = new PriorityQueue<>();
@@ -39,8 +43,8 @@ final class World {
   private long now;
   private long sequence;
   private long steps;
-  private boolean closed; // later events are meaningless after a violation
-  private boolean blocked; // a caller waits within a task
+  private boolean closed; // events after a violation are not logged
+  private boolean blocked; // whether a task is waiting for a synchronous call
   private @Nullable Actor running;
   private @Nullable String violation;
 
@@ -48,7 +52,7 @@ final class World {
     this.keepsHistory = keepsHistory;
   }
 
-  /** A thread of a process or of a server. */
+  /** A simulated thread of a process or of a server. */
   static final class Actor {
     private final String name;
     private long freeAt;
@@ -73,7 +77,7 @@ final class World {
     }
   }
 
-  /** Returns the current time, in nanoseconds since the world began. */
+  /** Returns the current moment, in nanoseconds since the start of the run. */
   long now() {
     return now;
   }
@@ -82,7 +86,7 @@ final class World {
     return steps;
   }
 
-  /** Runs a task at a moment, or as soon as its thread is free. */
+  /** Schedules a task for a moment. If the actor is busy then, the task runs when it is free. */
   void at(long moment, Actor actor, Runnable task) {
     events.add(new Event(Math.max(moment, now), sequence++, actor, task));
   }
@@ -91,7 +95,7 @@ final class World {
     at(now + Math.max(nanos, 0), actor, task);
   }
 
-  /** Keeps the running thread busy, as blocking user code does. */
+  /** Keeps the running actor busy for a time after its current event. */
   void block(long nanos) {
     Actor actor = running;
     if (actor != null) {
@@ -100,9 +104,9 @@ final class World {
   }
 
   /**
-   * Blocks the running thread from within, as user code does: the world continues, then the rest of
-   * this thread's events. While another caller waits, the thread is instead busy after its current
-   * event.
+   * Blocks the running actor within its current event, as blocking user code does. Events of other
+   * actors run meanwhile. If a synchronous call is already waiting, the actor is instead busy after
+   * its current event.
    */
   void hold(long nanos) {
     block(nanos);
@@ -113,12 +117,12 @@ final class World {
     }
   }
 
-  /** Keeps a thread from running anything until a moment. */
+  /** Keeps an actor busy until a moment. */
   void stall(Actor actor, long until) {
     actor.freeAt = Math.max(actor.freeAt, until);
   }
 
-  /** Runs the next event. Returns false when there is none, or the run is over. */
+  /** Runs the next event. Returns false if no event is left, or after a violation. */
   boolean step() {
     if (violation != null) {
       return false;
@@ -132,7 +136,7 @@ final class World {
       return true;
     }
     if (++steps > MOST_STEPS) {
-      violated(() -> "the world does not come to an end: " + MOST_STEPS + " events");
+      violated(() -> "the run does not end: it has more than " + MOST_STEPS + " steps");
       return false;
     }
     now = event.at;
@@ -140,9 +144,9 @@ final class World {
     running = event.actor;
     try {
       event.task.run();
-    } catch (InvalidRequestException e) { // a plan may exceed a burst
+    } catch (InvalidRequestException e) { // in a plan, a cost can exceed a burst
       log(() -> event.actor + " ended a task with " + e);
-    } catch (Throwable e) { // an executor would hide the exception
+    } catch (Throwable e) { // a real executor would hide the exception
       violated(() -> event.actor + " ended a task with " + text(e));
     } finally {
       running = before;
@@ -151,8 +155,8 @@ final class World {
   }
 
   /**
-   * Runs a blocking call, unless another caller is blocked already: the inner wait would delay the
-   * outer one.
+   * Runs a synchronous call, unless another synchronous call is waiting. That call could only
+   * continue after this one.
    *
    * @return whether the call ran
    */
@@ -170,16 +174,16 @@ final class World {
     return true;
   }
 
-  /** Runs events until a condition holds, or until a moment. */
+  /** Runs events until a condition is true, but not beyond a moment. */
   void runUntil(BooleanSupplier done, long moment) {
     Actor waiting = new Actor("waiting");
     at(moment, waiting, () -> {});
     while (!done.getAsBoolean() && now < moment && step()) {
-      // Runs one event after the other.
+      // step() runs the events
     }
   }
 
-  /** Ends the run with a violated invariant; only the first one counts. */
+  /** Records the first violation and ends the run. Ignores all later violations. */
   void violated(Supplier<String> what) {
     if (violation == null) {
       violation = what.get();
@@ -198,9 +202,9 @@ final class World {
     }
   }
 
-  /** Describes an exception and where it was thrown. */
+  /** Describes an exception, and the line of code that threw the exception. */
   static String text(Throwable thrown) {
-    StackTraceElement[] stack = thrown.getStackTrace(); // empty where the JVM leaves it out
+    StackTraceElement[] stack = thrown.getStackTrace(); // the JVM can omit the stack trace
     return stack.length == 0 ? thrown.toString() : thrown + " at " + stack[0];
   }
 

@@ -24,16 +24,17 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A memory store under simulation. It is in the store's package in order to create a table with a
- * known hash: the keys in use then lie in three segments, which split while they are still small.
- * It checks the slots after a run. The calls themselves use the public API.
+ * A memory store for the simulator. The store's table has a fixed hash seed, so that all keys lie
+ * in three segments, which split when they are still small. The simulator calls the store through
+ * its public API. Only the creation of the table and the check of the slots after a run use
+ * package-private classes.
  */
 public final class InstrumentedTable implements InstrumentedStore {
 
   private static final long KEY0 = 0x0123456789abcdefL;
   private static final long KEY1 = 0xfedcba9876543210L;
-  private static final int ENTRIES = 48; // of three segments, until they are split
-  private static final int MOST_LINES = 2; // in a segment that is not split yet
+  private static final int ENTRIES = 48; // number of directory entries of the three segments
+  private static final int MOST_LINES = 2; // a segment with more lines splits
   private static final int MOST_KEYS = 24;
   private static final int FILES_ONE_IN = 2_048;
   private static final List<String> KEYS = keys();
@@ -44,10 +45,10 @@ public final class InstrumentedTable implements InstrumentedStore {
   private final MemoryStore store;
 
   /**
-   * Makes an empty store.
+   * Creates an empty store.
    *
-   * @param setup the bound and the limit
-   * @param clock the clock
+   * @param setup the largest number of buckets, and the limit
+   * @param clock the clock of the store
    */
   public InstrumentedTable(Setup setup, Clock clock) {
     this.setup = setup;
@@ -66,7 +67,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     this.store = new MemoryStore(table);
   }
 
-  /** Returns keys that share three segments. */
+  /** Returns keys that all lie in the first three segments. */
   private static List<String> keys() {
     SipHash keyed = new SipHash(KEY0, KEY1);
     IdBytes bytes = new IdBytes();
@@ -117,7 +118,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     for (long[] part : table.live()) {
       for (int i = 0; i < part.length; i += 3) {
         if (tats.put(part[i + 1], part[i + 2]) != null) {
-          return Answer.failed("a bucket twice in a snapshot");
+          return Answer.failed("a snapshot contains a bucket twice");
         }
       }
     }
@@ -131,7 +132,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     }
     return tats.isEmpty()
         ? new Answer("", List.of(), byKey)
-        : Answer.failed("a snapshot has a bucket that nobody made");
+        : Answer.failed("a snapshot contains a bucket that no call created");
   }
 
   @Override
@@ -141,7 +142,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     for (int i = 0; i < Directory.ENTRIES; i = segment.endEntry()) {
       segment = table.segmentAt(i);
       if (segment.firstEntry() != i) {
-        return "entry %s shows a segment that begins at %s".formatted(i, segment.firstEntry());
+        return "directory entry %s has the segment of entry %s".formatted(i, segment.firstEntry());
       }
       if ((segment.version() & 1) == 1) {
         return "segment %s is still locked".formatted(i);
@@ -152,20 +153,20 @@ public final class InstrumentedTable implements InstrumentedStore {
           return "slot %s of segment %s is still locked".formatted(at / 2, i);
         }
         if (slots[at] != 0 && !tags.add(slots[at])) {
-          return "a slot of segment %s is a second one for its key".formatted(i);
+          return "segment %s has a second slot for a key".formatted(i);
         }
       }
     }
     int tagged = tags.size();
     if (tagged != table.tagged()) {
-      return "%s slots bear a tag, the bucketCount says %s".formatted(tagged, table.tagged());
+      return "%s slots have a tag, but the table counts %s".formatted(tagged, table.tagged());
     }
     return tagged > setup.bound()
-        ? "%s tagged slots are over the bound".formatted(tagged)
+        ? "%s slots have a tag, more than the bound allows".formatted(tagged)
         : notRestored();
   }
 
-  /** Restores a snapshot, and returns what differs; empty for nothing. */
+  /** Restores a snapshot. Returns the difference from the table, empty for none. */
   private String notRestored() {
     Set<List<Long>> before = buckets(table);
     long nowNanos = clock.nanos();
@@ -173,12 +174,12 @@ public final class InstrumentedTable implements InstrumentedStore {
         new BucketTable(clock::nanos, setup.bound(), setup.keptNanos(), KEY0, KEY1, MOST_LINES);
     before.forEach(one -> copy.restore(one.get(0), one.get(1), one.get(2), nowNanos));
     if (!buckets(copy).equals(before) || copy.tagged() != before.size()) {
-      return "restored from %s: %s".formatted(before, buckets(copy));
+      return "a restored snapshot of %s has %s".formatted(before, buckets(copy));
     }
     return before.hashCode() % FILES_ONE_IN == 0 && !before.isEmpty() ? notRead(before) : "";
   }
 
-  /** Restores a snapshot from a file, and returns what differs; empty for nothing. */
+  /** Restores a snapshot from a file. Returns the difference from the table, empty for none. */
   private String notRead(Set<List<Long>> before) {
     try {
       Path file = Files.createTempFile("simulated", ".snapshot");
@@ -187,7 +188,7 @@ public final class InstrumentedTable implements InstrumentedStore {
         BucketTable copy = Snapshot.read(file, clock::nanos, setup.bound(), setup.keptNanos());
         return buckets(copy).equals(before)
             ? ""
-            : "read from a file of %s: %s".formatted(before, buckets(copy));
+            : "a snapshot file of %s has %s".formatted(before, buckets(copy));
       } finally {
         Files.delete(file);
       }
@@ -196,7 +197,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     }
   }
 
-  /** Returns place, tag and TAT of each live bucket. */
+  /** Returns the place, the tag and the TAT of each live bucket. */
   private static Set<List<Long>> buckets(BucketTable table) {
     Set<List<Long>> buckets = new HashSet<>();
     for (long[] part : table.live()) {

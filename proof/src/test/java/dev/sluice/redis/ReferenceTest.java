@@ -79,7 +79,7 @@ final class ReferenceTest {
   @Test
   void caller_behindWhatIsGone_passesTooEarly() {
     passes(waitsBehindWhatIsGone());
-    assertThat(world.violation()).contains("before its tokens are in");
+    assertThat(world.violation()).contains("before its tokens were refilled");
   }
 
   // A refund that its process does not know of
