@@ -49,7 +49,7 @@ public final class LocalPostgres {
    * server does not, which is faster. Call this method before the first database is created.
    */
   public static synchronized void useDisk() {
-    if (port != 0) {
+    if (port != 0 && !usesDisk) {
       throw new IllegalStateException("the server has started already");
     }
     usesDisk = true;
