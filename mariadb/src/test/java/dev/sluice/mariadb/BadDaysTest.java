@@ -343,10 +343,10 @@ final class BadDaysTest {
   }
 
   private static void spendNewBuckets(BucketStore store) {
-    for (int first = 0; first < 10_000; first += 100) {
+    for (int first = 0; first < 1_500; first += 50) {
       List<Charge> batch = new ArrayList<>();
-      for (int i = first; i < first + 100; i++) {
-        batch.add(new Charge("x".repeat(200) + i, Op.SPEND, HOUR, BURST * HOUR, Effect.NO_END));
+      for (int i = first; i < first + 50; i++) {
+        batch.add(new Charge("x".repeat(2_000) + i, Op.SPEND, HOUR, BURST * HOUR, Effect.NO_END));
       }
       var unused = store.charge(batch);
     }
