@@ -86,7 +86,7 @@ final class BadDaysTest {
         new BadDay(
             "the user has too many connections",
             test -> {
-              test.connect("app");
+              var unused = test.connect("app");
               test.database.execute("ALTER USER app WITH MAX_USER_CONNECTIONS 1");
               test.killSessionsOfTheStore();
             },
