@@ -64,7 +64,8 @@ final class ActCommand implements Callable<Integer> {
   @Option(
       names = "--store",
       paramLabel = "STORE",
-      description = "The store of the buckets, redis://host:port/db, if no server is given.")
+      description =
+          "The store of the buckets if no server is given: redis://host:port/db, postgresql://host/db or mariadb://host/db.")
   private @Nullable String store;
 
   @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();

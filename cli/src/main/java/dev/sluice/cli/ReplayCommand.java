@@ -79,7 +79,8 @@ final class ReplayCommand implements Callable<Integer> {
       names = "--store",
       paramLabel = "STORE",
       defaultValue = Stores.MEMORY,
-      description = "Where the buckets are kept: memory, or redis://host:port/db.")
+      description =
+          "Where the buckets of a trace are kept: memory, redis://host:port/db, postgresql://host/db or mariadb://host/db.")
   private String store = Stores.MEMORY;
 
   @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();

@@ -69,6 +69,13 @@ final class MariaDbCommandsTest {
   }
 
   @Test
+  void replay_onTheDatabase_decidesAsRecorded() throws Exception {
+    String owner = "mariadb://root@" + DB;
+    assertThat(Cli.run("store", "create", owner).code()).isEqualTo(Exit.DONE);
+    ReplayCommandTest.assertDecidedAsRecorded(folder, owner + PATIENT);
+  }
+
+  @Test
   void print_showsStatementsOfMariaDbsClient() throws Exception {
     Cli printed = Cli.run("store", "create", "mariadb://root@" + DB, "--role", "app@%", "--print");
     assertThat(printed.code()).isEqualTo(Exit.DONE);

@@ -267,6 +267,25 @@ final class ReplayCommandTest {
     return Cli.run("replay", "--limits", limits, "--overrides", overrides, trace);
   }
 
+  /** Replays the recorded trace on a store, and compares the decisions with the recorded ones. */
+  static void assertDecidedAsRecorded(Path folder, String store) throws IOException {
+    for (String name : List.of("defaults.yml", "overrides.yml", "trace.jsonl")) {
+      Files.writeString(folder.resolve(name), Vectors.text("gcra/" + name));
+    }
+    Cli run =
+        Cli.run(
+            "replay",
+            "--limits",
+            folder.resolve("defaults.yml").toString(),
+            "--overrides",
+            folder.resolve("overrides.yml").toString(),
+            "--store",
+            store,
+            folder.resolve("trace.jsonl").toString());
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out()).isEqualTo(decisions());
+  }
+
   /** As recorded, in the command's spelling: without spaces. */
   private static String decisions() {
     return Vectors.text("gcra/decisions.jsonl").replace(" ", "");

@@ -62,6 +62,12 @@ final class StoreCommandTest {
   }
 
   @Test
+  void replay_onTheDatabase_decidesAsRecorded() throws Exception {
+    assertThat(Cli.run("store", "create", db).code()).isEqualTo(Exit.DONE);
+    ReplayCommandTest.assertDecidedAsRecorded(folder, db + PATIENT);
+  }
+
+  @Test
   void print_showsStatementsThatCreateAll() throws SQLException {
     Cli printed = Cli.run("store", "create", db + "?durability=async", "--role", "a\"b", "--print");
     assertThat(printed.code()).isEqualTo(Exit.DONE);

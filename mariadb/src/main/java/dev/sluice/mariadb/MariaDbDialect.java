@@ -39,6 +39,7 @@ final class MariaDbDialect implements SqlDialect {
         SELECT GROUP_CONCAT(routine_name) FROM information_schema.routines
         WHERE routine_schema = DATABASE() AND routine_name IN ('%s'))
       """;
+  private static final String VERSION = "SELECT VERSION()";
 
   private final @Nullable ClientClock clock;
   private final int waitMillis;
@@ -49,6 +50,10 @@ final class MariaDbDialect implements SqlDialect {
   }
 
   static void create(Connection connection, @Nullable String user) throws SQLException {
+    String other = otherProduct(connection);
+    if (other != null) {
+      throw new SQLException(other);
+    }
     try (Statement statement = connection.createStatement()) {
       for (String sql : statements(user)) {
         statement.execute(sql);
@@ -107,8 +112,24 @@ final class MariaDbDialect implements SqlDialect {
     return MariaDbFault.of(failure);
   }
 
+  /** Returns why the statements do not run on a server such as MySQL; null for a MariaDB. */
+  private static @Nullable String otherProduct(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery(VERSION)) {
+      String version = rows.next() ? rows.getString(1) : "";
+      return version.contains("MariaDB")
+          ? null
+          : "found a server of version %s, expected MariaDB; MySQL cannot run the procedures"
+              .formatted(version);
+    }
+  }
+
   @Override
   public @Nullable String refusal(Connection connection) throws SQLException {
+    String other = otherProduct(connection);
+    if (other != null) {
+      return other;
+    }
     List<String> needed = clock == null ? PROCEDURES : List.of("sluice_decide_v1");
     try (Statement statement = connection.createStatement();
         ResultSet rows = statement.executeQuery(LOOK.formatted(String.join("', '", needed)))) {

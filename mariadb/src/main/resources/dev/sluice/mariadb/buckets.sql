@@ -65,6 +65,11 @@ body: BEGIN
       SET found = CONCAT(found, UNHEX(LPAD(HEX(tat), 16, '0')));
       SET at = at + 2 + size;
     END WHILE;
+    -- The owner of a procedure may be allowed to write to a replica, which would then differ from its
+    -- primary.
+    IF @@global.read_only <> 0 THEN
+      SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = 'the database is read-only, like a replica';
+    END IF;
     IF tat IS NOT NULL THEN
       LEAVE locking;
     END IF;
@@ -203,7 +208,7 @@ END
 -- Deletes full buckets among the next keys. It waits for no lock: locked rows stay for the next round.
 --
 -- The only row has the last of these keys (null at the end of the table; after, while another call
--- cleans it), and how many buckets were deleted.
+-- cleans it or while the server is a replica), and how many buckets were deleted.
 CREATE OR REPLACE PROCEDURE sluice_clean_v2(IN after VARBINARY(3072), IN most INT)
 MODIFIES SQL DATA SQL SECURITY DEFINER
 body: BEGIN
@@ -222,7 +227,7 @@ body: BEGIN
     RESIGNAL;
   END;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET is_over = TRUE;
-  IF GET_LOCK(own_lock, 0) = 0 THEN
+  IF @@global.read_only <> 0 OR GET_LOCK(own_lock, 0) = 0 THEN
     SELECT after, deleted;
     LEAVE body;
   END IF;
@@ -268,6 +273,9 @@ BEGIN
     ROLLBACK;
     RESIGNAL;
   END;
+  IF @@global.read_only <> 0 THEN
+    SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = 'the database is read-only, like a replica';
+  END IF;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   DELETE FROM sluice_server WHERE ends <= present OR ends > present + 60000000;

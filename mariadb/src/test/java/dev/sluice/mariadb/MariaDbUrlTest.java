@@ -111,6 +111,7 @@ final class MariaDbUrlTest {
         "prefx=a | did you mean \"prefix\"",
         "durability=sync | a property of the MariaDB driver",
         "connections=many | mariadb://h/d: option connections: found \"many\", expected a whole number",
+        "connections=0 | option connections: found 0, expected 1 to 16",
         "connections=17 | option connections: found 17, expected 1 to 16",
         "timeout=0s | option timeout: found 0s, expected 1ms to 1h"
       })

@@ -682,6 +682,7 @@ final class PostgresStoreTest {
         List.of(
             new String[] {"durabilty=sync", "durabilty", "did you mean \"durability\"?"},
             new String[] {"durability=fsync", "expected one of unlogged, async, sync"},
+            new String[] {"connections=0", "found 0, expected 1 to 16"},
             new String[] {"connections=17", "found 17, expected 1 to 16"},
             new String[] {"connections=two", "found \"two\", expected a whole number"},
             new String[] {"timeout=0s", "found 0s, expected 1ms to 1h"})) {

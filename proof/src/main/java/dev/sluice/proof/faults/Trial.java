@@ -67,6 +67,15 @@ enum Trial {
       }
     }
   },
+  POSTGRES_ASYNC(
+      "PostgreSQL, durability async, wal_writer_delay 200 ms: 20 times kill -9 under load") {
+    @Override
+    String seen() throws Exception {
+      LocalPostgres.useDisk();
+      return "1 caller, a spend every %s ms: %s; 64 callers: %s"
+          .formatted(SELDOM_SPEND_MILLIS, undone(1, SELDOM_SPEND_MILLIS), undone(64, 0));
+    }
+  },
   RING("a ring of two servers: the same, with batches over both") {
     @Override
     String seen() throws Exception {
@@ -250,6 +259,10 @@ enum Trial {
   private static final int WHILE_RECOVERING_PERCENT = 5;
   private static final int MANY_TOKENS = 1_000; // the factor for the limit and the costs
   private static final long LEAST_TOKENS = 10_000_000;
+  private static final int CRASHES = 10;
+  private static final int SELDOM_SPEND_MILLIS = 20;
+  private static final int WAL_WRITER_MILLIS = 200; // PostgreSQL's default
+  private static final int WAL_WRITER_DELAYS = 3; // as PostgreSQL documents
   private static final int FAILOVERS = 3;
   private static final int FAILOVER_SECONDS = 8;
   private static final int FIRST_FAULT_MILLIS = 3_000;
@@ -274,6 +287,29 @@ enum Trial {
   }
 
   abstract String seen() throws Exception;
+
+  /** Crashes PostgreSQL several times. Returns the largest losses. */
+  private static String undone(int callers, int pauseMillis) throws Exception {
+    long granted = 0;
+    long undone = 0;
+    long millis = 0;
+    for (int i = 0; i < CRASHES; i++) {
+      DataSource source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+      try (Stalls stalls = new Stalls()) {
+        AsyncCrash crash = AsyncCrash.of(source, callers, pauseMillis, () -> killSession(source));
+        BrokenPromise.unless(
+            crash.millis() <= WAL_WRITER_DELAYS * WAL_WRITER_MILLIS + stalls.longestMillis(),
+            "%s; longest stall %s ms",
+            crash,
+            stalls.longestMillis());
+        granted += crash.granted();
+        undone = Math.max(undone, crash.undone());
+        millis = Math.max(millis, crash.millis());
+      }
+    }
+    return "%s grants, of which a crash undid at most %s, those of its last %s ms"
+        .formatted(granted, undone, millis);
+  }
 
   private static String judged(Log log, long more) throws BrokenPromise {
     return judged(log, more, ANSWERED_PERCENT);

@@ -13,12 +13,14 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A real MariaDB on the loopback interface, shared by all tests of a JVM. Requires {@code mariadbd}
  * and {@code mariadb-install-db}, for example from Debian's package mariadb-server. If the tests
  * run as root, these programs run as the user nobody. The server starts with the first call and
- * stops with the JVM.
+ * stops with the JVM. A test can kill, restart and freeze the server, which has no other users
+ * meanwhile.
  *
  * <p>Thread-safe. The first call blocks for several seconds.
  */
@@ -28,6 +30,8 @@ public final class LocalMariaDb {
   private static final long LONGEST_SECONDS = 60;
 
   private static int port;
+  private static @Nullable Path folder;
+  private static @Nullable Process server;
 
   private LocalMariaDb() {}
 
@@ -37,25 +41,108 @@ public final class LocalMariaDb {
    * @return a port on 127.0.0.1
    */
   public static synchronized int port() {
-    try {
-      if (port == 0) {
-        port = start();
+    if (port == 0) {
+      try {
+        folder = install();
+        port = freePort();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      } catch (InterruptedException e) {
+        throw interrupted(e);
       }
-      return port;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      Runtime.getRuntime().addShutdownHook(new Thread(LocalMariaDb::stop, "stop-mariadb"));
+      restart();
+    }
+    return port;
+  }
+
+  /** Kills the server with SIGKILL. */
+  public static synchronized void kill() {
+    Process running = server();
+    running.destroyForcibly();
+    try {
+      running.waitFor();
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException(e);
+      throw interrupted(e);
     }
   }
 
-  private static int start() throws IOException, InterruptedException {
-    Path folder = Files.createTempDirectory("sluice-mariadb");
-    if (isRoot()) {
-      await(start(List.of("chown", NOBODY, folder.toString()), folder));
+  /**
+   * Starts a server that was killed, on the same port and with the same databases.
+   *
+   * @param options additional options of {@code mariadbd}
+   */
+  public static synchronized void restart(String... options) {
+    Path its = folder();
+    List<String> command = new ArrayList<>();
+    command.addAll(List.of("mariadbd", "--no-defaults", "--datadir=" + its.resolve("data")));
+    command.addAll(List.of("--bind-address=127.0.0.1", "--port=" + port));
+    command.addAll(List.of("--socket=" + its.resolve("socket")));
+    command.addAll(List.of("--innodb-flush-log-at-trx-commit=0"));
+    command.addAll(List.of(options));
+    try {
+      Process started = start(notAsRoot(command.toArray(new String[0])), its);
+      server = started;
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
+      while (!answers(port)) {
+        if (!started.isAlive() || System.nanoTime() > end) {
+          throw new IOException("mariadbd did not start; its log is in the folder " + its);
+        }
+        TimeUnit.MILLISECONDS.sleep(50);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      throw interrupted(e);
     }
-    String data = "--datadir=" + folder.resolve("data");
+  }
+
+  /** Freezes the server. Its connections stay open, but the server sends nothing. */
+  public static synchronized void freeze() {
+    signal("STOP");
+  }
+
+  /** Resumes a frozen server. */
+  public static synchronized void thaw() {
+    signal("CONT");
+  }
+
+  private static void signal(String name) {
+    try {
+      await(start(List.of("kill", "-" + name, String.valueOf(server().pid())), folder()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+  }
+
+  private static Process server() {
+    Process running = server;
+    if (running == null) {
+      throw new IllegalStateException("the server was not started");
+    }
+    return running;
+  }
+
+  private static Path folder() {
+    Path its = folder;
+    if (its == null) {
+      throw new IllegalStateException("the server was not started");
+    }
+    return its;
+  }
+
+  private static IllegalStateException interrupted(InterruptedException e) {
+    Thread.currentThread().interrupt();
+    return new IllegalStateException(e);
+  }
+
+  private static Path install() throws IOException, InterruptedException {
+    Path created = Files.createTempDirectory("sluice-mariadb");
+    if (isRoot()) {
+      await(start(List.of("chown", NOBODY, created.toString()), created));
+    }
     await(
         start(
             notAsRoot(
@@ -63,29 +150,9 @@ public final class LocalMariaDb {
                 "--no-defaults",
                 "--skip-test-db",
                 "--auth-root-authentication-method=normal",
-                data),
-            folder));
-    int free = freePort();
-    Process server =
-        start(
-            notAsRoot(
-                "mariadbd",
-                "--no-defaults",
-                data,
-                "--bind-address=127.0.0.1",
-                "--port=" + free,
-                "--socket=" + folder.resolve("socket"),
-                "--innodb-flush-log-at-trx-commit=0"),
-            folder);
-    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server, folder), "stop-mariadb"));
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
-    while (!answers(free)) {
-      if (!server.isAlive() || System.nanoTime() > end) {
-        throw new IOException("mariadbd did not start; its log is in the folder " + folder);
-      }
-      TimeUnit.MILLISECONDS.sleep(50);
-    }
-    return free;
+                "--datadir=" + created.resolve("data")),
+            created));
+    return created;
   }
 
   private static boolean answers(int onPort) {
@@ -96,21 +163,22 @@ public final class LocalMariaDb {
     }
   }
 
-  private static void stop(Process server, Path folder) {
-    server.destroyForcibly();
-    try (Stream<Path> files = Files.walk(folder)) {
-      server.waitFor();
+  /** Not synchronized: a test that ends the JVM can hold the lock. */
+  private static void stop() {
+    server().destroyForcibly();
+    try (Stream<Path> files = Files.walk(folder())) {
+      server().waitFor();
       files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
     } catch (IOException | InterruptedException e) {
       System.err.println("could not delete " + folder + ": " + e);
     }
   }
 
-  private static Process start(List<String> command, Path folder) throws IOException {
+  private static Process start(List<String> command, Path logs) throws IOException {
     return new ProcessBuilder(command)
         .directory(Path.of("/").toFile()) // the user "nobody" cannot read the working directory
         .redirectErrorStream(true)
-        .redirectOutput(ProcessBuilder.Redirect.appendTo(folder.resolve("log").toFile()))
+        .redirectOutput(ProcessBuilder.Redirect.appendTo(logs.resolve("log").toFile()))
         .start();
   }
 

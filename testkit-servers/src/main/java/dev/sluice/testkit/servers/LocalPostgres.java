@@ -50,7 +50,7 @@ public final class LocalPostgres {
    * first database is created.
    */
   public static synchronized void useDisk() {
-    if (port != 0) {
+    if (port != 0 && !usesDisk) {
       throw new IllegalStateException("the server has started already");
     }
     usesDisk = true;

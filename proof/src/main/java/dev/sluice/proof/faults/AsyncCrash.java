@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.faults;
+
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.postgres.Durability;
+import dev.sluice.postgres.PostgresStore;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.StoreException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+
+/**
+ * Spends that PostgreSQL granted with the durability async, and undid in a crash. Each spend has a
+ * bucket of its own, so the table shows after the crash which spends survived.
+ *
+ * @param granted spends that the callers saw granted before the crash
+ * @param undone those of them that the table does not have after the crash
+ * @param millis from the first grant that was undone to the last grant
+ */
+record AsyncCrash(int granted, int undone, long millis) {
+
+  private static final int LOAD_MILLIS = 3_000;
+  private static final int RECOVERY_SECONDS = 60;
+  private static final int RETRY_MILLIS = 100;
+  private static final long HOUR_NANOS = TimeUnit.HOURS.toNanos(1);
+
+  /**
+   * Kills a server process under the load of some callers, and waits until PostgreSQL is back.
+   *
+   * @param pauseMillis pause of each caller after each spend
+   */
+  static AsyncCrash of(DataSource source, int callers, int pauseMillis, Runnable kill)
+      throws SQLException, InterruptedException {
+    PostgresStore.create(source, Durability.ASYNC, null);
+    Map<String, Long> grants = new ConcurrentHashMap<>();
+    try (BucketStore store =
+        PostgresStore.builder(source).durability(Durability.ASYNC).timeout(Load.TIMEOUT).open()) {
+      AtomicInteger ids = new AtomicInteger();
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < callers; i++) {
+        Thread thread = new Thread(() -> spendUntilTheCrash(store, pauseMillis, ids, grants));
+        threads.add(thread);
+        thread.start();
+      }
+      TimeUnit.MILLISECONDS.sleep(LOAD_MILLIS + new Random().nextInt(LOAD_MILLIS / 3));
+      kill.run();
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    }
+    Set<String> survivors = keys(source);
+    long last = grants.values().stream().mapToLong(Long::longValue).max().orElse(0);
+    long[] undone =
+        grants.entrySet().stream()
+            .filter(grant -> !survivors.contains(grant.getKey()))
+            .mapToLong(Map.Entry::getValue)
+            .sorted()
+            .toArray();
+    return new AsyncCrash(
+        grants.size(),
+        undone.length,
+        undone.length == 0 ? 0 : TimeUnit.NANOSECONDS.toMillis(last - undone[0]));
+  }
+
+  private static void spendUntilTheCrash(
+      BucketStore store, int pauseMillis, AtomicInteger ids, Map<String, Long> grants) {
+    try {
+      while (true) {
+        String key = "k" + ids.incrementAndGet();
+        var unused =
+            store.charge(List.of(new Charge(key, Op.SPEND, HOUR_NANOS, HOUR_NANOS, Effect.NO_END)));
+        grants.put(key, System.nanoTime());
+        TimeUnit.MILLISECONDS.sleep(pauseMillis);
+      }
+    } catch (StoreException | InterruptedException e) {
+      // The database has crashed.
+    }
+  }
+
+  /** Returns the keys that the table has when the database has recovered. */
+  private static Set<String> keys(DataSource source) throws SQLException, InterruptedException {
+    long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(RECOVERY_SECONDS);
+    while (true) {
+      try (Connection connection = source.getConnection();
+          Statement statement = connection.createStatement();
+          ResultSet rows = statement.executeQuery("SELECT key FROM sluice_bucket")) {
+        Set<String> keys = new HashSet<>();
+        while (rows.next()) {
+          keys.add(new String(rows.getBytes(1), StandardCharsets.UTF_8));
+        }
+        return keys;
+      } catch (SQLException e) {
+        if (System.nanoTime() - endNanos > 0) {
+          throw e;
+        }
+        TimeUnit.MILLISECONDS.sleep(RETRY_MILLIS);
+      }
+    }
+  }
+}
