@@ -99,7 +99,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Returns false, so that the library does not cache paths. The cache would report the first
+   * Returns false, so that Armeria does not cache paths. The cache would report the first
    * client's spelling of a path for later requests with another spelling.
    */
   @Override

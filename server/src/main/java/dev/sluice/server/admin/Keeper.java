@@ -18,8 +18,8 @@ import java.util.function.BooleanSupplier;
 import javax.sql.DataSource;
 
 /**
- * A place that saves overrides and penalties set at run time. Every method blocks on the place.
- * Called by one thread at a time.
+ * Saves overrides and penalties set at run time: in memory, in files or in a database. Every method
+ * can block on the disk or the database. Called by one thread at a time.
  */
 interface Keeper {
 

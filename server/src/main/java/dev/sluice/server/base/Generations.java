@@ -74,7 +74,8 @@ public final class Generations {
   public record State(Active active, Offered offered) {}
 
   /**
-   * A place besides the files, which a reload also reads, and applies independently of the files.
+   * A further place that a reload reads, such as saved overrides. Its content is applied even if
+   * the files have mistakes.
    */
   public interface Beside {
 
