@@ -479,7 +479,7 @@ public final class Reservations implements AutoCloseable {
     return marked(token, left)
         .handle(
             (marked, failure) -> {
-              if (failure == null) { // the limiter counts tokens that a lost settlement did not refund
+              if (failure == null) { // the limiter counts the lost tokens
                 waited(token.nonce());
                 return settled(token, costs).handle((settlement, lost) -> true);
               }

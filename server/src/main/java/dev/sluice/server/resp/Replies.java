@@ -137,7 +137,7 @@ final class Replies {
       return;
     }
     add(answer, reply);
-    Stages.onEnd(answer, (known, failure) -> tell()); // runs immediately if the answer is already known
+    Stages.onEnd(answer, (known, failure) -> tell()); // immediately if the answer is known
   }
 
   private <T> void add(CompletableFuture<T> answer, BiConsumer<? super T, ReplyWriter> reply) {

@@ -146,7 +146,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
     private final Limiter limiter;
     private final @Nullable LimitRun[] slots = new @Nullable LimitRun[SLOTS];
-    private boolean none; // whether runs are impossible, since the store cannot always answer at once
+    private boolean none; // no run is possible: the store cannot always answer at once
 
     LimitRuns(Limiter limiter) {
       this.limiter = limiter;
