@@ -428,7 +428,7 @@ final class DescriptorCharges {
     private final @Nullable RefusedDescriptor denied;
     private final int debt; // how many bursts of debt the bucket can have
     private final boolean settles;
-    private @Nullable String call; // the id of the request that reserves or settles; null without one
+    private @Nullable String call; // the id of the request that reserves or settles
     private int line; // the matching rule's line, 0 for none
     private long cost;
     private long drained;
@@ -480,7 +480,7 @@ final class DescriptorCharges {
       return charge.ofCall(call).matchedOn(line);
     }
 
-    /** Sets the id of the request that is reserved for or settled. */
+    /** Sets the id of the proxy's request that this charge reserves for or settles. */
     @CanIgnoreReturnValue
     private DescriptorCharge ofCall(@Nullable String id) {
       call = id;
@@ -543,8 +543,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Merges another charge of the same bucket. If the other charge is not part of this charge's
-     * reservation, the reservation is removed: its settlement would also refund the other charge.
+     * Removes this charge's reservation unless another charge of the same bucket is part of the
+     * reservation. Otherwise the settlement would also refund the other charge.
      */
     @CanIgnoreReturnValue
     private DescriptorCharge joined(DescriptorCharge other) {

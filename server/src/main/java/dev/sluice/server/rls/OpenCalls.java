@@ -31,7 +31,7 @@ public final class OpenCalls {
 
   // The most characters of a domain and a request id together.
   private static final int LONGEST_KEY = 256;
-  private static final int LOOKED_AT = 2; // more than one, so that the number of expired requests shrinks
+  private static final int LOOKED_AT = 2; // more than one, so that expired requests become fewer
 
   private final TimeSource time;
   private final int most;
