@@ -81,8 +81,9 @@ import org.slf4j.LoggerFactory;
 /**
  * A running server with all its parts: limits, overrides, buckets, meters and doors.
  *
- * <p>Parts are closed in the reverse order of their start, also if the start fails. Thread-safe.
- * {@link #start} blocks until the last door is open, {@link #close} until the last answer was sent.
+ * <p>Parts are closed in the reverse order of their start, even if the start fails. Thread-safe.
+ * {@link #start} blocks until the last door is open; {@link #close} blocks until the last response
+ * was sent.
  */
 public final class Service implements AutoCloseable {
 
