@@ -91,7 +91,7 @@ final class HealthcheckCommand implements Callable<Integer> {
     return address;
   }
 
-  /** Returns the status line of the reply without TLS; empty if there was no reply. */
+  /** Sends the request without TLS; returns the status line of the reply, empty without a reply. */
   private static String plain(URI address) throws IOException {
     Socket socket = connect(address);
     try {

@@ -66,7 +66,10 @@ public final class LogProvider implements SLF4JServiceProvider {
     // Nothing needs preparation.
   }
 
-  /** Writes events of its level and above to standard error, each in one write. Thread-safe. */
+  /**
+   * A logger that writes events from a lowest level on to standard error, each in one write.
+   * Thread-safe.
+   */
   static final class LineLogger extends LegacyAbstractLogger implements LoggingEventAware {
 
     private static final long serialVersionUID = 1;

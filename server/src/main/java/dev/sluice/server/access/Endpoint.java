@@ -99,8 +99,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Returns false, so that Armeria does not cache paths. The cache would report the first
-   * client's spelling of a path for later requests with another spelling.
+   * Returns false, so that Armeria does not cache paths. The cache would report the first client's
+   * spelling of a path for later requests with another spelling.
    */
   @Override
   public boolean shouldCachePath(String anyPath, @Nullable String query, Route route) {

@@ -168,8 +168,8 @@ final class TokensFile implements CompanionFile<Tokens> {
   }
 
   /**
-   * Returns all limit names; empty if no limit is configured, for example if only this
-   * file is linted.
+   * Returns all limit names; empty if no limit is configured, for example if only this file is
+   * linted.
    */
   private static List<String> names(Limits limits) {
     return limits.configured().isEmpty()

@@ -34,8 +34,8 @@ import org.reactivestreams.Subscriber;
  */
 
 /**
- * A response that is sent as a whole, known now or later, without Armeria's streams.
- * Thread-safe; never blocks.
+ * A response that is sent as a whole, known now or later, without Armeria's streams. Thread-safe;
+ * never blocks.
  */
 public final class WholeResponse implements HttpResponse {
 

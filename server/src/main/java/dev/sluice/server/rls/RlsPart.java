@@ -196,9 +196,9 @@ public final class RlsPart implements Part {
 
     /**
      * Returns false, so that Armeria does not cache paths. The cache would report the first
-     * client's spelling of a path for later requests. A gRPC error has the HTTP status 200, so
-     * its path would be cached: after one request for {@code //envoy.service…}, all later requests would be
-     * refused because of their path.
+     * client's spelling of a path for later requests. A gRPC error has the HTTP status 200, so its
+     * path would be cached: after one request for {@code //envoy.service…}, all later requests
+     * would be refused because of their path.
      */
     @Override
     public boolean shouldCachePath(String path, @Nullable String query, Route route) {
