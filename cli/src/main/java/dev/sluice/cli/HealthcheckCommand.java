@@ -24,8 +24,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * {@code sluice healthcheck}: checks for containers whether a server is alive. It uses plain
- * sockets, since loading an HTTP client would take most of the command's time.
+ * {@code sluice healthcheck}: checks for containers whether a server is alive. The command uses
+ * plain sockets, since loading an HTTP client would take most of the command's time.
  */
 @Command(
     name = "healthcheck",

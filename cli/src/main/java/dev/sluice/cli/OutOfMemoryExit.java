@@ -15,9 +15,9 @@ import java.util.concurrent.TimeUnit;
  * periodically. If an allocation fails, the heap is exhausted, even if libraries have caught all
  * errors.
  *
- * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. It ends the process with code 3, and
- * writes nothing to standard error. It would also end the process when the memory store cannot
- * grow, although refusing one request is enough in this case.
+ * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. With this option, the JVM ends the
+ * process with code 3, and writes nothing to standard error. The JVM would also end the process
+ * when the memory store cannot grow, although refusing one request is enough in this case.
  */
 
 /**

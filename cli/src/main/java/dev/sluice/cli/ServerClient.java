@@ -49,8 +49,8 @@ final class ServerClient {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
-   * The time-out for the whole response. It is slightly longer than the time-out for opening a
-   * connection, so that a connection that cannot be opened has its own error message.
+   * The time-out for the whole response. This time-out is slightly longer than the time-out for
+   * opening a connection, so that a connection that cannot be opened has its own error message.
    */
   private static final Duration ANSWER_PATIENCE = PATIENCE.plusMillis(500);
 
@@ -160,7 +160,7 @@ final class ServerClient {
    * Spends one token of each of several ids, or no token if one of the ids is denied.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   ActAnswer spendAll(String limit, List<String> ids) {
     List<Map<String, Object>> all =
@@ -185,7 +185,7 @@ final class ServerClient {
    * Sets the override or the penalty of an id of a limit, and returns the response as JSON.
    *
    * @param path the path of the resource, without limit and id
-   * @param force whether the current setting may be lowered
+   * @param force whether the server is allowed to lower the current setting
    * @throws InputException if the server refused the request
    * @throws ExitException if the current setting would be lowered without {@code force}, or the
    *     server sent no response
@@ -210,7 +210,7 @@ final class ServerClient {
    *
    * @param field the list's name in the responses
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   void list(String path, String field, @Nullable String limit, Consumer<String> each) {
     String next = "";
@@ -302,7 +302,7 @@ final class ServerClient {
    * Makes the server read its files.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   Reload reload(boolean dryRun) {
     return reload("/v1/admin/reload" + (dryRun ? "?dryRun=true" : ""), dryRun);
@@ -374,7 +374,7 @@ final class ServerClient {
    *
    * @return the object's fields: maps, lists, strings, numbers and booleans; null fields are absent
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   Map<String, Object> object(String path) {
     return object("GET", path, null);

@@ -15,7 +15,7 @@ import java.net.URI;
  * rate limit fields in metadata.
  *
  * <p>If a call would have to wait longer than the pacer or the call's deadline allows, the call
- * fails at once and is not sent. Its status is {@code RESOURCE_EXHAUSTED}, with a {@link
+ * fails at once and is not sent. The call's status is {@code RESOURCE_EXHAUSTED}, with a {@link
  * dev.sluice.outbound.RefusedRequestException} as the cause. A call that is cancelled while it
  * waits frees its slot.
  *

@@ -20,31 +20,31 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A gRPC server interceptor that admits calls within their limits, and denies all other calls. It
- * uses the same rules as the HTTP filters. For a rule, a call is a POST request to {@code
- * /package.Service/Method}, whose headers are the call's metadata.
+ * A gRPC server interceptor that admits calls within their limits, and denies all other calls. The
+ * interceptor uses the same rules as the HTTP filters. For a rule, a call is a POST request to
+ * {@code /package.Service/Method}, whose headers are the call's metadata.
  *
- * <p>A denial has the status {@code RESOURCE_EXHAUSTED}. It contains the exact wait in a {@code
- * google.rpc.RetryInfo}, and the wait in milliseconds for the retries of gRPC's own channels. If
- * the store fails, the limiter's {@link dev.sluice.FailureRule} decides; a denied call then gets
- * {@code UNAVAILABLE}. A call without a value that a rule needs gets {@code INVALID_ARGUMENT}. If
- * the application could not supply the quota of a call, the call gets {@code INTERNAL}. A stream is
- * one call, which is charged when it begins.
+ * <p>A denial has the status {@code RESOURCE_EXHAUSTED}. The denial contains the exact wait in a
+ * {@code google.rpc.RetryInfo}, and the wait in milliseconds for the retries of gRPC's own
+ * channels. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; a denied call
+ * then gets {@code UNAVAILABLE}. A call without a value that a rule needs gets {@code
+ * INVALID_ARGUMENT}. If the application could not supply the quota of a call, the call gets {@code
+ * INTERNAL}. A stream is one call, which is charged when it begins.
  *
  * <p>A {@link dev.sluice.web.RefusalHook} only changes the status, and only if no decision could be
  * made: the HTTP status 401 becomes {@code UNAUTHENTICATED}, 403 becomes {@code PERMISSION_DENIED}.
  *
  * <p>A conditional rule ({@link dev.sluice.web.Rule.Builder#countOnly}) is settled by an HTTP
- * status: the one that {@code google.rpc.Code} lists for the status of the call, such as 401 for
- * {@code UNAUTHENTICATED}. If the handler throws an exception, the call ends with {@code UNKNOWN},
- * which is 500. If the client cancels a call, the tokens stay spent.
+ * status: the HTTP status that {@code google.rpc.Code} lists for the status of the call, such as
+ * 401 for {@code UNAUTHENTICATED}. If the handler throws an exception, the call ends with {@code
+ * UNKNOWN}, which is 500. If the client cancels a call, the tokens stay spent.
  *
  * <p>If a rule {@linkplain dev.sluice.web.Rule.Builder#estimate estimates} the cost, {@link #cost}
  * sets the true cost, which is charged when the call ends. The trailers then contain the rate limit
  * headers with the numbers after the charge.
  *
- * <p>Thread-safe. Blocks the thread of the call while the limiter's store decides. This is fine on
- * gRPC's default threads; with a {@code directExecutor}, use a store in memory.
+ * <p>Thread-safe. Blocks the thread of the call while the limiter's store decides. gRPC's default
+ * threads can block; with a {@code directExecutor}, use a store in memory.
  */
 public final class RateLimitServerInterceptor implements ServerInterceptor {
 

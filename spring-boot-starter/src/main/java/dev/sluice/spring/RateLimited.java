@@ -55,9 +55,9 @@ public @interface RateLimited {
   /**
    * The cost of a call in tokens, as an expression. The expression's value is a whole number of any
    * type, 0 or more, or an {@link dev.sluice.Reservation.Estimate.EstimatedCost} for {@link
-   * #settle}. If the expression is a literal such as 0.5, the application does not start; if its
-   * value is such a number, the call throws an {@link UnusableIdException}. Whole numbers divide as
-   * in Java: {@code #bytes / 1024} is 0 below 1024.
+   * #settle}. If the expression is a literal such as 0.5, the application does not start; if the
+   * value of a call is not a whole number, the call throws an {@link UnusableIdException}. Whole
+   * numbers divide as in Java: {@code #bytes / 1024} is 0 below 1024.
    *
    * @return an expression
    */
@@ -86,8 +86,7 @@ public @interface RateLimited {
    * Flux}, its last element.
    *
    * <p>The estimate stays spent if the method fails, if a publisher is cancelled, or if the value
-   * of the expression is not a whole number of 1 or more. A value that is not such a number is
-   * logged.
+   * of the expression is not a whole number of 1 or more. A wrong value is logged.
    *
    * @return an expression, empty if the cost is known before the call
    */
@@ -103,9 +102,9 @@ public @interface RateLimited {
   Class<? extends Throwable>[] countOnlyOn() default {};
 
   /**
-   * The name of a method of the same class that is called instead of a denied method. It has the
-   * same parameters, optionally followed by a {@link RateLimitedException}, and the same result
-   * type.
+   * The name of a method that is called instead of a denied method. The fallback is in the same
+   * class, and has the same result type and the same parameters, optionally followed by a {@link
+   * RateLimitedException}.
    *
    * @return a method's name, empty for none
    */

@@ -256,7 +256,8 @@ final class SpringDataRedis {
     }
 
     /**
-     * Reads a factory. {@code configured} has the certificates and servers that a factory hides.
+     * Reads a factory. {@code configured} has the certificates and servers, which a factory does
+     * not expose.
      */
     private static Properties properties(LettuceConnectionFactory factory, Properties configured) {
       if (factory.getSocketConfiguration() != null) {

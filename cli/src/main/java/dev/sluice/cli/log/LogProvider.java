@@ -223,7 +223,7 @@ public final class LogProvider implements SLF4JServiceProvider {
 
     private static volatile LogFormat current = TEXT;
 
-    /** Sets the format of all later lines; the format is {@link #TEXT} if this is never called. */
+    /** Sets the format of all later lines; the default is {@link #TEXT}. */
     public static void use(LogFormat format) {
       current = format;
     }

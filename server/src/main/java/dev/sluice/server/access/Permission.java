@@ -51,7 +51,7 @@ public enum Permission {
     DECIDE,
     /** Reads limits, buckets, overrides, penalties and metrics, and changes nothing. */
     READ,
-    /** Resets and refunds by hand, changes overrides and penalties, and reloads. */
+    /** Resets buckets, refunds manually, changes overrides and penalties, and reloads files. */
     ADMIN;
 
     /** Returns the word for the role in files and messages, such as {@code decide}. */

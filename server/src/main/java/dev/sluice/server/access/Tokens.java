@@ -82,7 +82,7 @@ public final class Tokens {
     return TokensFile.isScope(text);
   }
 
-  /** Returns the words for the roles that a token may have. */
+  /** Returns the names of all roles. */
   public static List<String> roles() {
     return Role.words();
   }

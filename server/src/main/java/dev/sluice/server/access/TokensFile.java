@@ -308,7 +308,7 @@ final class TokensFile implements CompanionFile<Tokens> {
   }
 
   /**
-   * Warns of a scope that matches no limit. The scope is not a mistake, since the limit may be
+   * Warns of a scope that matches no limit. The scope is not a mistake, since the limit can be
    * added later.
    */
   private static void warnOfNoLimit(String scope, Node at, List<String> limits, Problems problems) {

@@ -92,7 +92,7 @@ final class FileKeeper extends ListKeeper {
   /**
    * Creates the files, if they are missing.
    *
-   * @throws KeepException if they cannot be created
+   * @throws KeepException if the files cannot be created
    */
   FileKeeper(Path file) {
     this.overrides = SymlinkTargets.followed(file);
@@ -223,7 +223,7 @@ final class FileKeeper extends ListKeeper {
   }
 
   /**
-   * Waits for the file lock. Another process holds the lock for a few milliseconds at most, unless
+   * Waits for the file lock. Another process keeps the lock for a few milliseconds at most, unless
    * that process hangs.
    */
   private static FileLock held(FileChannel channel, long deadline) throws IOException {
@@ -354,9 +354,10 @@ final class FileKeeper extends ListKeeper {
     }
 
     /**
-     * Returns the settings that were read. A setting whose id fits a current limit gets the current
-     * name of the limit. If two entries spell the same id differently, only one entry gets the
-     * name: the entry with the canonical spelling, if there is one.
+     * Returns the settings that were read. If a setting's id is valid for a current limit, the
+     * setting gets the {@link LimitName} of this limit. If two entries spell the same id
+     * differently, only one entry gets the {@code LimitName}: the entry with the canonical
+     * spelling, if there is one.
      */
     static <T> List<T> fitting(Setting<T> kind, List<T> read, Catalogue names) {
       List<T> canonicalFirst = new ArrayList<>(read);

@@ -515,7 +515,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   /**
    * Bans an id: its bucket counts as empty until an instant.
    *
-   * @throws IllegalArgumentException if nothing limits the id, or {@code until} is past
+   * @throws IllegalArgumentException if nothing limits the id, or {@code until} is not in the
+   *     future
    * @throws KeepException if the change could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */

@@ -12,8 +12,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kind of setting that is made at run time for one id of a limit: an override or a penalty. Both
- * kinds are saved, found and replaced in the same way. Immutable and thread-safe.
+ * A kind of setting that is made at run time for one id of a limit: an override or a penalty.
+ * Overrides and penalties are saved, found and replaced in the same way. Immutable and thread-safe.
  */
 public final class Setting<T> {
 

@@ -74,8 +74,8 @@ public final class Generations {
   public record State(Active active, Offered offered) {}
 
   /**
-   * A further place that a reload reads, such as saved overrides. Its content is applied even if
-   * the files have mistakes.
+   * A further place that a reload reads, such as saved overrides. The content of this place is
+   * applied even if the files have mistakes.
    */
   public interface Beside {
 
@@ -123,9 +123,9 @@ public final class Generations {
   }
 
   /**
-   * Reads all files now, and applies the files of each kind that has no mistake. Then reads the
-   * place set by {@link #readBeside}. Returns whether everything that was read is now in force. The
-   * tokens file is read first, so that the revocation of a token does not wait for other files.
+   * Reads all files now, and applies the files of each kind that has no mistake. Afterwards, reads
+   * the place set by {@link #readBeside}. Returns whether everything that was read is now in force.
+   * The tokens file is read first, so that the revocation of a token does not wait for other files.
    */
   public boolean reload() {
     boolean applied = true;
@@ -223,7 +223,8 @@ public final class Generations {
 
     private void keep(Past one) {
       synchronized (past) {
-        // A rollback can have put an old generation in force. It becomes the newest past
+        // A rollback can have put an old generation in force. This generation becomes the newest
+        // past
         // generation, so that the next rollback restores it.
         String active = state.active().hash();
         past.stream()

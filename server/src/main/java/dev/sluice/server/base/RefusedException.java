@@ -5,8 +5,8 @@ import com.linecorp.armeria.common.HttpStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown if the server refuses a request before handling it. The fields are those of problem
- * details for HTTP.
+ * Thrown if the server refuses a request before handling it. The fields are the fields of HTTP
+ * problem details (RFC 9457).
  */
 public final class RefusedException extends RuntimeException {
 

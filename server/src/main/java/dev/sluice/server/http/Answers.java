@@ -39,7 +39,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/** Makes HTTP responses. They must not be cached, since a decision is soon outdated. */
+/** Makes HTTP responses. The responses must not be cached, since a decision is soon outdated. */
 final class Answers {
 
   private static final JsonFactory JSON = new JsonFactory();

@@ -24,9 +24,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The server sends each line to the store when the line arrives. It answers lines in order: an
- * answer waits for the answers of all earlier lines. The server writes answers in pieces. Until the
- * client has read a piece, the server writes no further piece, and sends no further line to the
+ * The server sends each line to the store when the line arrives. The server answers lines in order:
+ * an answer waits for the answers of all earlier lines. The server writes answers in pieces. Until
+ * the client has read a piece, the server writes no further piece, and sends no further line to the
  * store. So a client that does not read spends at most MOST_UNREAD lines.
  *
  * An answer can be much longer than its line. Before a line is sent to the store, the largest

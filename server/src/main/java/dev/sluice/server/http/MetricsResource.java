@@ -310,7 +310,7 @@ final class MetricsResource extends MethodService {
   }
 
   private synchronized void scrape(CompletableFuture<Scrape> mine) {
-    next.set(null); // a change made from now on may be missing in this scrape
+    next.set(null); // this scrape need not contain later changes
     try {
       Scrape scrape = new Scrape(compressed(registry::scrape));
       newest.set(scrape);

@@ -21,8 +21,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The first handler of the pipeline is a valve. It passes on the received bytes in small slices,
- * and only while the client reads its responses. A single read from the network can contain
+ * The first handler of the pipeline is a valve. The valve passes on the received bytes in small
+ * slices, and only while the client reads its responses. A single read from the network can contain
  * hundreds of pipelined requests, each with a response a thousand times its size. While the valve
  * is shut, the server reads nothing more from the connection.
  *

@@ -143,8 +143,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Returns the default budget in bytes. It depends on the smaller of heap and direct memory:
-   * headers and bodies in flight are in direct memory.
+   * Returns the default budget in bytes: a share of the heap or of the direct memory, whichever is
+   * smaller. Direct memory contains the headers and bodies in flight.
    */
   private static long usualBudgetBytes() {
     return Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())

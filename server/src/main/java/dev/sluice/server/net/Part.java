@@ -23,8 +23,8 @@ public interface Part {
   default void addLast(Decorators decorators) {}
 
   /**
-   * Adds decorators that run before the server's own checks and bounds. Such a decorator can
-   * convert the server's refusals to the part's protocol. Must not block.
+   * Adds decorators that run before the server's own checks and bounds. For example, a decorator
+   * can convert the server's refusals to the part's protocol. Must not block.
    */
   default void addFirst(Decorators decorators) {}
 

@@ -37,7 +37,7 @@ import java.util.regex.Pattern;
  * of such a request are not checked.
  */
 
-/** Refuses requests that are not meant for this server. Their host or origin shows this. */
+/** Refuses requests whose host or origin shows that they are not meant for this server. */
 final class RequestChecks implements DecoratingHttpServiceFunction {
 
   private static final String ANY = "*";

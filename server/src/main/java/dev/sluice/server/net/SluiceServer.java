@@ -87,8 +87,9 @@ public final class SluiceServer implements AutoCloseable {
   public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
 
   /**
-   * The longest life of a connection. Then the server asks the client to open a new connection, so
-   * that the client resolves the server's name again. Requests in flight are still answered.
+   * The longest life of a connection. At this age, the server asks the client to open a new
+   * connection, so that the client resolves the server's name again. Requests in flight are still
+   * answered.
    */
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
@@ -184,8 +185,9 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * Stops the server without losing a request. First {@code /readyz} responds with 503 for the
-   * unready period. Then the server closes the port, announces the end of each connection to its
-   * client, and answers each request in flight. An interrupted thread does not wait.
+   * unready period. After this period the server closes the port, announces the end of each
+   * connection to its client, and answers each request in flight. An interrupted thread does not
+   * wait.
    */
   @Override
   public void close() {

@@ -8,8 +8,8 @@ import com.linecorp.armeria.common.util.TransportType;
  * Settings of Armeria that differ from Armeria's defaults.
  *
  * <p>The first setting selects the JDK's selector as the network transport. Netty's epoll transport
- * (4.2.18) forgets a connection that for a moment neither reads nor writes. Then a client that has
- * sent many requests and closed its sending side loses responses.
+ * (4.2.18) forgets a connection that for a moment neither reads nor writes. A client of this
+ * connection that has sent many requests and closed its sending side loses responses.
  *
  * <p>The second setting is how long a finished connection lingers. The third setting allows ".." in
  * queries, since ids can contain ".." and no query of this server names a file. In paths, Armeria

@@ -29,8 +29,8 @@ import org.reactivestreams.Subscriber;
  * Armeria makes a stream of every response, and a further stream for each function that maps the
  * headers or recovers from a failure. Most responses of this server are known as a whole. This
  * class applies the functions to the whole response, and Armeria sends the result without a stream.
- * This works only if the exchange type of the service says that responses are not streamed. For
- * other services, the response becomes an ordinary stream.
+ * This is possible only if the exchange type of the service says that responses are not streamed.
+ * For other services, the response becomes an ordinary stream.
  */
 
 /**

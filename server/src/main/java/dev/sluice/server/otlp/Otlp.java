@@ -44,8 +44,9 @@ public final class Otlp implements AutoCloseable {
   private static final Duration SPANS_EVERY = Duration.ofSeconds(1);
 
   /**
-   * The logger of the OpenTelemetry library. It is switched off, because the library logs each
-   * failure. Without this reference, the logger could be garbage-collected and lose its level.
+   * The logger of the OpenTelemetry library. This class switches the logger off, because the
+   * library logs each failure. Without this reference, the logger could be garbage-collected and
+   * lose its level.
    */
   private static final Logger LIBRARY = Logger.getLogger("io.opentelemetry");
 

@@ -49,8 +49,8 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A client can reserve at one server, and cancel or settle at another server. So a token contains
- * everything that a cancellation or settlement needs (Receipt). It is signed with the key that all
- * servers of the fleet share.
+ * everything that a cancellation or settlement needs (Receipt). The token is signed with the key
+ * that all servers of the fleet share.
  *
  * The bucket store makes sure that a token is used only once. A cancellation or settlement first
  * spends from a bucket with a burst of 1, whose id is the token's nonce. This bucket is not
@@ -60,9 +60,9 @@ import org.jspecify.annotations.Nullable;
  *
  * The server that made a reservation remembers it, because a Reservation is more exact than a
  * Receipt: it includes other refunds since the reservation. The server remembers the latest
- * reservations, as many as fit into MOST_REMEMBERED. It refunds expired reservations if their
- * limits say so. While a settlement waits for the store, this server refuses every other use of its
- * token, and does not refund its reservation as expired.
+ * reservations, as many as fit into MOST_REMEMBERED. The server refunds expired reservations if
+ * their limits say so. While a settlement waits for the store, this server refuses every other use
+ * of its token, and does not refund its reservation as expired.
  */
 
 /**
@@ -289,8 +289,8 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Removes the reservation of a token from the remembered ones, and returns it; null if there is
-   * none.
+   * Removes the reservation of a token from the remembered reservations, and returns it; null if
+   * there is none.
    */
   private @Nullable Remembered taken(Token token) {
     synchronized (remembered) {
@@ -431,7 +431,9 @@ public final class Reservations implements AutoCloseable {
         .thenCompose(settlement -> settlement);
   }
 
-  /** Queues a settlement until the store is back. Its reservation no longer expires. */
+  /**
+   * Queues a settlement until the store is back. The settlement's reservation no longer expires.
+   */
   private CompletionStage<Settlement> waiting(
       Token token, Duration left, Costs costs, Throwable failure) {
     String nonce = token.nonce();

@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * The token that a client gets for a reservation. It contains the reserved tokens, the expiry, and
- * a nonce by which the server detects a second use. A token is signed, not encrypted: its holder
- * can read the limits and ids. Immutable.
+ * The token that a client gets for a reservation. This token contains the reserved tokens, the
+ * expiry, and a nonce by which the server detects a second use. A token is signed, not encrypted:
+ * its holder can read the limits and ids. Immutable.
  *
  * @param nonce random bytes in base64url
  * @param expiresMillis when the token expires, in milliseconds since the Unix epoch

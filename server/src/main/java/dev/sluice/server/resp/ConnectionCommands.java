@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The Redis commands that decide nothing: commands to connect, to stay connected, and to identify
- * the server. The replies are those of a Redis server without a password, a cluster or data.
- * Thread-safe.
+ * the server. The replies are the same as from a Redis server without a password, a cluster or
+ * data. Thread-safe.
  */
 final class ConnectionCommands {
 

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * All requests of one read are answered by one write. While the client does not read its replies,
  * or while too many of its requests wait for the store, the server reads no further bytes from the
- * connection. It keeps the bytes that it has already read: the current request, and at most the
- * bytes of one read. The server's budget is charged for all of these bytes.
+ * connection. The server keeps the bytes that it has already read: the current request, and at most
+ * the bytes of one read. The server's budget is charged for all of these bytes.
  */
 
 /** One connection of a Redis client: parses requests, calls commands, and sends replies. */
@@ -264,8 +264,8 @@ final class RespConnection extends Client {
 
   /**
    * Records when the server began to wait for the client. The wait ends only when the client has
-   * read all replies and completed its request. It does not end when the client reads a few bytes
-   * or begins a new request.
+   * read all replies and completed its request. The wait does not end when the client reads a few
+   * bytes or begins a new request.
    */
   private void await(boolean reading, boolean request, long now) {
     boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
@@ -286,7 +286,7 @@ final class RespConnection extends Client {
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (channel.isWritable()) {
-      channel.eventLoop().execute(this::goOn); // not within the current flush
+      channel.eventLoop().execute(this::goOn); // not during the current flush
     }
   }
 

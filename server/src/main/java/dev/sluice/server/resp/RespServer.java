@@ -35,8 +35,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A port for Redis clients. It serves {@code CL.THROTTLE} and {@code THROTTLE} with quotas that the
- * client sends, and {@code SLUICE.*} for configured limits. Supports RESP2 and RESP3.
+ * A port for Redis clients. The port serves {@code CL.THROTTLE} and {@code THROTTLE} with quotas
+ * that the client sends, and {@code SLUICE.*} for configured limits. Supports RESP2 and RESP3.
  *
  * <p>Thread-safe. {@link #start} blocks until the port is open; {@link #close} blocks until the
  * last reply was sent.

@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ThrottleCommands {
 
-  /** The limit of all keys. Its number is part of the bucket keys and must never change. */
+  /** The limit of all keys. The limit's number is part of the bucket keys and must never change. */
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 

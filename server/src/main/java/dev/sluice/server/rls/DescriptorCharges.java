@@ -236,8 +236,9 @@ final class DescriptorCharges {
   }
 
   /**
-   * Returns the cost of a rule's charge. When a request has ended, this is the number of hits that
-   * the proxy reports; 0 without a report, since a cost of 1 would refund most of the estimate.
+   * Returns the cost of a rule's charge. When a request has ended, the cost is the number of hits
+   * that the proxy reports. Without a report the cost is 0, since a cost of 1 would refund most of
+   * the estimate.
    */
   private long cost(RuleCharge charge, RateLimitDescriptor descriptor) {
     boolean isReport = charge.excess() == Excess.SETTLE && charge.fixedCost() == null;
@@ -252,8 +253,8 @@ final class DescriptorCharges {
    * Returns the hits of a descriptor. A proxy sends an unsigned number; a number above {@code
    * Long.MAX_VALUE} exceeds every bucket, and is capped at {@code Long.MAX_VALUE}.
    *
-   * @param fewest the hits of a descriptor without a number of its own, unless the request has a
-   *     larger number
+   * @param fewest the hits if the descriptor does not contain a number, unless the request contains
+   *     a larger number
    */
   private long hits(RateLimitDescriptor descriptor, long fewest) {
     if (!descriptor.hasHitsAddend()) {
@@ -694,8 +695,8 @@ final class DescriptorCharges {
 
     /**
      * Sets the outcome of a refund ({@link #givenBack}). A refund never denies a request, even if
-     * the bucket was full. If the limit has several quotas, the outcome is that of the quota with
-     * the fewest tokens left.
+     * the bucket was full. If the limit has several quotas, the quota with the fewest tokens left
+     * sets the outcome.
      */
     void refunded(Decision made) {
       decided = true;
@@ -720,7 +721,7 @@ final class DescriptorCharges {
 
     /**
      * Sets the outcome of a settlement. A settlement never denies a request. If the limit has
-     * several quotas, the outcome is that of the quota with the fewest tokens left.
+     * several quotas, the quota with the fewest tokens left sets the outcome.
      */
     void settled(Settlement settlement) {
       long fewest = Long.MAX_VALUE;
@@ -802,8 +803,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the quota that was applied. This is the strictest quota of the limit, or a share of
-     * the limit's quota if this process decided without the store.
+     * Returns the quota that was applied: the strictest quota of the limit, or a share of the
+     * limit's quota if this process decided without the store.
      */
     @Nullable Quota heldTo() {
       if (described != null) {

@@ -230,7 +230,7 @@ final class EnvoyAnswers {
       add(response, RETRY_AFTER, Long.toString(seconds));
     }
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
-    add(response, "Cache-Control", "no-store"); // a later request may pass
+    add(response, "Cache-Control", "no-store"); // a later request can pass
     // A cost above the burst is refused even if the store answers.
     boolean degraded =
         refusals.stream().anyMatch(refusal -> refusal.isBlind() && !refusal.neverFits());

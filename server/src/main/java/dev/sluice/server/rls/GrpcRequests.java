@@ -43,8 +43,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Handles all gRPC requests, even for unknown methods. It applies the request's deadline if this is
- * shorter than the server's, and converts refusals by the server to gRPC statuses. Other requests
+ * Handles all gRPC requests, even for unknown methods. The deadline of a request applies if it is
+ * shorter than the server's time-out. Refusals by the server become gRPC statuses. Other requests
  * pass unchanged.
  */
 final class GrpcRequests implements DecoratingHttpServiceFunction {

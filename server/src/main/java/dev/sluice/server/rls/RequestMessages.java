@@ -24,9 +24,9 @@ import java.nio.charset.StandardCharsets;
  * Protobuf's own parser refuses a whole message if one string is not UTF-8, and a proxy's client
  * can choose such a string. A proxy with failure_mode_deny: false lets a request pass if its query
  * is refused. So this class reads the string as text that no id can contain: each unreadable
- * character becomes half of a surrogate pair. Then only the descriptor with this string is denied.
- * Protobuf's parser is faster, so it is tried first, and this class reads only messages that
- * Protobuf's parser refuses.
+ * character becomes half of a surrogate pair. So only the descriptor with the unreadable string is
+ * denied. Protobuf's parser is faster, so it is tried first, and this class reads only messages
+ * that Protobuf's parser refuses.
  */
 /** Parses Envoy's requests from the protobuf format. */
 final class RequestMessages implements Marshaller<RateLimitRequest> {

@@ -19,8 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Buckets of the memory store that survive a restart. They are restored from a snapshot, which is
- * saved periodically and at shutdown. A crash loses the charges since the last save. Thread-safe.
+ * Buckets of the memory store that survive a restart. The buckets are restored from a snapshot,
+ * which is saved periodically and at shutdown. A crash loses the charges since the last save.
+ * Thread-safe.
  */
 final class KeptBuckets implements AutoCloseable {
 

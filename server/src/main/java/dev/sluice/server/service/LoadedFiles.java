@@ -177,7 +177,7 @@ final class LoadedFiles {
   }
 
   /**
-   * Returns the current limits. Their required limits must be present, now and after each reload. A
+   * Returns the current limits. The required limits must be present, now and after each reload. A
    * required limit with an unknown name is always an error, even if the settings allow missing
    * limits.
    */

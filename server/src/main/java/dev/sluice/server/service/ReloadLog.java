@@ -255,7 +255,7 @@ final class ReloadLog implements ReloadListener {
 
   /**
    * Reports to the metrics which limits the rules name, so that requests for these limits are
-   * counted if they have no default. Then calls another listener. Not thread-safe.
+   * counted if they have no default. Afterwards, calls another listener. Not thread-safe.
    */
   static final class NamedByRules implements ReloadListener {
 

@@ -290,7 +290,7 @@ public record ServerConfig(
   }
 
   /**
-   * A database table of overrides. They take precedence over the overrides in the file.
+   * A database table of overrides, which take precedence over the overrides in the file.
    *
    * @param every the interval at which the table is read, more than zero and at most 292 years
    */

@@ -289,9 +289,9 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Whether no failure rule denies or fails requests. Then the server stays ready during an outage
-   * of the store. All servers lose the store at the same time, so otherwise no server would be
-   * ready.
+   * Whether no failure rule denies or fails requests, so that the server stays ready during an
+   * outage of the store. All servers lose the store at the same time, so otherwise no server would
+   * be ready.
    */
   private static boolean decidesAlone(ServerConfig.Storage storage) {
     return Stream.concat(

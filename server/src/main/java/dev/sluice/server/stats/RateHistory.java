@@ -102,7 +102,7 @@ public final class RateHistory implements AutoCloseable {
     return history;
   }
 
-  /** Ends a second. Its counts are the increase of the meters since the last call. */
+  /** Ends a second. The counts of the second are the increase of the meters since the last call. */
   synchronized void sample() {
     try {
       beginSecond();

@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  * Ids are often personal data, so a server counts them only if its operator enables this.
  *
  * <p>Memory is bounded: {@link #COUNTERS} ids in each of two windows, for at most {@link
- * #MOST_LIMITS} limits. This is at most 3 MB with ids of 40 characters, and 18 MB with the longest
- * ids, of 1024 characters. Denials in shadow mode are not counted. Thread-safe; each count takes a
- * lock of its limit.
+ * #MOST_LIMITS} limits. The ids take at most 3 MB with 40 characters each, and 18 MB with the
+ * longest length, 1024 characters. Denials in shadow mode are not counted. Thread-safe; each count
+ * takes a lock of its limit.
  */
 public final class TopDenied implements LimiterObserver {
 

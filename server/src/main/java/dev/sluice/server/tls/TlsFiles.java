@@ -147,7 +147,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
 
   /**
    * Returns the authorities whose certificates are valid now. An authority that is not valid causes
-   * a warning. If no authority is valid, this is a mistake.
+   * a warning. If no authority is valid, the file has a mistake.
    */
   private List<X509Certificate> authorities(Path file, byte[] pem, Reports reports) {
     Instant now = clock.instant();
