@@ -187,7 +187,8 @@ final class LimitFileOptions {
     /**
      * Returns the file, null if there is none.
      *
-     * @throws InputException if it cannot be read, or there is no file of limits for its rules
+     * @throws InputException if the file cannot be read, or there is no file of limits for the
+     *     rules
      */
     @Nullable Path file(LimitFileOptions limits) {
       Path named = named(limits);

@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Ends the process with {@link Exit#OUT_OF_MEMORY} and one line on standard error when memory runs
- * out. All objects that this needs are allocated beforehand. Thread-safe.
+ * out. The objects for this line and for the exit are allocated beforehand. Thread-safe.
  */
 final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
 
@@ -46,7 +46,7 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     watch.start();
   }
 
-  /** Loads the class that halts the JVM in advance, since it cannot be loaded with a full heap. */
+  /** Loads, in advance, the class that halts the JVM: with a full heap, no class can be loaded. */
   private static void loadShutdown() {
     Thread hook = new Thread(() -> {}, "sluice-memory-hook");
     Runtime.getRuntime().addShutdownHook(hook);

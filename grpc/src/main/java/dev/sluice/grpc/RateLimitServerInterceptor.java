@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * channels. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; a denied call
  * then gets {@code UNAVAILABLE}. A call without a value that a rule needs gets {@code
  * INVALID_ARGUMENT}. If the application could not supply the quota of a call, the call gets {@code
- * INTERNAL}. A stream is one call, which is charged when it begins.
+ * INTERNAL}. A stream is one call, which is charged at its beginning.
  *
  * <p>A {@link dev.sluice.web.RefusalHook} only changes the status, and only if no decision could be
  * made: the HTTP status 401 becomes {@code UNAUTHENTICATED}, 403 becomes {@code PERMISSION_DENIED}.

@@ -21,7 +21,7 @@ final class Statuses {
 
   private Statuses() {}
 
-  /** Returns the HTTP status of a gRPC status, by google.rpc.Code; it settles conditional rules. */
+  /** Returns the HTTP status of a gRPC status by google.rpc.Code, for conditional rules. */
   static int http(Status status) {
     return switch (status.getCode()) {
       case OK -> 200;

@@ -51,8 +51,8 @@ import java.util.stream.Stream;
 public final class RateLimitFilter implements Filter {
 
   /**
-   * The request attribute with the {@link Decision} that admitted a request. With several filters,
-   * it is the strictest of their decisions. Absent if no rule matched.
+   * The request attribute with the {@link Decision} that admitted a request. If several filters
+   * admitted the request, the attribute has the strictest decision. Absent if no rule matched.
    */
   public static final String DECISION = "dev.sluice.servlet.decision";
 

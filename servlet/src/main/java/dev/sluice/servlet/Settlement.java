@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  *
  * Containers report these requests differently (seen with Jetty 12.1 and Tomcat 10.1):
  *
- *  - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1 they
- * notice that the client has disconnected only when they read or write.
+ * - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1, both
+ * notice only at a read or write that the client has disconnected.
  *
  *  - Afterwards Jetty calls onComplete and reports a committed 500. Tomcat calls onComplete later,
  * or never if a write on another thread fails before the request's first thread has left the
@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  *  - After a read that failed, Tomcat reports a committed 400, and keeps the failure in the
  * attribute for error pages, even if the application caught the exception.
  *
- *  - If the application's listeners do not handle a time-out, it is a 500 in both containers.
+ * - If the application's listeners do not handle a time-out, both containers answer with a 500.
  * Spring MVC handles a time-out with a 503, which looks like the application's own status.
  *
  *  - Jetty 12.1 can miss a very short time-out on a stalled machine, and then reports nothing: the

@@ -39,7 +39,7 @@ import org.springframework.util.ClassUtils;
  */
 final class Mistakes {
 
-  /** Ignores values that cannot be bound, since Spring Boot has already reported them. */
+  /** Ignores values that cannot be bound: Spring Boot has already reported these values. */
   private static final BindHandler LENIENT =
       new AbstractBindHandler() {
         @Override

@@ -116,7 +116,7 @@ public @interface RateLimited {
   @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
   @interface All {
     /**
-     * Returns the annotations of one method. A call is charged for all of them, or for none.
+     * Returns the annotations of one method. A call is charged for all annotations, or for none.
      *
      * @return the annotations
      */

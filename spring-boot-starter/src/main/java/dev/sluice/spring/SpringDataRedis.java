@@ -33,7 +33,7 @@ import org.springframework.util.ResourceUtils;
 
 /**
  * A store with Spring Boot's own Redis settings. This class binds the properties itself, since
- * Spring Boot 4 moved its classes for them.
+ * Spring Boot 4 moved its classes for these properties.
  */
 final class SpringDataRedis {
 

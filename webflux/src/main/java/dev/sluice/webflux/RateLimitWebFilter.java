@@ -54,8 +54,8 @@ import reactor.core.scheduler.Schedulers;
 public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseable {
 
   /**
-   * The exchange attribute with the {@link Decision} that admitted a request. With several filters,
-   * it is the strictest of their decisions. Absent if no rule matched.
+   * The exchange attribute with the {@link Decision} that admitted a request. If several filters
+   * admitted the request, the attribute has the strictest decision. Absent if no rule matched.
    */
   public static final String DECISION = "dev.sluice.webflux.decision";
 
@@ -243,8 +243,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Whether a failure is, or can be, a failure of the connection. The status 500 that follows it is
-   * then not the application's.
+   * Whether a failure is, or can be, a failure of the connection. After a connection failure, the
+   * status 500 is not from the application.
    */
   private static boolean isOfTheConnection(Throwable failure) {
     return DisconnectedClientHelper.isClientDisconnectedException(failure)

@@ -308,8 +308,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Counts a refusal for a missing role or scope. The audit log records it, unless the caller has
-   * too many refusals.
+   * Counts a refusal for a missing role or scope. The audit log records the refusal, unless the
+   * caller has too many refusals.
    */
   private void forbidden(Caller caller, String door, String why) {
     refusals.forbidden.increment();

@@ -91,7 +91,7 @@ public final class AuditLog implements AutoCloseable {
 
     /**
      * Returns an operation of a client. The limit's name and the id are as the client has sent
-     * them; null if they are unknown.
+     * them; null if unknown.
      */
     public static Noted of(Act act, @Nullable String limit, @Nullable String id) {
       return new Noted(word(act), limit, id);

@@ -61,8 +61,8 @@ public final class Identity {
   }
 
   /**
-   * Checks a token, and uses it for the next requests. If the token is unknown, the connection
-   * keeps its previous token.
+   * Checks a token. A known token is used for the next requests. If the token is unknown, the
+   * connection keeps its previous token.
    *
    * @param user the token's name or "default", null if the client has sent none
    * @return false if the token is unknown, or its name is not {@code user}
@@ -150,9 +150,9 @@ public final class Identity {
 
     /**
      * Returns the URIs and then the DNS names in a client's certificate; empty without a
-     * certificate. If the certificate has neither URIs nor DNS names, its common name is returned,
-     * if it has exactly one. In all other cases the common name is ignored: a certificate authority
-     * that checks URIs and DNS names can let the applicant choose the common name.
+     * certificate. If the certificate has neither URIs nor DNS names, but exactly one common name,
+     * the common name is returned. In all other cases the common name is ignored: a certificate
+     * authority that checks URIs and DNS names can let the applicant choose the common name.
      */
     static List<String> of(@Nullable SSLSession session) {
       if (session == null) {

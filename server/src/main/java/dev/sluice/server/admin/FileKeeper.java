@@ -90,7 +90,7 @@ final class FileKeeper extends ListKeeper {
   private String seen = "";
 
   /**
-   * Creates the files, if they are missing.
+   * Creates the missing files.
    *
    * @throws KeepException if the files cannot be created
    */

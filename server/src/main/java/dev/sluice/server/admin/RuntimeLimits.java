@@ -233,7 +233,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     looks.shutdownNow();
   }
 
-  /** Polls the place; returns whether it could be read. */
+  /** Polls the place; returns whether the saved changes could be read. */
   private boolean look() {
     try {
       synchronized (place) {
@@ -254,14 +254,14 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /**
    * Reads the saved changes now, and returns whether they are in force; if not, {@link #mistakes}
-   * returns the reasons. Blocks until they are read.
+   * returns the reasons. Blocks until the changes are read.
    */
   @Override
   public boolean read() {
     return look();
   }
 
-  /** Returns why the last read failed; empty if it succeeded. */
+  /** Returns why the last read failed; empty if the read succeeded. */
   @Override
   public List<String> mistakes() {
     return mistakes;

@@ -80,8 +80,8 @@ public final class Generations {
   public interface Beside {
 
     /**
-     * Reads the place now, and returns whether its content is now in force. Blocks until it is
-     * read.
+     * Reads the place now, and returns whether its content is now in force. Blocks until the place
+     * is read.
      */
     boolean read();
 

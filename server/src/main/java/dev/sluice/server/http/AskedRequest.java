@@ -67,7 +67,7 @@ final class AskedRequest implements WebRequest {
 
   /**
    * Returns the query of the request to this server; null for none. The proxy or the client wrote
-   * it.
+   * this query.
    */
   @Nullable String writtenQuery() {
     return queryOf(raw);

@@ -202,7 +202,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         found.line());
   }
 
-  /** Returns the original request; method and path are missing if the proxy has not sent them. */
+  /** Returns the original request; without method and path if the proxy has not sent these. */
   private static DeniedRequest requestOf(AskedRequest asked, Charges charges) {
     try {
       return new DeniedRequest(DOOR, asked.method(), asked.path(), charges.rule());
@@ -370,8 +370,8 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /**
-   * Converts a refusal to the form that the query asks for. This form is safe even if the client
-   * wrote the query, since it does not affect the charges.
+   * Converts a refusal to the form that the query asks for. A client that wrote the query can
+   * choose this form, since the form does not affect the charges.
    */
   private static AggregatedHttpResponse inTheFormOf(
       AskedRequest asked, AggregatedHttpResponse answer) {

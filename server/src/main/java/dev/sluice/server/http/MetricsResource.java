@@ -97,7 +97,7 @@ final class MetricsResource extends MethodService {
 
   /**
    * The compressed texts of one scrape. Callers that may use the same limits share one text.
-   * Otherwise all copies would be in memory before the budget counts them. Thread-safe.
+   * Otherwise all copies would be in memory before the budget counts the copies. Thread-safe.
    */
   final class Scrape {
 

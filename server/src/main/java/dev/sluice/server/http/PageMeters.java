@@ -35,10 +35,11 @@ import java.util.stream.Collectors;
  * A summary of Micrometer records one value at a time, reads the clock twice for each value, and
  * makes concurrent threads wait for each other. It also rounds a value up to a whole number before
  * it selects the bucket, so every duration below 1 s would fall into the 1 s bucket. So this server
- * has its own histograms (BulkHistogram), and writes them to the page in Micrometer's format.
+ * has its own histograms (BulkHistogram), and writes these histograms to the page in Micrometer's
+ * format.
  *
- * Histograms and counters are most of the page. The server writes them line by line, because
- * Micrometer's snapshots of 10,000 limits would fill a small heap.
+ * Histograms and counters are most of the page. The server writes histograms and counters line by
+ * line, because Micrometer's snapshots of 10,000 limits would fill a small heap.
  */
 
 /** The meters of {@code /metrics}. Thread-safe. */

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A client's connection of any protocol, for {@link ConnectionBudget}. Reports how many bytes the
- * connection holds and whether it is idle, and can close it. A client is a handler in the
- * connection's Netty pipeline. Any thread may call its methods.
+ * connection holds and whether the connection is idle, and can close the connection. A client is a
+ * handler in the connection's Netty pipeline. Any thread may call its methods.
  */
 public abstract class Client extends ChannelDuplexHandler {
 
@@ -102,7 +102,8 @@ public abstract class Client extends ChannelDuplexHandler {
   }
 
   /**
-   * Logs why the connection failed, but does not close it. Ends the process if the heap ran out.
+   * Logs why the connection failed; does not close the connection. Ends the process if the heap ran
+   * out.
    */
   protected final void failed(Throwable cause) {
     traffic.failed(channel, cause);

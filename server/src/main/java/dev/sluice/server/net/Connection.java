@@ -176,8 +176,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Charges bytes that arrive while no request is in flight: the headers that they start can be
-   * endless.
+   * Charges bytes that arrive while no request is in flight: they can be the start of endless
+   * headers.
    */
   private boolean charged(int bytes) {
     if (!exchanges.isEmpty()) {
@@ -391,7 +391,7 @@ final class Connection extends Client {
     }
   }
 
-  /** Announces the end of the connection. For HTTP/1.1, the next response announces it. */
+  /** Announces the end of the connection. For HTTP/1.1, the next response announces the end. */
   @Override
   protected void sayGoodbye() {
     if (http2 && saidGoodbye.compareAndSet(false, true)) {

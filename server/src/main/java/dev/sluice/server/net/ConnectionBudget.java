@@ -43,10 +43,10 @@ import org.slf4j.LoggerFactory;
  *
  * When a charge does not fit, the server closes connections whose oldest request has waited for its
  * client longer than PRESSURE_AGE, the largest connections first. The bytes of a closed connection
- * count as free at once, although its event loop frees them in its next turn. This turn can take
- * long, so the bytes held and the bytes about to be freed are together at most twice the budget. Of
- * this sum, a quarter of the budget is reserved for peers that hold little. If no connection can be
- * closed, the charge is refused.
+ * count as free at once, although the connection's event loop frees the bytes only in its next
+ * turn. This turn can take long, so the bytes held and the bytes about to be freed are together at
+ * most twice the budget. Of this sum, a quarter of the budget is reserved for peers that hold
+ * little. If no connection can be closed, the charge is refused.
  *
  * The number of connections is bounded, in total and for each peer. When a peer exceeds its own
  * bound, its longest idle connection is closed. When the total bound is exceeded, the server closes
@@ -136,7 +136,7 @@ public final class ConnectionBudget {
         SluiceServer.REQUEST_TIMEOUT.plus(SluiceServer.READ_TIMEOUT));
   }
 
-  /** Returns how many connections a heap allows: idle connections alone must not fill it. */
+  /** Returns how many connections a heap allows: idle connections alone must not fill the heap. */
   static int connections(long heapBytes) {
     return (int)
         Math.min(SluiceServer.MAX_CONNECTIONS, heapBytes / SluiceServer.HEAP_PER_CONNECTION);
@@ -181,7 +181,7 @@ public final class ConnectionBudget {
     return maxConnections;
   }
 
-  /** Whether the server is shutting down; then it reports that it is not ready. */
+  /** Whether the server is shutting down, and so reports that it is not ready. */
   public boolean isEnding() {
     return stage != Stage.OPEN;
   }
@@ -310,7 +310,10 @@ public final class ConnectionBudget {
     heldBytes.addAndGet(bytes);
   }
 
-  /** Counts bytes as free soon: the event loop of their connection closes it in its next turn. */
+  /**
+   * Counts the bytes of a connection as free soon: its event loop closes the connection in the next
+   * turn.
+   */
   void closing(long bytes) {
     closingBytes.addAndGet(bytes);
   }

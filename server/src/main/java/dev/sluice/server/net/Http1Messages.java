@@ -75,9 +75,9 @@ final class Http1Messages extends ChannelDuplexHandler {
   /*
    * Armeria itself answers the request OPTIONS *, without the checks of this server, so the target
    * is changed to the path "/". The target of a CONNECT request is not a path, so Armeria refuses
-   * it before it checks the method. The target is changed to a path, so that the client gets a 405.
-   * Armeria requests the body of each request with Expect: 100-continue, but forward-auth reads no
-   * body.
+   * the target before it checks the method. The target is changed to a path, so that the client
+   * gets a 405. Armeria requests the body of each request with Expect: 100-continue, but
+   * forward-auth reads no body.
    */
   /** Changes requests that Armeria would otherwise handle itself. */
   static final class LibraryAnswers {

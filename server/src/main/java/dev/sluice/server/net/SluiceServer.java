@@ -295,7 +295,7 @@ public final class SluiceServer implements AutoCloseable {
 
     /**
      * Adds an origin whose web pages may call this server, such as {@code https://example.com};
-     * {@code *} allows any origin. The server's own pages may always call it.
+     * {@code *} allows any origin. The server's own pages are always allowed.
      */
     @CanIgnoreReturnValue
     public Builder origin(String origin) {
@@ -304,7 +304,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Encrypts all connections with TLS; without this call, or with null, they are not encrypted.
+     * Encrypts all connections with TLS; without this call, or with null, connections are not
+     * encrypted.
      */
     @CanIgnoreReturnValue
     public Builder tls(@Nullable Tls newTls) {

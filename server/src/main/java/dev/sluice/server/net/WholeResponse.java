@@ -171,8 +171,8 @@ public final class WholeResponse implements HttpResponse {
   }
 
   /**
-   * A response in the form in which it is sent. Armeria's own class would copy all headers to add
-   * the content length.
+   * A response, ready to be sent. Armeria's own class would copy all headers to add the content
+   * length.
    *
    * @param headers the headers, including the content length if the status allows a body
    */

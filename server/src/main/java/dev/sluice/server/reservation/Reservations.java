@@ -59,7 +59,7 @@ import org.jspecify.annotations.Nullable;
  * tokens stay spent, and nothing is refunded twice.
  *
  * The server that made a reservation remembers it, because a Reservation is more exact than a
- * Receipt: it includes other refunds since the reservation. The server remembers the latest
+ * Receipt: a Reservation includes other refunds since it was made. The server remembers the latest
  * reservations, as many as fit into MOST_REMEMBERED. The server refunds expired reservations if
  * their limits say so. While a settlement waits for the store, this server refuses every other use
  * of its token, and does not refund its reservation as expired.
@@ -90,8 +90,8 @@ public final class Reservations implements AutoCloseable {
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
   /**
-   * The most bytes of remembered reservations, in the encoding of tokens. On the heap, they take
-   * about ten times as much.
+   * The most bytes of remembered reservations, in the encoding of tokens. On the heap, remembered
+   * reservations take about ten times as many bytes.
    */
   static final int MOST_REMEMBERED = 1 << 20;
 

@@ -25,7 +25,9 @@ final class Command {
   /** Finds the operations of a request that the audit log records. */
   interface Asked {
 
-    /** Returns the operations; empty if the audit log does not record them. */
+    /**
+     * Returns the operations of the request; empty if the audit log does not record the request.
+     */
     List<Noted> acts(Request request);
   }
 

@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
 final class ConnectionCommands {
 
   /**
-   * The Redis version that the server reports. Clients use it to detect RESP3 and CLIENT SETINFO.
+   * The Redis version that the server reports. From this version, clients conclude that RESP3 and
+   * CLIENT SETINFO are supported.
    */
   private static final String REDIS_VERSION = "7.2.0";
 
@@ -361,8 +362,8 @@ final class ConnectionCommands {
   }
 
   /**
-   * Replies to the parameters that redis-benchmark reads: they say that nothing is written to a
-   * disk.
+   * Replies with the parameters that redis-benchmark reads; their values mean that nothing is
+   * written to a disk.
    */
   private void config(Request request, Session session) {
     if (!request.is(1, "GET") || request.count() < 3) {

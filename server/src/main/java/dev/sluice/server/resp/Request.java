@@ -41,7 +41,8 @@ final class Request {
   }
 
   /**
-   * Sets the bytes that contain the request, and the request's start. Called when it is complete.
+   * Sets the bytes that contain the request, and the request's start. Called when the request is
+   * complete.
    */
   void isAt(byte[] newBytes, int start) {
     bytes = newBytes;

@@ -14,8 +14,9 @@ import java.util.Locale;
  * When further bytes arrive, parsing continues where it stopped, so a client that sends one byte at
  * a time costs no more than other clients.
  *
- * Sluice does not use netty-codec-redis, because it makes an object for each part of each request,
- * and accepts a million arguments and strings of 512 MB. The figures are in docs/decisions.
+ * Sluice does not use netty-codec-redis, because that library makes an object for each part of each
+ * request, and accepts a million arguments and strings of 512 MB. The figures are in
+ * docs/decisions.
  */
 
 /**

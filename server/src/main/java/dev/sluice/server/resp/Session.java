@@ -71,7 +71,7 @@ final class Session {
     return replies;
   }
 
-  /** Returns the name that the client set, empty if it set none. */
+  /** Returns the name that the client set, empty if the client set no name. */
   String clientName() {
     return clientName;
   }

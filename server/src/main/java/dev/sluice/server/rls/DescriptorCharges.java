@@ -304,10 +304,10 @@ final class DescriptorCharges {
   }
 
   /**
-   * Denies a descriptor if its rule denies it, its limit has no default, its values make no valid
-   * id, or the limit that the proxy sent has an unknown unit. Clients can cause each of these
-   * cases. An error for the whole request would be worse: a proxy would then let the request pass
-   * all other limits too.
+   * Denies a descriptor if its rule denies the descriptor, its limit has no default, its values
+   * make no valid id, or the limit that the proxy sent has an unknown unit. Clients can cause each
+   * of these cases. An error for the whole request would be worse: a proxy would then let the
+   * request pass all other limits too.
    */
   private Found closed(RefusedDescriptor why) {
     DescriptorCharge closed =
@@ -640,14 +640,14 @@ final class DescriptorCharges {
       return transaction == null ? null : transaction.quota();
     }
 
-    /** Returns the limit of zero that the proxy sent; null if it sent none. */
+    /** Returns the limit of zero that the proxy sent; null if the proxy sent no such limit. */
     @Nullable RateLimitOverride closedBy() {
       return closed;
     }
 
     /**
-     * Returns why this charge denies every request; null if it does not, or because of a limit of
-     * zero.
+     * Returns why this charge denies every request; null if the charge can be allowed, or if a
+     * limit of zero denies.
      */
     @Nullable String closedWhy() {
       return denied == null ? null : denied.why();

@@ -64,8 +64,8 @@ public final class OpenCalls {
    * The values that are equal at the start and at the end of a request.
    *
    * @param bucket the key of the bucket, which identifies the limit and the id
-   * @param terms the quotas that the proxy sent; without them, the periods of the limit's further
-   *     buckets: if only some buckets were settled, the other buckets would not be charged
+   * @param terms the quotas that the proxy sent; if the proxy sent none, the periods of the limit's
+   *     further buckets: if only some buckets were settled, the other buckets would not be charged
    * @param call the id of the request
    */
   record CallKey(String domain, String bucket, List<?> terms, String call) {

@@ -67,8 +67,8 @@ public final class RlsPart implements Part {
   private final Runnable ready;
 
   /**
-   * Makes the part. {@code ready} is called for health checks and can block; it throws if the
-   * server cannot decide now.
+   * Makes the part. {@code ready} is called for health checks: it throws an exception if the server
+   * cannot decide now, and can block.
    */
   public RlsPart(
       Limiter limiter,
@@ -141,7 +141,7 @@ public final class RlsPart implements Part {
         .build();
   }
 
-  /** Makes the services now, so that the first request does not wait for them. */
+  /** Makes the services now, so that the first request does not wait for the services. */
   @CanIgnoreReturnValue
   public CompletionStage<Void> prepare(Executor executor) {
     return grpc.make(executor).thenRun(() -> {});
@@ -153,8 +153,9 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * A gRPC service that is made when it is first needed. To make it, Armeria generates code for its
-   * own messages, which took a third of the startup time of a server without gRPC clients.
+   * A gRPC service that is made when it is first needed. To make a gRPC service, Armeria generates
+   * code for Armeria's own messages, which took a third of the startup time of a server without
+   * gRPC clients.
    *
    * <p>Thread-safe. The first requests wait for the service, without blocking their event loop.
    */

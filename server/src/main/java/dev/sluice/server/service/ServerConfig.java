@@ -256,7 +256,7 @@ public record ServerConfig(
    * @param names the limit names, null for the bundled names
    * @param rules the rules, null for none; rules need a file of limits
    * @param onRequest whether changed files are applied only when a reload is requested; otherwise
-   *     they are applied at once
+   *     changes are applied at once
    */
   public record Files(
       @Nullable Path limits,
@@ -378,7 +378,7 @@ public record ServerConfig(
    * @param tokens the tokens file, null for no access control
    * @param auditLog the file of the audit log, "-" for standard error, null for none
    * @param overrideStore the file that saves overrides and penalties set at run time; if null, the
-   *     table saves them; without a table, they are only in memory
+   *     table saves them; without a table, overrides and penalties are only in memory
    * @param requestsPerAddress the limit on requests per client address without a known token or
    *     certificate, not counting health checks; null for no limit
    */

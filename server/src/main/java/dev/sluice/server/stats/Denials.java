@@ -122,8 +122,8 @@ public final class Denials implements LimiterObserver {
       String door, @Nullable String method, @Nullable String path, @Nullable String rule) {
 
     /**
-     * Makes a request. Long texts are cut, since a client can have written them and the server
-     * keeps many.
+     * Makes a request. Long texts are cut, since clients can have written the texts, and the server
+     * keeps many texts.
      */
     public DeniedRequest {
       method = method == null ? null : JsonLines.shown(method);

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The ids that each limit denied most in the last minutes, in a period between {@link #WINDOW} and
  * twice this length. {@link Denials} uses a second object to count the ids that are charged most.
- * Ids are often personal data, so a server counts them only if its operator enables this.
+ * Ids are often personal data, so a server counts denials by id only if its operator enables this.
  *
  * <p>Memory is bounded: {@link #COUNTERS} ids in each of two windows, for at most {@link
  * #MOST_LIMITS} limits. The ids take at most 3 MB with 40 characters each, and 18 MB with the
