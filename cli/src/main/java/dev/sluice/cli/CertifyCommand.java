@@ -49,7 +49,7 @@ import picocli.CommandLine.Parameters;
     name = "certify",
     description = {
       "Sends requests to a running limiter, and checks that it decides as recorded and as GCRA,"
-          + " never grants more than the limit, admits a client after the wait that it sent, and"
+          + " never grants more than the limit, admits clients after the wait that it sent, and"
           + " charges a batch all or nothing.",
       "",
       "For redis:// and rediss://, the token is the password for AUTH. Write the user into the"
