@@ -208,9 +208,10 @@ final class ActCommand implements Callable<Integer> {
   }
 
   /**
-   * A view of a store that never forgives a debt. A server forgives a bucket's debt at most once
-   * within the burst offset. A command that ends after one operation cannot remember when it last
-   * did so, and would forgive a debt at every run. Thread-safe; blocks if the wrapped store blocks.
+   * A view of a store that never forgives a debt. A server remembers when it last forgave a
+   * bucket's debt, and forgives it at most once within the burst offset. This command ends after
+   * one operation, so it would forgive the debt at every run. Thread-safe; blocks if the wrapped
+   * store blocks.
    */
   static final class UnforgivingStore implements BucketStore {
 
@@ -230,7 +231,7 @@ final class ActCommand implements Callable<Integer> {
       return new UnforgivingStore(store.forOneCall());
     }
 
-    /** Returns the largest skew, so that a TAT beyond the tolerance never counts as a debt. */
+    /** Returns the largest clock skew, so that no TAT ever counts as a debt. */
     @Override
     public long clockSkewNanos() {
       return Long.MAX_VALUE;

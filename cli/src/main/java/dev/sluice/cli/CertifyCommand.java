@@ -37,11 +37,11 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /*
- * If the protocol carries a limit, the command sends two: one that hardly refills during the check,
- * and one that refills within a second. The HTTP API has only limits of the server, so the command
- * takes burst and refill from the first answer.
+ * If the requests of a protocol contain the limit, the command uses two limits: one that hardly
+ * refills during the check, and one that refills within a second. Requests of the HTTP API use the
+ * server's limit, so the command computes burst and refill rate from the first response.
  *
- * Time passes between two requests. So a wait or a reset may be shorter than expected, by at most
+ * Time passes between two requests. So a wait or a reset can be shorter than expected, by at most
  * the time since the first request for the bucket, rounded up to seconds.
  */
 /** {@code sluice certify}: checks whether another limiter follows GCRA. */
@@ -49,7 +49,7 @@ import picocli.CommandLine.Parameters;
     name = "certify",
     description = {
       "Sends requests to a running limiter, and checks that it decides as recorded and as GCRA,"
-          + " never grants more than the limit, admits a client that has waited as told, and"
+          + " never grants more than the limit, admits clients after the wait that it sent, and"
           + " charges a batch all or nothing.",
       "",
       "For redis:// and rediss://, the token is the password for AUTH. Write the user into the"
@@ -144,7 +144,10 @@ final class CertifyCommand implements Callable<Integer> {
     }
   }
 
-  /** A check. Returns a detail for the report, which can be empty; throws if the check fails. */
+  /**
+   * The code of a check. Returns a detail for the report, which can be empty; throws if the check
+   * fails.
+   */
   private interface Law {
     String holds() throws InterruptedException;
   }
@@ -168,7 +171,7 @@ final class CertifyCommand implements Callable<Integer> {
       check("the recorded vectors", () -> recorded(asked));
       check("a sequence of costs gets the decisions and numbers of GCRA", () -> sequences(asked));
       check(
-          "never over: threads together get what the limit allows",
+          "concurrent threads together get exactly what the limit allows",
           () -> neverOver(asked, connect));
       check(
           "a cost above the burst is denied, without a wait, and takes nothing",
@@ -200,7 +203,7 @@ final class CertifyCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns a new id for each bucket: an IP address, since the server's limit may require one. */
+  /** Returns a new id, an IP address, since the server's limit can require IP addresses. */
   private String id() {
     String id =
         "10.%s.%s.%s".formatted(random.nextInt(256), random.nextInt(256), random.nextInt(256));
@@ -211,7 +214,7 @@ final class CertifyCommand implements Callable<Integer> {
     Quota quota = asked.held(SLOW);
     if (quota.intervalNanos() < NANOS) {
       throw new SkippedException(
-          "the limit refills more than one token a second: so its numbers change during the check");
+          "the limit refills more than one token a second, so its numbers change during the check");
     }
     for (int i = 0; i < SEQUENCES; i++) {
       Limit model = Limit.of(quota, () -> 0);
@@ -297,7 +300,7 @@ final class CertifyCommand implements Callable<Integer> {
     }
   }
 
-  /** Skips a check if a token may have been refilled during the check. */
+  /** Skips a check if a token can have been refilled during the check. */
   private static void requireNoRefill(Quota quota, long start) {
     if (System.nanoTime() - start >= quota.intervalNanos()) {
       throw new SkippedException("the limiter answers too slowly for its limit");

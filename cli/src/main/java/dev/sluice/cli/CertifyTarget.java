@@ -53,8 +53,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to a limiter. Each thread needs its own, since a limiter can process the requests of
- * one connection one after the other.
+ * A connection to a limiter. Each thread needs its own connection, since a limiter can process the
+ * requests of one connection one after the other.
  */
 interface CertifyTarget extends AutoCloseable {
 
@@ -63,11 +63,11 @@ interface CertifyTarget extends AutoCloseable {
   /**
    * A decision of the limiter.
    *
-   * @param remaining the remaining tokens; null if the protocol does not have them
+   * @param remaining the remaining tokens; null if the protocol does not report them
    * @param retrySeconds the wait until the request would be allowed, in seconds, rounded up; -1 if
-   *     the request was allowed or can never be
+   *     the request was allowed or can never be allowed
    * @param resetSeconds the time until the bucket is full, in seconds, rounded up; null if the
-   *     protocol does not have it
+   *     protocol does not report it
    */
   record Answer(
       boolean allowed, @Nullable Long remaining, long retrySeconds, @Nullable Long resetSeconds) {}
@@ -76,7 +76,7 @@ interface CertifyTarget extends AutoCloseable {
    * Spends from one bucket.
    *
    * @throws InputException if the limiter answers with an error
-   * @throws ExitException if the limiter sent no answer, or one that cannot be parsed
+   * @throws ExitException if the limiter sent no answer, or an answer that cannot be parsed
    */
   Answer spend(String id, long cost, Quota quota);
 
@@ -118,7 +118,7 @@ interface CertifyTarget extends AutoCloseable {
             e);
   }
 
-  /** {@code CL.THROTTLE} over the protocol of Redis. */
+  /** A limiter that is called with {@code CL.THROTTLE} over the Redis protocol. */
   final class Throttle implements CertifyTarget {
 
     private static final ProtocolKeyword COMMAND =
@@ -220,7 +220,9 @@ interface CertifyTarget extends AutoCloseable {
     }
   }
 
-  /** Envoy's rate limit service, called with descriptors that contain their limit. */
+  /**
+   * A limiter that is called with Envoy's rate limit protocol. Each descriptor contains a limit.
+   */
   final class Envoy implements CertifyTarget {
 
     private static final String PATH =
@@ -365,7 +367,7 @@ interface CertifyTarget extends AutoCloseable {
     }
   }
 
-  /** The HTTP API of Sluice, where the server's files define the limit. */
+  /** A limiter that is called with the HTTP API of Sluice. The server's files define the limit. */
   final class Http implements CertifyTarget {
     private final ServerClient client;
     private final String limit;

@@ -26,9 +26,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the class data archive that speeds up the next start. If the archive is missing and its
- * folder is writable, the launcher passes the path of a program that makes it. The program needs
- * several seconds of processor time, so it runs with low priority once the server listens.
+ * Makes the class data archive, which speeds up every later start. If the archive is missing and
+ * its folder is writable, the launcher passes the path of a program that makes the archive. This
+ * program needs several seconds of processor time, so it runs with low priority after the server
+ * listens.
  */
 final class ClassDataArchive {
 

@@ -50,8 +50,7 @@ final class CompletionCommand implements Callable<Integer> {
     console.line(AutoComplete.bash("sluice", root).stripTrailing());
     if (shell == Shell.zsh) {
       // zsh loads a script in $fpath only when the user first presses Tab, so the script itself
-      // must
-      // answer this first Tab with completions.
+      // must answer this first Tab with completions.
       console.line("if [ \"${funcstack[1]-}\" = _sluice ]; then");
       console.line("  _bash_complete -o default -F _complete_sluice");
       console.line("fi");

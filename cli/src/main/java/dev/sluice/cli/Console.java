@@ -19,7 +19,7 @@ import picocli.CommandLine.Option;
 final class Console {
 
   private static final int BUFFER = 1 << 16;
-  // The launcher sets both properties, since a JVM cannot detect the terminal of one stream.
+  // The launcher sets both properties, since a JVM cannot detect whether one stream is a terminal.
   private static final String TERMINAL = "sluice.stdout.terminal";
   private static final String COLUMNS = "sluice.stdout.columns";
 

@@ -45,7 +45,7 @@ final class DatabaseOptions {
     return url == null || url.isEmpty();
   }
 
-  /** Runs an operation on the table of overrides of a catalogue's limits. */
+  /** Runs an operation on the overrides table; {@code catalogue} contains the known limits. */
   <T> T onTable(Catalogue catalogue, Work<T> work) {
     if (url == null || url.isEmpty()) {
       throw new InputException("the option --db URL is missing: it names the database");
@@ -66,7 +66,7 @@ final class DatabaseOptions {
     String what =
         NO_SUCH_TABLE.equals(e.getSQLState())
             ? "make the table"
-            // This version's rows and statements always fit its own table, so this table is older.
+            // The statements always fit a table of the same version, so the table is older.
             : OF_OLDER_TABLES.contains(String.valueOf(e.getSQLState()))
                 ? "bring the table up to date"
                 : null;

@@ -154,7 +154,9 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return descriptor;
   }
 
-  /** Explains every reading of the request, since applications differ; forward-auth charges all. */
+  /**
+   * Explains every reading of the request: applications differ, so forward-auth charges for each.
+   */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;
@@ -239,7 +241,9 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** Formats a charge, or the mistake of a charge in shadow, which the server then skips. */
+  /**
+   * Formats a charge. The server skips a shadow charge with a mistake; then formats the mistake.
+   */
   private String shown(RuleCharge charge, Limits limits) {
     try {
       boolean hasExcess = !entries.isEmpty(); // excess allows a cost above the burst

@@ -24,8 +24,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * {@code sluice healthcheck}: checks for containers whether a server is alive. It uses plain
- * sockets, since loading an HTTP client would take most of the command's time.
+ * {@code sluice healthcheck}: checks for containers whether a server is alive. The command uses
+ * plain sockets, since loading an HTTP client would take most of the command's time.
  */
 @Command(
     name = "healthcheck",
@@ -91,7 +91,7 @@ final class HealthcheckCommand implements Callable<Integer> {
     return address;
   }
 
-  /** Returns the status line of the reply without TLS; empty if there was no reply. */
+  /** Sends the request without TLS; returns the status line of the reply, empty without a reply. */
   private static String plain(URI address) throws IOException {
     Socket socket = connect(address);
     try {

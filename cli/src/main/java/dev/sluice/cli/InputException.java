@@ -4,7 +4,7 @@ package dev.sluice.cli;
 import dev.sluice.cli.Exit.ExitException;
 import java.util.List;
 
-/** Thrown for wrong input: what was found, what was expected, and where. */
+/** Thrown for wrong input. The message says what was found, what was expected, and where. */
 final class InputException extends ExitException {
 
   private static final long serialVersionUID = 1;
@@ -21,7 +21,7 @@ final class InputException extends ExitException {
     this.mistakes = List.copyOf(mistakes);
   }
 
-  /** Returns the lines before the message; empty if there are none. */
+  /** Returns the mistakes, which are printed before the message; can be empty. */
   List<String> mistakes() {
     return mistakes;
   }

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** Opens the files of a command, with clear messages for unreadable ones. */
+/** Opens the files of a command, with clear messages for unreadable files. */
 final class InputFiles {
 
   private static final int PATIENCE_SECONDS = 2;
@@ -63,7 +63,7 @@ final class InputFiles {
     return opened(file);
   }
 
-  /** Opens a stream. A pipe's stream reports 0 available bytes, since the real call would fail. */
+  /** Opens a file. For a pipe, {@code available()} returns 0, since the usual method would fail. */
   private static InputStream stream(Path file) throws IOException {
     InputStream in = Files.newInputStream(file);
     if (Files.isRegularFile(file)) {
@@ -80,7 +80,7 @@ final class InputFiles {
   private static InputStream opened(Path file) {
     FutureTask<InputStream> opening = new FutureTask<>(() -> stream(file));
     Thread thread = new Thread(opening, "sluice-open");
-    thread.setDaemon(true); // an interrupt cannot end the call if it hangs
+    thread.setDaemon(true); // an interrupt does not end a call that hangs
     thread.start();
     try {
       return opening.get(PATIENCE_SECONDS, TimeUnit.SECONDS);

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
- * The options for limit files, shared by all commands. A file can also have sections that its
- * option does not suggest.
+ * The options for limit files, shared by all commands. Each file can also contain sections of the
+ * other kinds.
  */
 final class LimitFileOptions {
 
@@ -89,7 +89,7 @@ final class LimitFileOptions {
   /**
    * Adds a file whose kind is detected from its content.
    *
-   * @throws InputException if there is another file of that kind
+   * @throws InputException if a file of the same kind was added before
    */
   void add(Path file, RulesOption rules, TokensOption tokens) {
     LimitFileKind kind = LimitFileKind.of(file);
@@ -187,7 +187,8 @@ final class LimitFileOptions {
     /**
      * Returns the file, null if there is none.
      *
-     * @throws InputException if it cannot be read, or there is no file of limits for its rules
+     * @throws InputException if the file cannot be read, or there is no file of limits for the
+     *     rules
      */
     @Nullable Path file(LimitFileOptions limits) {
       Path named = named(limits);
@@ -207,7 +208,7 @@ final class LimitFileOptions {
     }
   }
 
-  /** The option for a file of tokens, for a command that only checks it. */
+  /** The option for a tokens file, for a command that only checks the file. */
   static final class TokensOption {
 
     @Option(

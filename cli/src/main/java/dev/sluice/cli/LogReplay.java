@@ -274,7 +274,10 @@ final class LogReplay {
     }
   }
 
-  /** Returns the candidate. Unless it declares names, it uses the names of the limits in force. */
+  /**
+   * Returns the candidate. A candidate without names of its own uses the names of the limits in
+   * force.
+   */
   private static Limits candidate(Path file, LimitFileOptions files, Limits inForce) {
     InputFiles.require("--against", file);
     var candidate = BundledNames.files().strictness(Strictness.LENIENT).defaults(file);

@@ -116,7 +116,7 @@ final class OtlpOptions {
         "%s: found %s, expected a number from 0 to 1".formatted(TRACED, SafeText.quote(text)));
   }
 
-  /** Returns the attributes in OpenTelemetry's variables, which platforms set for each process. */
+  /** Returns the resource attributes in OpenTelemetry's variables, which platforms set. */
   private static Map<String, String> attributes(Map<String, String> environment) {
     String list = environment.getOrDefault("OTEL_RESOURCE_ATTRIBUTES", "");
     Map<String, String> all =
@@ -129,8 +129,8 @@ final class OtlpOptions {
   }
 
   /**
-   * Parses the pairs of an OpenTelemetry variable, whose values are percent-encoded. Messages never
-   * show the values, which may be secret.
+   * Parses the pairs of an OpenTelemetry variable, whose values are percent-encoded. Error messages
+   * never show the values, since these can be secret.
    */
   private static Map<String, String> pairs(String place, String text) {
     Map<String, String> pairs = new LinkedHashMap<>();

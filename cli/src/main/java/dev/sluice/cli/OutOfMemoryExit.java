@@ -11,18 +11,18 @@ import java.util.concurrent.TimeUnit;
 
 /*
  * Libraries catch an OutOfMemoryError and continue: an event loop logs it, a future stores it. So
- * no single handler can notice every such error. Instead, a thread allocates a few bytes
+ * no single handler gets every OutOfMemoryError. Instead, a thread allocates a few bytes
  * periodically. If an allocation fails, the heap is exhausted, even if libraries have caught all
  * errors.
  *
- * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. It ends the process with code 3, and
- * writes nothing to standard error. It would also end the process if the memory store cannot grow,
- * where it is enough to refuse one request.
+ * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. With this option, the JVM ends the
+ * process with code 3, and writes nothing to standard error. The JVM would also end the process
+ * when the memory store cannot grow, although refusing one request is enough in this case.
  */
 
 /**
- * Ends the process with {@link Exit#OUT_OF_MEMORY} and one line when memory runs out. Everything
- * needed for the end is allocated beforehand. Thread-safe.
+ * Ends the process with {@link Exit#OUT_OF_MEMORY} and one line on standard error when memory runs
+ * out. The objects for this line and for the exit are allocated beforehand. Thread-safe.
  */
 final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
 
@@ -46,7 +46,7 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     watch.start();
   }
 
-  /** Loads the class that halts the JVM early, since a full heap could not load it. */
+  /** Loads, in advance, the class that halts the JVM: with a full heap, no class can be loaded. */
   private static void loadShutdown() {
     Thread hook = new Thread(() -> {}, "sluice-memory-hook");
     Runtime.getRuntime().addShutdownHook(hook);

@@ -587,7 +587,7 @@ final class OverridesCommand implements Runnable {
     /**
      * Returns the quotas.
      *
-     * @throws InputException if they are missing or not valid
+     * @throws InputException if the quotas are missing or not valid
      */
     List<Quota> quotas() {
       requireOneWay();

@@ -81,7 +81,7 @@ final class Quantities {
     return value / unit + (value % unit == 0 ? 0 : 1);
   }
 
-  /** Whether a text is a quota and not the name of a limit, since a name has no slash. */
+  /** Whether a text is a quota, not a limit's name: only a quota contains a slash. */
   static boolean isQuota(String text) {
     return text.indexOf('/') >= 0;
   }

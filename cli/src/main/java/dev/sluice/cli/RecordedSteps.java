@@ -20,10 +20,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The recording has its own clock, exact to the nanosecond, but a running limiter uses the real
- * time. If a bucket is full at first and all spends happen at one moment, decisions depend only on
- * the burst and the costs, and waits are whole numbers of emission intervals. So such runs can be
- * replayed with any limit of the same burst.
+ * The recording has its own clock, exact to the nanosecond, but a running limiter uses real time.
+ * If a bucket is full at first and all spends happen at one moment, decisions depend only on the
+ * burst and the costs, and waits are whole numbers of emission intervals. So a run of spends at one
+ * moment can be replayed with any limit of the same burst.
  */
 /**
  * The parts of the recorded vectors that can be replayed on a running limiter: spends at one

@@ -14,8 +14,8 @@ import picocli.CommandLine.Parameters;
     description = {
       "Makes a running server read its files now, or shows what a reload would change.",
       "",
-      "A server reads changed files within seconds by itself, but with --limits-on-request its limit"
-          + " files and rules only when told. This command waits for the result."
+      "A server reads changed files within seconds by itself. With --limits-on-request, it reads"
+          + " limit files and rules only at this command or SIGHUP. The command waits for the result."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {

@@ -342,8 +342,8 @@ final class ReplayCommand implements Callable<Integer> {
   }
 
   /**
-   * The lines of a stream, as bytes in a buffer that the next line reuses. The longest allowed line
-   * bounds the buffer's size. Not thread-safe; {@link #next} blocks if the stream blocks.
+   * Reads the lines of a stream, as bytes in a buffer that every line reuses. The longest allowed
+   * line bounds the buffer's size. Not thread-safe; {@link #next} blocks if the stream blocks.
    */
   private static final class ByteLines {
 

@@ -227,7 +227,7 @@ final class ServeCommand implements Callable<Integer> {
     log.say(console, "stopped: " + service.farewell());
   }
 
-  /** Returns the checks that use only the settings. */
+  /** Returns the checks that read no file. */
   private List<Supplier<?>> withoutFiles() {
     List<Supplier<?>> checks = new ArrayList<>(doors.each(access, table.isSet()));
     checks.addAll(storage.each(environment));
@@ -242,10 +242,10 @@ final class ServeCommand implements Callable<Integer> {
     return checks;
   }
 
-  /** Returns the checks that may read files. */
+  /** Returns the checks that can read files. */
   private List<Supplier<?>> withFiles() {
     List<Supplier<?>> checks = new ArrayList<>();
-    if (!limitsCopy.startsWithLastGood()) { // otherwise a missing file would count as a broken file
+    if (!limitsCopy.startsWithLastGood()) { // with last-good, a missing file is only a mistake
       checks.addAll(files.each());
     }
     checks.addAll(
@@ -357,7 +357,7 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** Warns the operator at the start if the store does not reply, so that failure rules decide. */
+  /** Warns the operator at startup if the store does not reply; then failure rules decide. */
   private void sayIfAway(Service service) {
     String failure = "";
     for (int i = 0; i < PINGS_AT_THE_START; i++) { // the first ping may time out
@@ -481,9 +481,10 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   /*
-   * The JDK has no supported way to receive a signal, and a compiler warning about sun.misc.Signal
-   * cannot be suppressed. Every JDK has this class, in the module jdk.unsupported. It is looked up
-   * by reflection, so that the server also starts in a runtime without that module.
+   * The JDK has no supported way to receive a signal, and a compiler warning about the class
+   * sun.misc.Signal cannot be suppressed. Every JDK has this class, in the module jdk.unsupported.
+   * This code finds the class by reflection, so that the server also starts in a runtime without
+   * the module.
    */
   /** Handles the signal SIGHUP, on which a server reads its files again. */
   private static final class SighupReload {
@@ -491,8 +492,9 @@ final class ServeCommand implements Callable<Integer> {
     private SighupReload() {}
 
     /**
-     * Runs a task at each SIGHUP, on a separate thread. Returns whether the process was started to
-     * ignore SIGHUP, as by nohup. The JVM then keeps ignoring SIGHUP, and the task never runs.
+     * Runs a task at each SIGHUP, on a separate thread. Returns whether the process was started
+     * with SIGHUP ignored, for example by nohup. The JVM then keeps ignoring SIGHUP, and the task
+     * never runs.
      */
     static boolean run(Runnable task) {
       try {
@@ -587,7 +589,7 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** The options for a start although the limit files have mistakes. */
+  /** The options that let a server start although the limit files have mistakes. */
   private static final class LimitsCopyOptions {
 
     private static final String REFUSE = "refuse";

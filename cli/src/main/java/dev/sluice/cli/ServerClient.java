@@ -49,8 +49,8 @@ final class ServerClient {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
-   * The time-out for the whole response. It is slightly longer than the time-out for a connection,
-   * so that a failed connection is reported as such.
+   * The time-out for the whole response. This time-out is slightly longer than the time-out for
+   * opening a connection, so that a connection that cannot be opened has its own error message.
    */
   private static final Duration ANSWER_PATIENCE = PATIENCE.plusMillis(500);
 
@@ -141,7 +141,7 @@ final class ServerClient {
    * @param cost null for the default
    * @param upTo whether a spend takes as many tokens as the bucket has, up to the cost
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   ActAnswer ask(Act act, String limit, String id, @Nullable Long cost, boolean upTo) {
     Map<String, Object> fields = new LinkedHashMap<>();
@@ -160,7 +160,7 @@ final class ServerClient {
    * Spends one token of each of several ids, or no token if one of the ids is denied.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   ActAnswer spendAll(String limit, List<String> ids) {
     List<Map<String, Object>> all =
@@ -185,7 +185,7 @@ final class ServerClient {
    * Sets the override or the penalty of an id of a limit, and returns the response as JSON.
    *
    * @param path the path of the resource, without limit and id
-   * @param force whether the current setting may be lowered
+   * @param force whether the server is allowed to lower the current setting
    * @throws InputException if the server refused the request
    * @throws ExitException if the current setting would be lowered without {@code force}, or the
    *     server sent no response
@@ -210,7 +210,7 @@ final class ServerClient {
    *
    * @param field the list's name in the responses
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   void list(String path, String field, @Nullable String limit, Consumer<String> each) {
     String next = "";
@@ -271,11 +271,11 @@ final class ServerClient {
   }
 
   /**
-   * Requests why an id is denied, or which rule matches a request. Returns lines for people, safe
-   * to print.
+   * Asks the server why an id is denied, or which rule matches a request. Returns lines for people,
+   * safe to print.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   List<String> explain(Map<String, Object> question) {
     return texts(object("POST", "/v1/explain", question), "lines");
@@ -302,7 +302,7 @@ final class ServerClient {
    * Makes the server read its files.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   Reload reload(boolean dryRun) {
     return reload("/v1/admin/reload" + (dryRun ? "?dryRun=true" : ""), dryRun);
@@ -311,9 +311,9 @@ final class ServerClient {
   /**
    * Restores an earlier generation.
    *
-   * @param generation the hash of the generation; null for the one before the current generation
+   * @param generation the hash of the generation; null for the generation before the current one
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   Reload rollback(@Nullable String generation) {
     return reload(
@@ -326,7 +326,7 @@ final class ServerClient {
     Map<String, Object> generation = asObject(answer.get("generation"));
     Map<String, Object> active = asObject(generation.get("active"));
     Set<String> mistakes = new LinkedHashSet<>(texts(answer, "mistakes"));
-    if (!dryRun) { // the generation has the mistakes of the last reload, which may be mended since
+    if (!dryRun) { // the mistakes of the last reload can be corrected since
       mistakes.addAll(mistakes(generation));
     }
     return new Reload(
@@ -374,7 +374,7 @@ final class ServerClient {
    *
    * @return the object's fields: maps, lists, strings, numbers and booleans; null fields are absent
    * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or one that cannot be parsed
+   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   Map<String, Object> object(String path) {
     return object("GET", path, null);
@@ -407,7 +407,7 @@ final class ServerClient {
     return fields;
   }
 
-  /** Returns the objects of a list; empty if the field is absent or no list. */
+  /** Returns the objects of a list; empty if the field is absent or is not a list. */
   static List<Map<String, Object>> objects(Map<String, Object> of, String field) {
     return of.get(field) instanceof List<?> all
         ? all.stream().map(ServerClient::asObject).toList()
@@ -420,7 +420,7 @@ final class ServerClient {
     return value == null ? "" : SafeText.printable(String.valueOf(value));
   }
 
-  /** Returns the texts of a list, safe to print; empty if the field is absent or no list. */
+  /** Returns the texts of a list, safe to print; empty if the field is absent or is not a list. */
   static List<String> texts(Map<String, Object> of, String field) {
     return of.get(field) instanceof List<?> all
         ? all.stream().map(one -> SafeText.printable(String.valueOf(one))).toList()
@@ -595,8 +595,8 @@ final class ServerClient {
   }
 
   /**
-   * Rewords a message about a field of the request, since the user typed the field as an option of
-   * the same name.
+   * Changes a message about a field of the request to a message about the option of the same name,
+   * which the user typed.
    */
   private static String asOption(@Nullable String field, String detail, Set<String> sent) {
     if (field == null || sent.contains("limit") || !sent.contains(field)) {
@@ -610,7 +610,7 @@ final class ServerClient {
     return problem.get(name) instanceof String text ? SafeText.printable(text) : null;
   }
 
-  /** Returns what the server may have done although its response was lost. */
+  /** Returns what is known about the effect of a request whose response was lost. */
   private static String lost(String method, String path) {
     if (method.equals("GET") || path.equals(pathOf(Act.CHECK))) {
       return "nothing was charged";

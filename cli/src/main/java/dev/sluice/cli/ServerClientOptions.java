@@ -73,8 +73,8 @@ final class ServerClientOptions {
   }
 
   /**
-   * Keys and trusted certificates for TLS. Null keys mean no client certificate; null trust means
-   * Java's.
+   * Keys and trusted certificates for TLS. Without keys, the client sends no certificate. Without
+   * trust, the client trusts the authorities that Java trusts.
    */
   record Tls(@Nullable KeyManagerFactory keys, @Nullable TrustManagerFactory trust) {
 

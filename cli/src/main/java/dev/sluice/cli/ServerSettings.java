@@ -20,7 +20,7 @@ final class ServerSettings {
 
   private ServerSettings() {}
 
-  /** The options of all these commands. */
+  /** The options that all commands for settings share. */
   private abstract static class Base implements Callable<Integer> {
 
     final Console console;

@@ -65,8 +65,8 @@ final class Settings {
   private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB", "SLUICE_TOKEN");
 
   /**
-   * Matches variables that are never settings. Kubernetes sets some of them in each container for a
-   * service whose name starts with "sluice"; Sluice's tests set others.
+   * Matches variables that are never settings. Kubernetes sets some of these variables in each
+   * container for a service whose name starts with "sluice"; Sluice's tests set other variables.
    */
   private static final Pattern FOREIGN =
       Pattern.compile(
@@ -75,7 +75,7 @@ final class Settings {
 
   private static final Pattern OPTION = Pattern.compile("(--[a-z0-9-]+).*", Pattern.DOTALL);
 
-  /** Options that no configuration file can contain, since they are about the configuration. */
+  /** Options that a configuration file cannot contain: options about the configuration itself. */
   static final Set<String> NOT_IN_FILES = Set.of("config", "print-config", "help", "version");
 
   /**

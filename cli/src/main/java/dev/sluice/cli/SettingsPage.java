@@ -79,10 +79,11 @@ final class SettingsPage {
   }
 
   /**
-   * Returns an address without passwords; only the scheme if a part of it may be a password.
+   * Returns an address without passwords; only the scheme if a part of the address can be a
+   * password.
    *
-   * @param passwordIsApart whether text before "@" without a colon is a user; otherwise it may be a
-   *     password
+   * @param passwordIsApart whether text before "@" without a colon is a user; otherwise the text
+   *     can be a password
    */
   static String withoutSecrets(String value, boolean passwordIsApart) {
     Matcher address = ADDRESS.matcher(value);
@@ -99,7 +100,7 @@ final class SettingsPage {
     return mistyped.matches() ? mistyped.group(1) + "…" : withoutParameters(value);
   }
 
-  /** Returns the user and the hosts; null if they may contain a password. */
+  /** Returns the user and the hosts; null if they can contain a password. */
   private static @Nullable String withoutPassword(String authority, boolean passwordIsApart) {
     int at = authority.lastIndexOf('@');
     String hosts = authority.substring(at + 1);

@@ -182,7 +182,10 @@ final class StorageOptions {
     return Integer.parseInt(localAtLeast);
   }
 
-  /** Returns the options, and joins {@code local:auto,N} again, which the comma has split. */
+  /**
+   * Returns the values of {@code --on-failure}; joins {@code local:auto,N}, split at its comma,
+   * again.
+   */
   private List<String> onFailure() {
     List<String> whole = new ArrayList<>();
     for (String option : onFailure) {
@@ -318,7 +321,7 @@ final class StorageOptions {
 
     /**
      * Rejects an option whose password the store does not use. A variable is not rejected, since it
-     * may be set for another command.
+     * can be set for another command.
      */
     private static void refuse(
         String option, @Nullable Path file, boolean useless, String address) {

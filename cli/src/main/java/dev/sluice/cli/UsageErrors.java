@@ -216,7 +216,7 @@ final class UsageErrors {
     return argument instanceof OptionSpec option ? option.longestName() : argument.paramLabel();
   }
 
-  /** Quotes a word, and hides a password in it, since a misplaced word may be an address. */
+  /** Quotes a word, and hides a password in it, since a misplaced word can be an address. */
   private static String shown(String word) {
     return SafeText.quote(word.replaceAll("(?s)//.*@", "//…@"));
   }

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Adapts a gRPC call, which is a POST request in HTTP/2, to rules. As thread-safe as the call. */
+/** A gRPC call as rules see it: a POST request in HTTP/2. As thread-safe as the call. */
 final class CallRequest implements WebRequest {
 
   private final ServerCall<?, ?> call;

@@ -23,9 +23,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client call that starts only when its turn comes. Methods that are called earlier are recorded,
- * and run afterwards in order. Until the start, the call is not ready, so gRPC does not request
- * messages from the application.
+ * A client call that starts only after its wait for the {@link Pacer}. Methods that are called
+ * earlier are recorded, and run in order after the start. Until then, the call is not ready, so
+ * gRPC does not request messages from the application.
  */
 final class PacedCall<Q, A> extends ClientCall<Q, A> {
 
@@ -78,7 +78,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
         : Duration.ofNanos(deadline.timeRemaining(TimeUnit.NANOSECONDS));
   }
 
-  /** Starts the call. If the start throws, closes the call, to notify its caller. */
+  /** Starts the call. If the start throws an exception, closes the call to notify the caller. */
   private void leave(Listener<A> listener, Metadata headers) {
     Context before = context.attach();
     try {
@@ -93,7 +93,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
     }
   }
 
-  /** Runs the recorded methods in order, and then the methods that were called meanwhile. */
+  /** Runs the recorded methods in order, and then the methods that were called in the meantime. */
   private void drain(ClientCall<Q, A> made) {
     while (true) {
       Consumer<ClientCall<Q, A>> next;

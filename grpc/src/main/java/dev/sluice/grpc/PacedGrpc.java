@@ -10,17 +10,18 @@ import io.grpc.MethodDescriptor;
 import java.net.URI;
 
 /**
- * An interceptor for gRPC clients whose calls wait for a {@link Pacer} before they are sent. The
- * pacer pauses calls when the server requests a wait, by {@code google.rpc.RetryInfo} or by rate
- * limit fields in metadata.
+ * An interceptor for gRPC clients, whose calls wait for a {@link Pacer} before they are sent. The
+ * pacer pauses calls when the server requests a wait, with {@code google.rpc.RetryInfo} or with
+ * rate limit fields in metadata.
  *
- * <p>A call that would have to wait for longer than the pacer or its own deadline allows fails at
- * once, and is not sent. Its status is {@code RESOURCE_EXHAUSTED}, with a {@link
+ * <p>If a call would have to wait longer than the pacer or the call's deadline allows, the call
+ * fails at once and is not sent. The call's status is {@code RESOURCE_EXHAUSTED}, with a {@link
  * dev.sluice.outbound.RefusedRequestException} as the cause. A call that is cancelled while it
  * waits frees its slot.
  *
- * <p>The pacer derives its id from the URI {@code grpc://authority/package.Service/Method}; by
- * default the id is the host. Stateless and thread-safe; never blocks.
+ * <p>The pacer derives the id of a call from the URI {@code
+ * grpc://authority/package.Service/Method}; by default the id is the host. Stateless and
+ * thread-safe; never blocks.
  */
 public final class PacedGrpc {
 

@@ -20,31 +20,31 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A gRPC server interceptor that passes calls within their limits. It uses the same rules as the
- * HTTP filters. For a rule, a call is a POST request to {@code /package.Service/Method}, and its
- * metadata are the headers.
+ * A gRPC server interceptor that admits calls within their limits, and denies all other calls. The
+ * interceptor uses the same rules as the HTTP filters. For a rule, a call is a POST request to
+ * {@code /package.Service/Method}, whose headers are the call's metadata.
  *
- * <p>A denial has the status {@code RESOURCE_EXHAUSTED}, with the exact wait in a {@code
- * google.rpc.RetryInfo}, and the wait in milliseconds for the retries of gRPC's own channels. If
- * the store fails, the limiter's {@link dev.sluice.FailureRule} decides; a denied call then gets
- * {@code UNAVAILABLE}. A call without a value that a rule needs gets {@code INVALID_ARGUMENT}. A
- * call whose quota the application could not supply gets {@code INTERNAL}. A stream is one call,
- * which is charged when it begins.
+ * <p>A denial has the status {@code RESOURCE_EXHAUSTED}. The denial contains the exact wait in a
+ * {@code google.rpc.RetryInfo}, and the wait in milliseconds for the retries of gRPC's own
+ * channels. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; a denied call
+ * then gets {@code UNAVAILABLE}. A call without a value that a rule needs gets {@code
+ * INVALID_ARGUMENT}. If the application could not supply the quota of a call, the call gets {@code
+ * INTERNAL}. A stream is one call, which is charged at its beginning.
  *
  * <p>A {@link dev.sluice.web.RefusalHook} only changes the status, and only if no decision could be
- * made: the HTTP status 401 becomes {@code UNAUTHENTICATED}, 403 {@code PERMISSION_DENIED}.
+ * made: the HTTP status 401 becomes {@code UNAUTHENTICATED}, 403 becomes {@code PERMISSION_DENIED}.
  *
- * <p>A conditional rule ({@link dev.sluice.web.Rule.Builder#countOnly}) is settled by the HTTP
- * status that {@code google.rpc.Code} lists for the status of the call, such as 401 for {@code
- * UNAUTHENTICATED}. An exception of the handler counts as {@code UNKNOWN}, which is 500. If the
- * client cancels a call, the tokens stay spent.
+ * <p>A conditional rule ({@link dev.sluice.web.Rule.Builder#countOnly}) is settled by an HTTP
+ * status: the HTTP status that {@code google.rpc.Code} lists for the status of the call, such as
+ * 401 for {@code UNAUTHENTICATED}. If the handler throws an exception, the call ends with {@code
+ * UNKNOWN}, which is 500. If the client cancels a call, the tokens stay spent.
  *
  * <p>If a rule {@linkplain dev.sluice.web.Rule.Builder#estimate estimates} the cost, {@link #cost}
- * sets the true cost, which is charged when the call ends. The trailers then have the rate limit
+ * sets the true cost, which is charged when the call ends. The trailers then contain the rate limit
  * headers with the numbers after the charge.
  *
- * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store blocks. Blocking is
- * fine on gRPC's default threads; with a {@code directExecutor}, use a store in memory.
+ * <p>Thread-safe. Blocks the thread of the call while the limiter's store decides. gRPC's default
+ * threads can block; with a {@code directExecutor}, use a store in memory.
  */
 public final class RateLimitServerInterceptor implements ServerInterceptor {
 
@@ -75,13 +75,12 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   /**
    * Sets the true cost of the current call, for the rules that {@linkplain
    * dev.sluice.web.Rule.Builder#estimate estimated} the cost; does nothing without such a rule.
-   * Call this method in the call's {@link Context}: in a method of the handler, or in another
-   * thread through {@link Context#wrap(Runnable)}. The last use before the end of the gRPC call
-   * counts, or else the first use after the end.
+   * This method must run in the call's {@link Context}: in a method of the handler, or in another
+   * thread through {@link Context#wrap(Runnable)}. If this method is called several times, the last
+   * use before the end of the gRPC call counts; without one, the first use after the end.
    *
    * @param tokens the tokens that the call cost
-   * @throws IllegalArgumentException if the cost is below 1, perhaps since a report could not be
-   *     read
+   * @throws IllegalArgumentException if the cost is below 1
    */
   public static void cost(long tokens) {
     LongConsumer cost = COST.get();
@@ -91,8 +90,8 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   }
 
   /**
-   * Returns a context in which {@link #cost} reaches an admission, and the admissions of earlier
-   * interceptors.
+   * Returns a context in which {@link #cost} sets the cost for this admission, and for the
+   * admissions of earlier interceptors.
    */
   private static Context expectingCost(Context context, Admission admission) {
     LongConsumer before = COST.get(context);
@@ -192,14 +191,14 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
           put(limiter.trailers(admission), trailers);
         }
       } finally {
-        super.close(status, trailers); // or the client would wait forever
+        super.close(status, trailers); // otherwise the client would wait for ever
       }
     }
   }
 
   /**
-   * Settles a call that its handler does not close. Either the client cancels the call, and the end
-   * of the work is unknown, or the handler throws an exception, which gRPC turns into {@code
+   * Settles a call that its handler does not close. Either the client cancels the call, and the
+   * result of the work is unknown, or the handler throws an exception, which gRPC turns into {@code
    * UNKNOWN}.
    */
   private static final class Ending<Q> extends SimpleForwardingServerCallListener<Q> {

@@ -21,7 +21,7 @@ final class Statuses {
 
   private Statuses() {}
 
-  /** Returns the HTTP status that settles a conditional rule, by the mapping of google.rpc.Code. */
+  /** Returns the HTTP status of a gRPC status by google.rpc.Code, for conditional rules. */
   static int http(Status status) {
     return switch (status.getCode()) {
       case OK -> 200;

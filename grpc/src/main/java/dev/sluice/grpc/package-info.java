@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Limits for gRPC: a server interceptor that uses the same rules as the filters for HTTP, and a
- * client interceptor whose calls wait for their turn.
+ * Rate limits for gRPC: a server interceptor that uses the same rules as the HTTP filters, and a
+ * client interceptor whose calls wait until the server's limits allow them.
  */
 @NullMarked
 @CheckReturnValue

@@ -31,27 +31,28 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * A servlet filter that passes requests within their limits, and replies to other requests with a
- * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the rule
- * denies, or there is no rule, the response is a 503.
+ * A servlet filter that admits requests within their limits, and answers all other requests with a
+ * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the rule denies
+ * the request, or there is no rule, the response is a 503.
  *
- * <p>A request spends from all limits of all rules that match it, or from none. It is charged once,
- * when it arrives: forwards, includes, error pages and asynchronous dispatches are not charged.
- * {@linkplain Rule.Builder#shadow Shadow rules} are charged afterwards, for admitted requests.
+ * <p>A request spends from all limits of all rules that match it, or from none. A request is
+ * charged once, when it arrives: forwards, includes, error pages and asynchronous dispatches are
+ * not charged. {@linkplain Rule.Builder#shadow Shadow rules} are charged afterwards, for admitted
+ * requests.
  *
  * <p>If a rule {@linkplain Rule.Builder#estimate estimates} the cost, and the client sends {@code
- * TE: trailers}, the trailers have the rate limit headers with the numbers after the settlement.
+ * TE: trailers}, the trailers contain the rate limit headers with the numbers after the settlement.
  *
- * <p>Register it for asynchronous requests ({@code setAsyncSupported(true)}) if a servlet behind it
- * is asynchronous.
+ * <p>If a servlet behind this filter is asynchronous, register the filter for asynchronous requests
+ * ({@code setAsyncSupported(true)}).
  *
  * <p>Thread-safe. Blocks until the limiter's store has decided.
  */
 public final class RateLimitFilter implements Filter {
 
   /**
-   * The request attribute with the {@link Decision} that admitted a request; the strictest decision
-   * if there are several filters. Absent if no rule matched.
+   * The request attribute with the {@link Decision} that admitted a request. If several filters
+   * admitted the request, the attribute has the strictest decision. Absent if no rule matched.
    */
   public static final String DECISION = "dev.sluice.servlet.decision";
 
@@ -91,15 +92,15 @@ public final class RateLimitFilter implements Filter {
     }
   }
 
-  /** Releases the rules' requirements for the limits. */
+  /** Stops requiring that the limits of the rules stay configured. */
   @Override
   public void destroy() {
     limiter.close();
   }
 
   /**
-   * Returns an adapter of a servlet request for rules, for example to find the client's address
-   * with {@link ClientAddress#find}.
+   * Returns a view of a servlet request for rules, for example to find the client's address with
+   * {@link ClientAddress#find}.
    *
    * @param request the request
    * @return a view of the request
@@ -111,13 +112,13 @@ public final class RateLimitFilter implements Filter {
   /**
    * Sets the true cost of a request, for the rules that {@linkplain Rule.Builder#estimate
    * estimated} the cost; does nothing without such a rule. Call this method from any thread when
-   * the cost is known, even after the client has left. The last call before the end of the response
-   * counts, or else the first call after the end.
+   * the cost is known, even after the client has disconnected. If this method is called several
+   * times, the last call before the end of the response counts; without one, the first call after
+   * the end.
    *
    * @param request the request that the filter has passed on, or a wrapper of it
    * @param tokens the tokens that the request cost
-   * @throws IllegalArgumentException if the cost is below 1, perhaps since a report could not be
-   *     read
+   * @throws IllegalArgumentException if the cost is below 1
    */
   public static void cost(ServletRequest request, long tokens) {
     if (request.getAttribute(ADMISSIONS) instanceof List<?> admissions) {
@@ -214,7 +215,10 @@ public final class RateLimitFilter implements Filter {
         .anyMatch(coding -> coding.strip().equalsIgnoreCase("trailers"));
   }
 
-  /** Adds the rate limit headers after the settlement to the trailers of other filters. */
+  /**
+   * Adds the rate limit headers after the settlement to the trailers, after other filters'
+   * trailers.
+   */
   private void addTrailers(
       HttpServletResponse response, Admission admission, Settlement settlement) {
     Supplier<Map<String, String>> before = response.getTrailerFields();
@@ -235,7 +239,7 @@ public final class RateLimitFilter implements Filter {
       return; // HTTP/1.0, or a response that was committed before this filter
     }
     Decision decision = admission.decision();
-    if (decision != null && response.getTrailerFields() != null) { // else it has no trailers
+    if (decision != null && response.getTrailerFields() != null) { // else no trailers
       Collection<String> announced = List.copyOf(response.getHeaders("Trailer"));
       limiter.headers(decision).keySet().stream()
           .filter(name -> !announced.contains(name))

@@ -15,7 +15,7 @@ import java.util.Enumeration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Adapts a servlet request to rules. As thread-safe as the servlet request. */
+/** A servlet request as rules see it. As thread-safe as the servlet request. */
 final class ServletWebRequest implements WebRequest {
 
   private final HttpServletRequest request;
@@ -39,11 +39,11 @@ final class ServletWebRequest implements WebRequest {
   }
 
   /**
-   * Returns the paths by which the container or a framework can find a handler. The container's
+   * Returns all paths by which the container or a framework can find a handler. The container's
    * path comes first. Tomcat maps {@code /admin/} to the welcome file {@code /admin/index.html}
    * before any filter runs; the folder is then a second path. Frameworks use the URI as the client
-   * sent it. Some frameworks decode the whole URI by the charset of the request, so these readings
-   * are added too.
+   * sent it. Some frameworks decode the whole URI by the charset of the request, so the URI in this
+   * charset is also added.
    */
   @Override
   public List<String> paths() {
@@ -75,7 +75,9 @@ final class ServletWebRequest implements WebRequest {
     return uri.startsWith(context) ? uri.substring(context.length()) : uri;
   }
 
-  /** Whether the container appended a welcome file: the URI then has another end than the path. */
+  /**
+   * Whether the container appended a welcome file, so that the path and the URI end differently.
+   */
   private boolean wasMadeLonger() {
     if (path.isEmpty() || path.endsWith("/")) {
       return false;

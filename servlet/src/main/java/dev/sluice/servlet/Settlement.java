@@ -13,39 +13,43 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * This comment says when a token can be given back.
+ * When are tokens given back?
  *
  * A conditional rule depends on how the request ended, which only the application knows. The rule
- * uses the response's status once the application is done: the application has returned, has
+ * uses the response's status after the application is done: the application has returned, has
  * completed the asynchronous request, or has thrown an exception of its own, which is a 500.
  *
  * A request can also end while the application still works on it, for example on a password check
- * in another thread. The client resets the stream or closes the connection, or the asynchronous
- * request times out. How the work ends is then unknown. If the token were given back, a client that
- * resets each of its streams could have any number of passwords checked. So the token stays spent,
- * unless the status was sent before.
+ * in another thread: the client resets the stream or closes the connection, or the asynchronous
+ * request times out. The result of the work is then unknown. If tokens were given back in this
+ * case, a client could reset each of its streams, and have any number of passwords checked. So the
+ * tokens stay spent, unless the status was sent before.
  *
  * Containers report these requests differently (seen with Jetty 12.1 and Tomcat 10.1):
  *
- *  - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1 they
- *    notice that the client is gone only when they read or write.
- *  - Afterwards Jetty calls onComplete and reports a committed 500. Tomcat calls onComplete later,
- *    or never if a write on another thread fails before the request's first thread has left the
- *    container. The token then stays spent.
- *  - After a read that failed, Tomcat reports a committed 400, and keeps the failure in the
- *    attribute for error pages, even if the application caught the exception.
- *  - A time-out that the application's listeners do not answer is a 500 in both. Spring MVC answers
- *    it with a 503 in the application's name.
- *  - Jetty 12.1 may drop a very short time-out on a stalled machine, and then reports nothing: the
- *    tokens stay spent until the application completes the request.
+ * - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1, both
+ * notice only at a read or write that the client has disconnected.
  *
- * So a 400 or a 500 may come from the container, and every other status comes from the application.
- * After a time-out, a status of 500 or above does not show how the work ends.
+ *  - Afterwards Jetty calls onComplete and reports a committed 500. Tomcat calls onComplete later,
+ * or never if a write on another thread fails before the request's first thread has left the
+ * container. In this last case, the tokens stay spent.
+ *
+ *  - After a read that failed, Tomcat reports a committed 400, and keeps the failure in the
+ * attribute for error pages, even if the application caught the exception.
+ *
+ * - If the application's listeners do not handle a time-out, both containers answer with a 500.
+ * Spring MVC handles a time-out with a 503, which looks like the application's own status.
+ *
+ *  - Jetty 12.1 can miss a very short time-out on a stalled machine, and then reports nothing: the
+ * tokens stay spent until the application completes the request.
+ *
+ * So a 400 or a 500 can come from the container, and every other status comes from the application.
+ * After a time-out, a status of 500 or above does not show the result of the work.
  */
 
 /**
- * Settles a request with conditional rules once: gives back the tokens of rules that do not count
- * its status. Thread-safe.
+ * Settles a request with conditional rules, once: if a rule does not count the response's status,
+ * the rule's tokens are given back. Thread-safe.
  */
 final class Settlement implements AsyncListener {
 
@@ -74,7 +78,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** Must be called when the application threw an exception, its own or one of the connection. */
+  /** Must be called when the application threw an exception, of its own or of the connection. */
   void failed(Throwable failure) {
     if (isConnectionFailure(failure)) {
       interrupted();
@@ -87,7 +91,10 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** Must be called when the end of the work is unknown; a status sent before still counts. */
+  /**
+   * Must be called if the result of the work is unknown. A status that was sent before still
+   * counts.
+   */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {
@@ -125,13 +132,15 @@ final class Settlement implements AsyncListener {
     event.getAsyncContext().addListener(this);
   }
 
-  /** Called after the application's listeners, which may have handled the time-out. */
+  /** Called after the application's listeners, which can have handled the time-out. */
   @Override
   public void onTimeout(AsyncEvent event) {
     timedOut = true;
   }
 
-  /** Waits for the status after an application's exception; listeners and error pages set it. */
+  /**
+   * Waits for the status: after an application's exception, listeners and error pages can set it.
+   */
   @Override
   public void onError(AsyncEvent event) {
     Throwable failure = event.getThrowable();

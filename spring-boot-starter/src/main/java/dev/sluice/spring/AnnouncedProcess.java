@@ -13,8 +13,9 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The entry of this process in the store's list of processes, which the failure rule {@code
- * local:auto} counts. Without such a rule, nothing is listed or counted. Thread-safe.
+ * The entry of this process in the store's list of processes. The failure rule {@code local:auto}
+ * counts the entries of this list. Without a {@code local:auto} rule, this class neither adds an
+ * entry nor counts. Thread-safe.
  */
 final class AnnouncedProcess implements AutoCloseable {
 
@@ -35,8 +36,8 @@ final class AnnouncedProcess implements AutoCloseable {
   }
 
   /**
-   * Adds this process to the list. Throws if the smallest number of processes is below 1, or if a
-   * rule counts the processes and the store has no list.
+   * Adds this process to the list. Throws an exception if the configured smallest number of
+   * processes is below 1, or if a rule counts processes but the store has no list.
    */
   static AnnouncedProcess start(SluiceProperties.OnFailure rules, BucketStore store) {
     if (rules.localAtLeast() < 1) {
@@ -96,7 +97,7 @@ final class AnnouncedProcess implements AutoCloseable {
     }
   }
 
-  /** Returns the number of processes; 0 until they have been counted. */
+  /** Returns the number of processes; 0 before the first count. */
   int number() {
     return fleet.size();
   }

@@ -26,7 +26,7 @@ final class FilterRules {
 
   private FilterRules() {}
 
-  /** Adds the rules of the book, or the rules of the properties and the beans. */
+  /** Adds the rules of the file in {@code sluice.rules}, or the rules in properties and beans. */
   static void addTo(
       RuleBuilder<?> builder, SluiceProperties properties, Limits limits, Stream<Rule> beans) {
     List<Rule> rules = of(properties.filter(), beans);
@@ -53,7 +53,7 @@ final class FilterRules {
     builder.rules(book);
   }
 
-  /** Returns the rules of the properties, and the rules that are beans. */
+  /** Returns the rules in the properties and the rules that are beans. */
   private static List<Rule> of(SluiceProperties.Filter filter, Stream<Rule> beans) {
     List<Rule> rules = new ArrayList<>();
     List<String> problems = problems(filter, rules::add);
@@ -78,7 +78,7 @@ final class FilterRules {
           ids.add(source(word, filter.order()));
         } catch (IllegalArgumentException e) {
           problems.add(place + ".id: " + e.getMessage());
-          ids.add(VaryBy.constant(word)); // so that mistakes in other fields are reported too
+          ids.add(VaryBy.constant(word)); // so that other mistakes are reported too
           usable = false;
         }
       }
@@ -152,7 +152,7 @@ final class FilterRules {
     return statuses.stream().mapToInt(Integer::intValue).toArray();
   }
 
-  /** Parses a word of the rule book, or a word that only a filter in an application supports. */
+  /** Parses a word of rule files, or a word that only a filter in an application supports. */
   private static VaryBy source(String word, int order) {
     if (word.startsWith(CONSTANT)) {
       return VaryBy.constant(word.substring(CONSTANT.length()));

@@ -14,7 +14,7 @@ import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Applies changed limit files without mistakes, and logs the mistakes in others. Thread-safe. */
+/** Reloads changed limit files. Applies files without mistakes, and logs mistakes. Thread-safe. */
 final class LimitReload implements AutoCloseable {
 
   private static final Logger LOG = System.getLogger(LimitReload.class.getName());

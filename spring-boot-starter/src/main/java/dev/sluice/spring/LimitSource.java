@@ -25,7 +25,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.core.io.Resource;
 import org.springframework.core.io.ResourceLoader;
 
-/** The source of the limits: files, or the properties themselves. */
+/** Where the limits come from: limit files, or the properties themselves. */
 final class LimitSource {
 
   private static final Logger LOG = System.getLogger(LimitSource.class.getName());

@@ -47,7 +47,10 @@ final class MethodParser {
 
   private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
-  /** Types whose values exist before the work has ended; by name, since most can be absent. */
+  /**
+   * Types whose values exist before the work has ended. Listed by name, since the classes can be
+   * absent.
+   */
   private static final List<String> LATER =
       List.of(
           "java.util.concurrent.Callable",
@@ -67,7 +70,7 @@ final class MethodParser {
   private final Class<?> type;
   private final List<String> problems;
 
-  /** Reports limits without a default as mistakes only if {@code needsDefaults}. */
+  /** Makes a parser. With {@code needsDefaults}, a limit without a default is a mistake. */
   MethodParser(
       Limits limits,
       boolean needsDefaults,
@@ -152,7 +155,7 @@ final class MethodParser {
     return Kind.BLOCKING;
   }
 
-  /** Rejects results whose work can end after the method has returned, unnoticed by Sluice. */
+  /** Rejects results whose work can end after the method has returned, unknown to Sluice. */
   private void checkOutcome(String field) {
     Class<?> result = method.getReturnType();
     boolean isLater =
@@ -306,7 +309,7 @@ final class MethodParser {
                         : "a parameter of the method: " + known));
       }
     }
-    // In a selection or a projection, only #this has another meaning: the current element.
+    // In a selection or a projection, only #this has another meaning: it is the current element.
     for (int i = 0; i < node.getChildCount(); i++) {
       checkNames(field, text, node.getChild(i));
     }

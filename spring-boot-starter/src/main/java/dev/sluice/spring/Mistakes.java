@@ -33,12 +33,13 @@ import org.springframework.core.io.DefaultResourceLoader;
 import org.springframework.util.ClassUtils;
 
 /**
- * Finds all mistakes in the properties of {@code sluice} after a failed start. A bean that fails
- * prevents the creation of later beans, whose mistakes would each need another start.
+ * Finds all mistakes in the properties of {@code sluice} after the application failed to start. If
+ * a bean fails, Spring creates no later beans, so mistakes in later beans would appear only at the
+ * next start.
  */
 final class Mistakes {
 
-  /** Ignores values that cannot be bound, since the binding has already reported them. */
+  /** Ignores values that cannot be bound: Spring Boot has already reported these values. */
   private static final BindHandler LENIENT =
       new AbstractBindHandler() {
         @Override
@@ -152,7 +153,7 @@ final class Mistakes {
       found.add(String.valueOf(missing));
       return;
     }
-    // Without the module sluice-redis, a lambda with a result of its types could not be created.
+    // Without the module sluice-redis, a lambda that returns a class of that module would fail.
     result(
         () ->
             SluiceAutoConfiguration.Redis.builder(
@@ -172,7 +173,7 @@ final class Mistakes {
    * Finds mistakes in the filter's rules.
    *
    * @param names the names of limits, used if the limits could not be loaded; empty if unknown
-   * @param check throws for a rule that does not fit the limits
+   * @param check throws an exception for a rule that does not fit the limits
    */
   private void findInRules(List<String> names, Consumer<Rule> check) {
     SluiceProperties.Filter filter = properties.filter();

@@ -15,7 +15,7 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
-/** Matches if there are rules for a filter: as properties, in a book, or as beans. */
+/** Matches if there are rules for a filter: in properties, in a rule file, or as beans. */
 final class OnFilterRules extends AnyNestedCondition {
 
   OnFilterRules() {

@@ -44,19 +44,20 @@ public @interface RateLimited {
   String limit();
 
   /**
-   * The id of the bucket, as an expression; for a joined id, one expression per part, in order. A
-   * constant is in quotes: {@code "'all'"}. If the id is null or does not have the limit's format,
-   * the call throws an {@link UnusableIdException}.
+   * The id of the bucket, as an expression. For a joined id, one expression for each part, in
+   * order. A constant is in quotes: {@code "'all'"}. If the id is null or does not have the limit's
+   * format, the call throws an {@link UnusableIdException}.
    *
    * @return one expression per part of the id
    */
   String[] id();
 
   /**
-   * The cost of a call in tokens, as an expression. Its value is a whole number of any type, 0 or
-   * more, or an {@link dev.sluice.Reservation.Estimate.EstimatedCost} for {@link #settle}. A
-   * literal such as 0.5 prevents the start; a call with such a value throws an {@link
-   * UnusableIdException}. Whole numbers divide as in Java: {@code #bytes / 1024} is 0 below 1024.
+   * The cost of a call in tokens, as an expression. The expression's value is a whole number of any
+   * type, 0 or more, or an {@link dev.sluice.Reservation.Estimate.EstimatedCost} for {@link
+   * #settle}. If the expression is a literal such as 0.5, the application does not start; if the
+   * value of a call is not a whole number, the call throws an {@link UnusableIdException}. Whole
+   * numbers divide as in Java: {@code #bytes / 1024} is 0 below 1024.
    *
    * @return an expression
    */
@@ -78,42 +79,44 @@ public @interface RateLimited {
   String quota() default "";
 
   /**
-   * The true cost of a call, as an expression for use after the call, in which {@code #result} is
-   * the method's result: {@code settle = "#result.usage"}. The true cost replaces {@link #cost},
-   * which is then an estimate such as {@code "@tokens.of(#model, #prompt.length())"}. For a {@code
-   * Mono} or a stage, {@code #result} is its value; for a {@code Flux}, its last element.
+   * The true cost of a call, as an expression that is evaluated after the call. In the expression,
+   * {@code #result} is the method's result: {@code settle = "#result.usage"}. The true cost
+   * replaces {@link #cost}, which is then an estimate such as {@code "@tokens.of(#model,
+   * #prompt.length())"}. For a {@code Mono} or a stage, {@code #result} is its value; for a {@code
+   * Flux}, its last element.
    *
-   * <p>The estimate stays spent if the method fails, or a publisher is cancelled, or the value of
-   * the expression is not a whole number of 1 or more. Such a value is logged.
+   * <p>The estimate stays spent if the method fails, if a publisher is cancelled, or if the value
+   * of the expression is not a whole number of 1 or more. A wrong value is logged.
    *
    * @return an expression, empty if the cost is known before the call
    */
   String settle() default "";
 
   /**
-   * The exceptions whose calls count, such as those of failed logins. The cost is spent before the
-   * call, and given back unless the method ends with one of these exceptions. If a publisher is
-   * cancelled, the cost stays spent. If the list is empty, every call counts.
+   * The exceptions that make a call count, such as the exception of a failed login. The cost is
+   * spent before the call, and given back unless the method throws one of these exceptions. If a
+   * publisher is cancelled, the cost stays spent. If the list is empty, every call counts.
    *
    * @return the types of the exceptions
    */
   Class<? extends Throwable>[] countOnlyOn() default {};
 
   /**
-   * The name of a method of the same class that replaces a denied call. The method has the same
-   * parameters, optionally followed by a {@link RateLimitedException}, and the same result type.
+   * The name of a method that is called instead of a denied method. The fallback is in the same
+   * class, and has the same result type and the same parameters, optionally followed by a {@link
+   * RateLimitedException}.
    *
    * @return a method's name, empty for none
    */
   String fallback() default "";
 
-  /** Contains several annotations on one method. */
+  /** The container for several annotations on one method. */
   @Documented
   @Retention(RetentionPolicy.RUNTIME)
   @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
   @interface All {
     /**
-     * Returns the annotations of one method, which are charged all or nothing.
+     * Returns the annotations of one method. A call is charged for all annotations, or for none.
      *
      * @return the annotations
      */

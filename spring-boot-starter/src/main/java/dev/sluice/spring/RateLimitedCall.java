@@ -59,7 +59,9 @@ final class RateLimitedCall {
 
   private static final LogPace FAILED_QUOTAS = new LogPace(System::nanoTime);
 
-  /** Errors that only an expression or a bean can cause, but no argument of a caller. */
+  /**
+   * Errors that only a mistake in an expression or a bean can cause, whatever a caller's arguments.
+   */
   private static final Set<SpelMessage> MISTAKES =
       EnumSet.of(
           SpelMessage.CONSTRUCTOR_NOT_FOUND,
@@ -81,11 +83,11 @@ final class RateLimitedCall {
   /**
    * How a call ended.
    *
-   * @param returned whether the method has a result, which may be null
+   * @param returned whether the method has returned a result, which can be null
    */
   record Outcome(boolean returned, @Nullable Object result, @Nullable Throwable failure) {
 
-    /** The outcome of a call whose method did not run, and therefore did not fail. */
+    /** The outcome of a call whose method did not run, and so did not fail. */
     static final Outcome NEVER_RAN = new Outcome(false, null, null);
 
     static Outcome of(@Nullable Object result, @Nullable Throwable failure) {
@@ -93,14 +95,14 @@ final class RateLimitedCall {
     }
   }
 
-  /** The decision on a call, and the batch from which its outcome can give tokens back. */
+  /** The decision on a call, and its batch. By the call's outcome, the batch gives tokens back. */
   record Admission(Batch<Outcome> batch, Decision decision) {
 
     boolean denied() {
       return decision.denied();
     }
 
-    /** Gives back the tokens that do not count for an outcome, and charges its true costs. */
+    /** Gives back tokens that do not count for the outcome, and charges the true costs. */
     @CanIgnoreReturnValue
     CompletionStage<Void> settleAsync(Outcome outcome) {
       return batch.settleAsync(outcome, RateLimitedCall::notSettled);
@@ -115,14 +117,14 @@ final class RateLimitedCall {
     LOG.log(Level.WARNING, "tokens were not given back, or not charged: {0}", failure.getMessage());
   }
 
-  /** The charge of an annotation, once the quota is known. */
+  /** The charge of one annotation, after its quota is known. */
   private record Spent(
       Spend spend,
       String id,
       UnaryOperator<Transaction> cost,
       CompletableFuture<@Nullable List<Quota>> quota) {}
 
-  /** Evaluates the expressions; completes once all quotas are known. */
+  /** Evaluates the expressions. The future completes when all quotas are known. */
   private CompletableFuture<Batch<Outcome>> batch(Limiter limiter) {
     Limits limits = limiter.limits().get();
     MethodBasedEvaluationContext context =
@@ -181,8 +183,8 @@ final class RateLimitedCall {
   }
 
   /**
-   * Returns the quotas that the application supplies. A null value, and a missing expression, mean
-   * the limit's own quota.
+   * Returns the quotas that the application supplies. If there is no expression, or its value is
+   * null, the limit's own quota applies.
    */
   private static CompletableFuture<@Nullable List<Quota>> quota(
       Spend spend, MethodBasedEvaluationContext context) {
@@ -351,7 +353,7 @@ final class RateLimitedCall {
     }
   }
 
-  /** Decides without blocking; throws an exception for wrong arguments. */
+  /** Decides without blocking. Throws an exception for wrong arguments. */
   CompletableFuture<Admission> admit(Limiter limiter) {
     CompletableFuture<Admission> admitted = new CompletableFuture<>();
     Stages.onEnd(
@@ -359,7 +361,7 @@ final class RateLimitedCall {
         (batch, failure) -> {
           if (batch == null) {
             admitted.completeExceptionally(Stages.cause(Objects.requireNonNull(failure)));
-          } else if (!admitted.isDone()) { // unless the caller gave up
+          } else if (!admitted.isDone()) { // unless the caller has cancelled
             try {
               admit(limiter.async(), batch, admitted);
             } catch (RuntimeException e) {
@@ -390,7 +392,7 @@ final class RateLimitedCall {
     linked(decided, admitted);
   }
 
-  /** If the caller cancels the outcome, the charge is cancelled too, unless it was already sent. */
+  /** Cancels the charge when the caller cancels the outcome, unless the charge was already sent. */
   @CanIgnoreReturnValue
   private static <T> CompletableFuture<T> linked(
       CompletableFuture<?> asked, CompletableFuture<T> outcome) {
@@ -477,7 +479,7 @@ final class RateLimitedCall {
     return ((ProxyMethodInvocation) call).invocableClone();
   }
 
-  /** Returns the fallback's result, or throws its exception. */
+  /** Calls the fallback; without a fallback, throws a {@link RateLimitedException}. */
   @Nullable Object denied(Decision decision) throws Throwable {
     RateLimitedException denial = new RateLimitedException(decision);
     Fallback fallback = method.fallback();

@@ -13,9 +13,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when a limit denies a call of a {@link RateLimited} method. Spring MVC and WebFlux reply
- * as the filter does: with a 429 and its headers, or with a 503 if a failure rule denied because
- * the store failed.
+ * Thrown when a limit denies a call of a {@link RateLimited} method. Spring MVC and WebFlux then
+ * send the same response as the filter: a 429 with its headers, or a 503 if a failure rule denied
+ * because the store failed.
  */
 public final class RateLimitedException extends RuntimeException {
 
@@ -56,7 +56,7 @@ public final class RateLimitedException extends RuntimeException {
       return Refusal.quotaFailed();
     }
     if (failure instanceof UnusableIdException) {
-      // Omits the exception's message, which names the method and may quote the client.
+      // Omits the exception's message, which names the method and can contain the client's input.
       return new Refusal(
           400,
           Map.of("Cache-Control", "no-store", "Content-Type", ProblemDetails.MEDIA_TYPE),

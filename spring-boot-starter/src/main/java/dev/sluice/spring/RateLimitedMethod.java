@@ -7,17 +7,17 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.expression.Expression;
 
 /**
- * A limited method, parsed at start. Immutable.
+ * A limited method, parsed when the application starts. Immutable.
  *
  * @param method the method as declared in the bean's class
  * @param kind the kind of the method's result
  * @param spends the charges of each call
- * @param fallback the method for denied calls; null for none
+ * @param fallback the method that is called instead for denied calls; null for none
  */
 record RateLimitedMethod(
     Method method, Kind kind, List<Spend> spends, @Nullable Fallback fallback) {
 
-  /** The kinds of results of a method. */
+  /** The kinds of a method's result. */
   enum Kind {
     BLOCKING,
     STAGE,
@@ -25,7 +25,7 @@ record RateLimitedMethod(
   }
 
   /**
-   * The content of an annotation.
+   * The parsed content of one annotation.
    *
    * @param limit the limit's name
    * @param id the expressions for the parts of the id
@@ -33,7 +33,7 @@ record RateLimitedMethod(
    * @param fixedCost the cost in tokens, if it is constant
    * @param quota the expression for the quota; null for the limit's own quota
    * @param settle the expression for the true cost; null if the cost is known before the call
-   * @param countOnlyOn the exceptions that count; empty if every call counts
+   * @param countOnlyOn the exceptions that make a call count; empty if every call counts
    */
   record Spend(
       String limit,
@@ -48,7 +48,10 @@ record RateLimitedMethod(
       return !countOnlyOn.isEmpty();
     }
 
-    /** Whether the tokens stay spent after a call with this failure, or without one. */
+    /**
+     * Whether the tokens stay spent after a call that ended with this failure, or with null for
+     * none.
+     */
     boolean counts(@Nullable Throwable failure) {
       return countOnlyOn.isEmpty()
           || countOnlyOn.stream().anyMatch(type -> type.isInstance(failure));
@@ -56,7 +59,7 @@ record RateLimitedMethod(
   }
 
   /**
-   * The method that replaces a denied call.
+   * The method that is called instead of a denied method.
    *
    * @param method a method of the same class
    * @param takesDenial whether the last parameter is the exception

@@ -30,9 +30,9 @@ import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.util.ClassUtils;
 
 /**
- * The {@link RateLimited} methods of all beans, each parsed once. Checks the methods of all beans,
- * including lazy beans, at start. Prevents a reload from removing a limit that a method names.
- * Thread-safe.
+ * The {@link RateLimited} methods of all beans, each parsed once. When the application starts,
+ * checks the methods of all beans, including lazy beans. Prevents a reload from removing a limit
+ * that a method names. Thread-safe.
  */
 final class RateLimitedMethods implements SmartInitializingSingleton, AutoCloseable {
 
@@ -84,7 +84,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     limiter.limits().require(required);
   }
 
-  /** Whether the limit has a default now, so that the application can rely on a default. */
+  /** Whether the limit has a default now; then a reload must not remove the default. */
   private boolean hasDefault(String limit) {
     Limits now = limiter.limits().get();
     LimitName name = now.catalogue().find(limit);
@@ -140,7 +140,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     };
   }
 
-  /** Parses a method of a bean that did not exist at start, when the method is called. */
+  /** Parses a method when it is called, if its bean did not exist when the application started. */
   private RateLimitedMethod parsed(Key key) {
     List<String> problems = new ArrayList<>();
     RateLimitedMethod method = check(key.method(), key.type(), problems);
@@ -150,7 +150,9 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     return method;
   }
 
-  /** Returns the executor for methods that have waited for the store: the application's own. */
+  /**
+   * Returns the executor that runs methods after a wait for the store: the application's executor.
+   */
   private Executor executor() {
     Executor known = executor;
     if (known == null) {

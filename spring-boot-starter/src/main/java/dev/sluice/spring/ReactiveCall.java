@@ -13,7 +13,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/** Limits calls that return a publisher; each subscription spends. Reactor may be absent. */
+/** Limits calls that return a publisher. Each subscription spends. Reactor can be absent. */
 final class ReactiveCall {
 
   private ReactiveCall() {}
@@ -27,7 +27,7 @@ final class ReactiveCall {
         : admitted.flatMapMany(admission -> flux(call, admission));
   }
 
-  /** Returns the admission, without running the application's code on the store's threads. */
+  /** Returns the admission. The application's code never runs on the store's threads. */
   private static Mono<Admission> answer(CompletableFuture<Admission> admission) {
     Mono<Admission> answer = Mono.fromFuture(admission);
     return admission.isDone() ? answer : answer.publishOn(Schedulers.parallel());
@@ -58,7 +58,7 @@ final class ReactiveCall {
   }
 
   /**
-   * An admitted call.
+   * A call that was admitted.
    *
    * @param last the last element of the result
    */

@@ -15,9 +15,9 @@ import org.springframework.web.server.WebExceptionHandler;
 import reactor.core.publisher.Mono;
 
 /**
- * Replies to a denial as the filter does. For controllers, this class is an advice that runs before
- * all advices without an order, which may handle every exception. For routes and filters, this
- * class is an exception handler that runs before Spring Boot's handler (order -1).
+ * Sends the same response to a denial as the filter. For controllers, this class is an advice that
+ * runs before all advices without an order, since those can handle every exception. For routes and
+ * filters, this class is an exception handler that runs before Spring Boot's handler (order -1).
  */
 @ControllerAdvice
 @Order(-2)

@@ -13,8 +13,8 @@ import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 
 /**
- * Maps the spellings of environment variables to names of limits, such as {@code
- * SLUICE_LIMITS_LOGINSPERIPADDRESS_BURST}. Immutable and thread-safe.
+ * Maps limit names in the spelling of environment variables, such as {@code
+ * SLUICE_LIMITS_LOGINSPERIPADDRESS_BURST}, to names of limits. Immutable and thread-safe.
  */
 final class RelaxedNames {
 
@@ -36,19 +36,20 @@ final class RelaxedNames {
     return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
   }
 
-  /** Whether a key can come from a variable, so that it is not spelled as the name. */
+  /** Whether a key can come from an environment variable, which spells names differently. */
   static boolean isOfAVariable(String key) {
     return key.equals(uniform(key));
   }
 
-  /** Returns the name for a key; the key itself if there is no such name. */
+  /** Returns the limit name for a key; the key itself if it is no spelling of a limit name. */
   String of(String key) {
     return names.contains(key) ? key : byUniform.getOrDefault(uniform(key), key);
   }
 
   /**
-   * Returns a map of properties with the names as keys. If two spellings have the same name, the
-   * order of Spring Boot's property sources decides: a variable takes precedence over a file.
+   * Returns a map of properties with the limit names as keys. If two keys are spellings of one
+   * name, the order of Spring Boot's property sources decides: a variable takes precedence over a
+   * file.
    *
    * @param prefix the property that contains the map
    */

@@ -15,8 +15,9 @@ import org.springframework.web.bind.annotation.ControllerAdvice;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 
 /**
- * Replies to a denial as the filter does. Comes before all advices without an order, which may
- * handle every exception; an advice that replaces this one needs a negative order.
+ * Sends the same response to a denial as the filter. This advice runs before all advices without an
+ * order, since those can handle every exception; an advice that replaces this one needs a negative
+ * order.
  */
 @ControllerAdvice
 @Order(0)

@@ -69,7 +69,10 @@ class SluiceAutoConfiguration {
     return new LimitSource(properties, resources, environment);
   }
 
-  /** Returns the limits. A bean of limits of the application is used as it is, and not reloaded. */
+  /**
+   * Returns the limits. If the application has a bean of limits, it is used unchanged and not
+   * reloaded.
+   */
   @Bean
   @ConditionalOnMissingBean({CurrentLimits.class, Limiter.class})
   CurrentLimits sluiceLimits(ObjectProvider<LimitSource> source, ObjectProvider<Limits> limits) {
@@ -150,7 +153,10 @@ class SluiceAutoConfiguration {
     return limiter.async();
   }
 
-  /** Watches the limit files, even if the application creates no other bean at start. */
+  /**
+   * Watches the limit files; not lazy, so that it starts even if the application uses no other
+   * bean.
+   */
   @Bean
   @Lazy(false)
   @ConditionalOnMissingBean
@@ -173,7 +179,7 @@ class SluiceAutoConfiguration {
         || address.startsWith("jdbc:");
   }
 
-  /** Returns the kind of a store, which is the last part of its module's name. */
+  /** Returns the kind of a store: the last part of its module's name. */
   static String kind(String address, ObjectProvider<DataSource> sources) {
     if (!isDatabase(address)) {
       return "redis";
@@ -225,8 +231,8 @@ class SluiceAutoConfiguration {
    * Opens the stores of one module.
    *
    * @param module the module of these stores
-   * @param opening opens the store of an address; throws an exception that names the mistake in a
-   *     wrong address
+   * @param opening opens the store of an address; for an address with a mistake, throws an
+   *     exception that names the mistake
    */
   record StoreOpener(String module, Function<String, BucketStore> opening) {
     BucketStore open(String address) {
@@ -235,9 +241,9 @@ class SluiceAutoConfiguration {
   }
 
   /**
-   * Returns a prefix that separates the buckets of applications with a shared store.
+   * Returns the prefix of the bucket keys, which separates applications that share a store.
    *
-   * @return the prefix; null if the address decides
+   * @return the prefix; null if the address sets the prefix
    */
   private static @Nullable String prefix(
       String address, @Nullable String configured, String kind, Environment environment) {
@@ -256,7 +262,7 @@ class SluiceAutoConfiguration {
     return name + ":";
   }
 
-  /** Connects to the store, so that the first request need not wait for the connection. */
+  /** Connects to the store, so that the first request does not wait for the connection. */
   private static void greet(BucketStore store) {
     try {
       store.ping();

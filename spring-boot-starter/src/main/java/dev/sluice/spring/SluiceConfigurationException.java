@@ -3,7 +3,7 @@ package dev.sluice.spring;
 
 import java.util.List;
 
-/** Thrown at start if the application's configuration has mistakes, with every mistake. */
+/** Thrown when the application starts with mistakes in its configuration; lists all mistakes. */
 final class SluiceConfigurationException extends RuntimeException {
 
   private static final long serialVersionUID = 1;

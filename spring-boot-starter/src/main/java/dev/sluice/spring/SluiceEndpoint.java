@@ -113,7 +113,7 @@ class SluiceEndpoint {
     }
   }
 
-  /** Returns a transaction on a bucket; if only the application has the quota, with any quota. */
+  /** Returns a transaction on a bucket. If only the application has the quota, uses any quota. */
   private Transaction bucketOf(String[] path) {
     Transaction any = Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path));
     Limits limits = limiter.limits().get();
@@ -124,19 +124,21 @@ class SluiceEndpoint {
     return own.coverage().isMissing() && quotas.latest(path[0]) != null ? any : own;
   }
 
-  /** Returns a configured limit, or one with quotas of the application; null for neither. */
+  /**
+   * Returns a limit that is configured or whose quotas the application supplies; null for neither.
+   */
   private @Nullable LimitName name(String limit) {
     LimitName known = limiter.limits().get().catalogue().find(limit);
     Transaction supplied = quotas.latest(limit);
     return known == null && supplied != null ? supplied.name() : known;
   }
 
-  /** Returns a transaction to reset a bucket, for which the quota does not matter. */
+  /** Returns a transaction to reset a bucket. A reset ignores the quota. */
   Transaction resetOf(String[] path) {
     return Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path)).resetOnly();
   }
 
-  /** Returns the mistake in a path that names no bucket; null if the path names one. */
+  /** Returns what is wrong with a path that names no bucket; null if the path names a bucket. */
   @Nullable String unknown(String[] path) {
     LimitName name = name(path[0]);
     if (name == null) {
@@ -172,7 +174,9 @@ class SluiceEndpoint {
     return error(String.valueOf(failure.getMessage()), WebEndpointResponse.STATUS_BAD_REQUEST);
   }
 
-  /** Returns an error. An exception could be handled by an advice of the application. */
+  /**
+   * Returns an error response. An advice of the application could handle an exception differently.
+   */
   private static WebEndpointResponse<Map<String, Object>> error(String message, int status) {
     return new WebEndpointResponse<>(Map.of("error", message), status);
   }

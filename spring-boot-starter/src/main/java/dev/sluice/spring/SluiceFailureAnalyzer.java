@@ -14,9 +14,9 @@ import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 
 /**
- * Reports all mistakes in properties, limits, rules and annotations at once, with advice, and not
- * only the mistakes of the first bean that failed. Runs before Spring Boot's analyzers, whose
- * reports on properties contain less.
+ * Reports all mistakes in properties, limits, rules and annotations at once, with advice. Without
+ * this class, only the mistakes of the first bean that failed would be reported. Runs before Spring
+ * Boot's analyzers, whose reports are less complete.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
 final class SluiceFailureAnalyzer implements FailureAnalyzer {
@@ -56,8 +56,8 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
   }
 
   /**
-   * Returns the mistake that repeats a line after the property's name; the line itself if none
-   * does.
+   * Returns the mistake that repeats a line after the property's name; without one, the line
+   * itself.
    */
   private static String withProperty(String line, List<String> mistakes) {
     return mistakes.stream()

@@ -49,7 +49,7 @@ class SluiceMethodAutoConfiguration {
   }
 
   /**
-   * Adds the limits to the {@link RateLimited} methods of beans, before other interceptors such as
+   * Applies limits to the {@link RateLimited} methods of beans, before other interceptors such as
    * transactions.
    */
   static final class PostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor {
@@ -59,8 +59,7 @@ class SluiceMethodAutoConfiguration {
     /**
      * Creates a processor.
      *
-     * @param methods called at the creation of the first bean with a limited method, and not
-     *     earlier
+     * @param methods called when the first bean with a limited method is created, and not earlier
      * @param proxyTargetClass whether proxies extend the bean's class
      */
     PostProcessor(Supplier<RateLimitedMethods> methods, boolean proxyTargetClass) {

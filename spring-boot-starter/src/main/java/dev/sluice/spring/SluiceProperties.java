@@ -82,8 +82,9 @@ record SluiceProperties(
       @DefaultValue("false") boolean create) {}
 
   /**
-   * The failure rules, while the store does not reply: {@code fail, allow, deny, local, local/N,
-   * local:auto[,N]}. The rule {@code local:auto} divides at least by {@code atLeast}.
+   * The failure rules, which decide while the store does not reply: {@code fail, allow, deny,
+   * local, local/N, local:auto[,N]}. The rule {@code local:auto} divides limits by the number of
+   * processes, and at least by {@code localAtLeast}.
    */
   record OnFailure(
       @DefaultValue("fail") @Name("default") String others,
@@ -98,7 +99,9 @@ record SluiceProperties(
           .anyMatch(rule -> AUTO.matcher(rule).matches());
     }
 
-    /** Adds these rules to the builder; throws an exception with all mistakes in them. */
+    /**
+     * Adds the rules to the builder; if rules have mistakes, throws an exception with all mistakes.
+     */
     void apply(Limits configured, Limiter.Builder limiter, Binder binder) {
       List<String> problems = new ArrayList<>();
       try {
@@ -125,7 +128,7 @@ record SluiceProperties(
       }
     }
 
-    /** Returns the rule for limits without their own rule; throws if the rule has a mistake. */
+    /** Returns the rule of limits without a rule of their own; throws if the rule has a mistake. */
     FailureRule parseDefault() {
       try {
         return parse(others);
@@ -169,7 +172,7 @@ record SluiceProperties(
       @DefaultValue("true") boolean methodOverride,
       @DefaultValue List<FilterRule> rules) {}
 
-  /** The properties that find the client's address. */
+  /** How the filter finds the client's address. */
   record Client(
       @Nullable ProxyHeader header,
       @DefaultValue List<String> trustedProxies,

@@ -32,8 +32,8 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ResourceUtils;
 
 /**
- * Spring Boot's own Redis settings as a store. The properties are bound here, since Spring Boot 4
- * moved its classes for them.
+ * A store with Spring Boot's own Redis settings. This class binds the properties itself, since
+ * Spring Boot 4 moved its classes for these properties.
  */
 final class SpringDataRedis {
 
@@ -72,7 +72,7 @@ final class SpringDataRedis {
 
   record Cluster(@DefaultValue List<String> nodes) {}
 
-  /** Servers without a known master, which Spring Boot supports since 4.0. */
+  /** A list of servers whose master is unknown. Spring Boot supports this since 4.0. */
   record MasterReplica(@DefaultValue List<String> nodes) {}
 
   /** The files of a PEM bundle. */
@@ -90,8 +90,8 @@ final class SpringDataRedis {
   }
 
   /**
-   * Returns a builder with the settings of the application's only connection factory for Lettuce,
-   * or else with the settings of the properties.
+   * Returns a builder with the settings of the application's only connection factory for Lettuce.
+   * Without exactly one factory, the builder has the settings of the properties.
    */
   static RedisStoreBuilder builder(Environment environment, BeanFactory beans) {
     boolean mayHaveFactory = ClassUtils.isPresent(FACTORY, SpringDataRedis.class.getClassLoader());
@@ -126,7 +126,7 @@ final class SpringDataRedis {
     return builder;
   }
 
-  /** Parses a URL. Messages never contain the URL, since it may contain a password. */
+  /** Parses a URL. Messages never contain the URL, since a URL can contain a password. */
   private static URI url(String text) {
     String problem = "the host is missing, or has a character that is not allowed";
     try {
@@ -255,7 +255,10 @@ final class SpringDataRedis {
           .verify(Verify.valueOf(factory.getClientConfiguration().getVerifyMode().name()));
     }
 
-    /** Reads a factory; {@code configured} has the certificates and servers that it hides. */
+    /**
+     * Reads a factory. {@code configured} has the certificates and servers, which a factory does
+     * not expose.
+     */
     private static Properties properties(LettuceConnectionFactory factory, Properties configured) {
       if (factory.getSocketConfiguration() != null) {
         throw new IllegalArgumentException(

@@ -11,15 +11,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Remembers the quotas that the application supplied to requests of this process, for the actuator,
- * since the limits do not contain them. Thread-safe.
+ * Remembers the quotas that the application supplied to requests of this process, since the
+ * configured limits do not contain these quotas. The actuator shows these quotas. Thread-safe.
  */
 final class SuppliedQuotas implements LimiterObserver {
 
-  /** The number of ids that are remembered: the ids of the latest decisions. */
+  /** The most ids that are remembered: the ids of the latest decisions. */
   static final int MOST_IDS = 1_000;
 
-  /** The number of limits that are remembered; their names are constants of the application. */
+  /** The most limits that are remembered; their names are constants of the application. */
   static final int MOST_LIMITS = 1_000;
 
   private final Map<String, Transaction> byBucket = latest(MOST_IDS);
@@ -41,7 +41,7 @@ final class SuppliedQuotas implements LimiterObserver {
   public void decided(Act act, Decision decision, long elapsedNanos) {
     Transaction transaction = decision.transaction();
     if (transaction == null || transaction.isShadow() || decision.degraded()) {
-      return; // a failure rule may have replaced the quota by a share of it
+      return; // a failure rule can have replaced the quota by a share of it
     }
     if (!transaction.supplied()) {
       if (!byBucket.isEmpty()) {
@@ -64,7 +64,9 @@ final class SuppliedQuotas implements LimiterObserver {
     return byLimit.get(limit);
   }
 
-  /** Returns a bucket's latest transaction; null if its quota was not supplied, or is forgotten. */
+  /**
+   * Returns a bucket's latest transaction; null if its quota was not supplied, or was forgotten.
+   */
   @Nullable Transaction latest(Transaction ofBucket) {
     return byBucket.get(ofBucket.bucketKey());
   }

@@ -27,9 +27,10 @@ import org.springframework.util.ClassUtils;
  * Reports all properties of {@code sluice} that are unknown or have a wrong value, with their
  * positions and the expected values.
  *
- * <p>A profile replaces a whole list of the main file, and Spring Boot binds the new list. But if
- * the elements contain lists, such as the methods of a filter rule, Spring Boot then reports the
- * rest of the replaced list as unknown. Such properties are accepted here.
+ * <p>If a profile contains a list of the main file, the profile's list replaces the whole list, and
+ * Spring Boot binds the new list. But if the elements contain lists, such as the methods of a
+ * filter rule, Spring Boot then reports the rest of the replaced list as unknown. This class
+ * accepts the properties of a replaced list.
  *
  * <p>Stateless and thread-safe.
  */
@@ -100,7 +101,9 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
       return wrong.equals(property.getName()) || wrong.isAncestorOf(property.getName());
     }
 
-    /** Continues with the property's default, to find the mistakes in later properties too. */
+    /**
+     * Uses the property's default after a mistake, to find the mistakes in later properties too.
+     */
     @Override
     public @Nullable Object onFailure(
         ConfigurationPropertyName name, Bindable<?> target, BindContext context, Exception error)
@@ -188,7 +191,9 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
     return OURS.equals(name) || OURS.isAncestorOf(name);
   }
 
-  /** Whether a property is in a list that is bound from a source without this property. */
+  /**
+   * Whether a property is part of a list, and the list is bound from a source without the property.
+   */
   private static boolean isReplaced(
       ConfigurationPropertyName name, Iterable<ConfigurationPropertySource> sources) {
     for (int i = 0; i < name.getNumberOfElements(); i++) {

@@ -13,7 +13,7 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.web.server.ServerWebExchange;
 
-/** Adapts an exchange to rules. As thread-safe as the exchange. */
+/** An exchange as rules see it. As thread-safe as the exchange. */
 final class ExchangeWebRequest implements WebRequest {
 
   private final ServerWebExchange exchange;

@@ -35,31 +35,31 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * A WebFlux filter that passes requests within their limits, and replies to other requests with a
- * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the rule
- * denies, or there is no rule, the response is a 503.
+ * A WebFlux filter that admits requests within their limits, and answers all other requests with a
+ * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the rule denies
+ * the request, or there is no rule, the response is a 503.
  *
- * <p>A request spends from all limits of all rules that match it, or from none. It is charged once,
- * even if the filter sees its exchange several times. {@linkplain Rule.Builder#shadow Shadow rules}
- * are charged afterwards, for admitted requests.
+ * <p>A request spends from all limits of all rules that match it, or from none. A request is
+ * charged once, even if the filter is called several times for its exchange. {@linkplain
+ * Rule.Builder#shadow Shadow rules} are charged afterwards, for admitted requests.
  *
  * <p>A conditional rule ({@link Rule.Builder#countOnly}) is settled when the response is committed,
- * by the status that the client gets. If the client disconnects before that, the tokens stay spent.
- * A rule with an {@linkplain Rule.Builder#estimate estimate} is settled when the whole response is
- * sent, or when the client has left.
+ * by the status that the client gets. If the client disconnects earlier, the tokens stay spent. A
+ * rule with an {@linkplain Rule.Builder#estimate estimate} is settled when the whole response is
+ * sent, or when the client has disconnected.
  *
- * <p>Thread-safe, and never blocks: after waiting for the store, the exchange continues on {@link
+ * <p>Thread-safe, and never blocks. After waiting for the store, the exchange continues on {@link
  * Builder#scheduler}.
  */
 public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseable {
 
   /**
-   * The exchange attribute with the {@link Decision} that admitted a request; the strictest
-   * decision if there are several filters. Absent if no rule matched.
+   * The exchange attribute with the {@link Decision} that admitted a request. If several filters
+   * admitted the request, the attribute has the strictest decision. Absent if no rule matched.
    */
   public static final String DECISION = "dev.sluice.webflux.decision";
 
-  /** The order of a filter for which none is set: before Spring Security, whose order is -100. */
+  /** The default order of a filter: before Spring Security, whose order is -100. */
   public static final int DEFAULT_ORDER = -110;
 
   private static final String ADMISSIONS = "dev.sluice.webflux.admissions";
@@ -110,24 +110,24 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     return order;
   }
 
-  /** Releases the rules' requirements for the limits. Never blocks. */
+  /** Stops requiring that the limits of the rules stay configured. Never blocks. */
   @Override
   public void close() {
     limiter.close();
   }
 
   /**
-   * Returns an adapter of an exchange for rules, for example to find the client's address with
-   * {@link ClientAddress#find}.
+   * Returns a view of an exchange for rules, for example to find the client's address with {@link
+   * ClientAddress#find}.
    *
    * @param exchange the exchange
-   * @return a view of the exchange's request, without the name of a user
+   * @return a view of the exchange's request; it contains no user name
    */
   public static WebRequest webRequest(ServerWebExchange exchange) {
     return new ExchangeWebRequest(exchange, null);
   }
 
-  /** Continues on another thread, since the application must not block a thread of the store. */
+  /** Continues on another thread: the application's code must not block the store's threads. */
   private <T> Mono<T> answer(CompletionStage<T> stage) {
     CompletableFuture<T> future = stage.toCompletableFuture();
     Mono<T> answer = Mono.fromFuture(future);
@@ -174,9 +174,9 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Settles an exchange when its response is committed. The status is known only then, because an
+   * Settles an exchange when its response is committed. The status is not known earlier, because an
    * exception becomes a response outside of all filters. If an exchange ends without a response,
-   * its tokens stay spent, since the end of the work is unknown.
+   * its tokens stay spent, since the result of the work is unknown.
    */
   private Mono<Void> settled(
       ServerWebExchange exchange, WebFilterChain chain, Admission admission) {
@@ -191,13 +191,13 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   /**
    * Sets the true cost of an exchange, for the rules that {@linkplain Rule.Builder#estimate
    * estimated} the cost; does nothing without such a rule. Call this method from any thread when
-   * the cost is known, even after the client has left. The last call before the end of the response
-   * counts, or else the first call after the end. Never blocks.
+   * the cost is known, even after the client has disconnected. If this method is called several
+   * times, the last call before the end of the response counts; without one, the first call after
+   * the end. Never blocks.
    *
    * @param exchange the exchange
    * @param tokens the tokens that the request cost
-   * @throws IllegalArgumentException if the cost is below 1, perhaps since a report could not be
-   *     read
+   * @throws IllegalArgumentException if the cost is below 1
    */
   public static void cost(ServerWebExchange exchange, long tokens) {
     List<Admission> admissions = exchange.getAttribute(ADMISSIONS);
@@ -208,7 +208,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
   /**
    * Settles an exchange when its whole response is sent. After an exception, the response is
-   * committed outside of all filters, and has no status before.
+   * committed outside of all filters; only then is its status known.
    */
   private Mono<Void> settledAtTheEnd(
       ServerWebExchange exchange, WebFilterChain chain, Admission admission) {
@@ -243,8 +243,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Whether a failure is, or can be, a failure of the connection. The following 500 is then not the
-   * application's response.
+   * Whether a failure is, or can be, a failure of the connection. After a connection failure, the
+   * status 500 is not from the application.
    */
   private static boolean isOfTheConnection(Throwable failure) {
     return DisconnectedClientHelper.isClientDisconnectedException(failure)

@@ -66,7 +66,10 @@ public final class LogProvider implements SLF4JServiceProvider {
     // Nothing needs preparation.
   }
 
-  /** Writes events of its level and above to standard error, each in one write. Thread-safe. */
+  /**
+   * A logger that writes events from a lowest level on to standard error, each in one write.
+   * Thread-safe.
+   */
   static final class LineLogger extends LegacyAbstractLogger implements LoggingEventAware {
 
     private static final long serialVersionUID = 1;
@@ -220,7 +223,7 @@ public final class LogProvider implements SLF4JServiceProvider {
 
     private static volatile LogFormat current = TEXT;
 
-    /** Sets the format of all later lines; the format is {@link #TEXT} if this is never called. */
+    /** Sets the format of all later lines; the default is {@link #TEXT}. */
     public static void use(LogFormat format) {
       current = format;
     }

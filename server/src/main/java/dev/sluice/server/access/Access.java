@@ -30,8 +30,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides for every door which operations a caller may use. Without a file of tokens, every caller
- * may use all operations, except administrators' operations on a server that is open to a network.
+ * Access control, shared by all doors: decides which operations a caller may use. Without a tokens
+ * file, every caller may use all operations; on a server that is open to a network, only callers on
+ * loopback may use administrators' operations.
  *
  * <p>A change of the tokens takes effect with the next request, also on open connections.
  * Thread-safe; never blocks.
@@ -45,10 +46,10 @@ public final class Access implements AutoCloseable {
   private static final Duration FULL = Duration.ofMinutes(1);
   private static final int IPV6_NETWORK_BYTES = 8;
 
-  /** How many refused authentications an address may cause. */
+  /** The limit on failed authentications per client address. */
   private static final Quota FAILURES = Quota.per(30, Duration.ofMinutes(1));
 
-  /** How many refusals of one caller the audit log records; the metrics count all of them. */
+  /** The limit on refusals per caller in the audit log; the metrics count every refusal. */
   private static final Quota NOTED = Quota.per(10, Duration.ofMinutes(1));
 
   private static final LimitName FAILURES_PER_ADDRESS =
@@ -83,8 +84,9 @@ public final class Access implements AutoCloseable {
       Refusals refusals) {
     this.tokens = tokens;
     this.audit = audit;
-    // Three stores, so that clients that fill the stores of addresses leave the room of known
-    // tokens free, and requests without a token leave the room of failed authentications free.
+    // Three stores, since the number of buckets in a store is limited. Many client addresses must
+    // not crowd out the buckets of known tokens, and requests without a token must not crowd out
+    // the buckets of failed authentications.
     this.addresses = BucketStore.inMemory(TimeSource.system(), mostAddresses);
     this.ofAddresses = Limiter.of(addresses);
     this.grants = BucketStore.inMemory();
@@ -96,7 +98,7 @@ public final class Access implements AutoCloseable {
     this.adminsAnywhere = adminsAnywhere;
   }
 
-  /** Counters of requests that were refused. */
+  /** Counters of refused requests. */
   private record Refusals(Counter unauthenticated, Counter forbidden, Counter throttled) {
 
     static Refusals in(MeterRegistry meters) {
@@ -115,9 +117,9 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns the access to a server without access control.
+   * Returns the access control of a server without a tokens file.
    *
-   * @param perAddress how many requests an address may send, null for any number
+   * @param perAddress the limit on requests per client address, null for no limit
    * @param adminsAnywhere whether every client has the role {@code admin}, or only clients on
    *     loopback
    */
@@ -127,11 +129,11 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns the access control of a file of tokens.
+   * Returns the access control of a server with a tokens file.
    *
-   * @param tokens limits with {@link Tokens} as a companion, read for each request
-   * @param perAddress how many requests an address may send without a known token or certificate,
-   *     null for any number
+   * @param tokens the current limits with {@link Tokens} as a companion; read for each request
+   * @param perAddress the limit on requests per client address, for clients without a known token
+   *     or certificate; null for no limit
    */
   public static Access of(
       CurrentLimits tokens, AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress) {
@@ -175,8 +177,8 @@ public final class Access implements AutoCloseable {
    * Identifies a caller. A token takes precedence over a certificate.
    *
    * @param tokenHash the result of {@link Tokens#hash}, null without a token
-   * @param certificateNames the names in the verified certificate, empty without one
-   * @param acts the requested operations, if the audit log records them
+   * @param certificateNames the names in the verified certificate, empty without a certificate
+   * @param acts the requested operations that the audit log records
    * @return the caller; a caller without token and certificate has no roles
    * @throws RefusedException if the token or certificate is not known, or the caller sends too many
    *     requests
@@ -215,7 +217,7 @@ public final class Access implements AutoCloseable {
     return stranger(door, peer).about(acts);
   }
 
-  /** Returns a caller of a server without a file of tokens. */
+  /** Returns the caller of a request to a server without a tokens file. */
   Caller anybody(String door, @Nullable SocketAddress peer, Supplier<List<String>> names) {
     return Caller.anybody(
         address(peer), names, new Strange(this, door, peer), adminsAnywhere || isLoopback(peer));
@@ -227,12 +229,12 @@ public final class Access implements AutoCloseable {
         && socket.getAddress().isLoopbackAddress();
   }
 
-  /** Whether each request must be checked even without a file of tokens. */
+  /** Whether each request must be checked even without a tokens file. */
   boolean looksAtStrangers() {
     return countsStrangers() || !adminsAnywhere;
   }
 
-  /** Whether requests of clients without a token are counted. */
+  /** Whether requests without a known token are limited per client address. */
   boolean countsStrangers() {
     return perAddress != null;
   }
@@ -306,8 +308,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Counts a refusal for a missing role or scope. The audit log records it, unless the caller has
-   * too many refusals.
+   * Counts a refusal for a missing role or scope. The audit log records the refusal, unless the
+   * caller has too many refusals.
    */
   private void forbidden(Caller caller, String door, String why) {
     refusals.forbidden.increment();
@@ -318,8 +320,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Counts a request without a token. The audit log records its operations, unless the address has
-   * too many such requests.
+   * Counts a request without a token. The audit log records the requested operations, unless the
+   * address has sent too many requests without a token.
    */
   private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
@@ -338,8 +340,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Counts a request against the limit of a token. A certificate of the same name has its own
-   * bucket.
+   * Counts a request against the limit of a token. A certificate with the same name as a token has
+   * a bucket of its own.
    */
   private void admit(Grant grant, Caller.CallerKind kind) {
     Quota quota = grant.requests();
@@ -357,16 +359,17 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns the refusal of a failed authentication. An address with too many failures gets a 429
-   * and no further lines in the audit log; a valid token is accepted even then.
+   * Returns the exception for a failed authentication. After too many failures of one address, the
+   * exception has the status 429, and the audit log gets no further lines. A valid token from this
+   * address is still accepted.
    */
   RefusedException failed(String door, @Nullable SocketAddress peer, String why, List<Noted> acts) {
     return failed(door, peer, why, why, acts);
   }
 
   /**
-   * Returns the refusal of a failed authentication; the audit log may get more detail than the
-   * client.
+   * Returns the exception for a failed authentication. The audit log gets the text {@code noted},
+   * which can have more detail than the client's text {@code why}.
    */
   private RefusedException failed(
       String door, @Nullable SocketAddress peer, String why, String noted, List<Noted> acts) {
@@ -382,8 +385,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Spends one token of an address; returns the seconds to wait, or 0 if a token was left. While
-   * the store is full, new addresses must wait a minute.
+   * Charges one request to the bucket of an address. Returns 0 if the request is admitted, else the
+   * seconds to wait. While the store is full, an address without a bucket must wait a minute.
    */
   private static long spent(
       Limiter limiter, LimitName limit, Quota quota, @Nullable SocketAddress peer) {
@@ -398,7 +401,7 @@ public final class Access implements AutoCloseable {
   /**
    * Requires that a caller has a permission.
    *
-   * @param expected tells the caller where to send a token, for a message
+   * @param expected where the caller should send its token, for the error message
    * @throws RefusedException if the caller is unknown, or lacks the role
    */
   void require(Caller caller, Permission need, String expected) {
@@ -419,7 +422,10 @@ public final class Access implements AutoCloseable {
         : String.valueOf(peer);
   }
 
-  /** Returns the address, or its /64 network for IPv6: a client usually controls its whole /64. */
+  /**
+   * Returns an IPv4 address, or the /64 network of an IPv6 address, which is usually all one
+   * client's.
+   */
   private static String network(@Nullable SocketAddress peer) {
     if (peer instanceof InetSocketAddress socket
         && socket.getAddress() instanceof Inet6Address ip) {

@@ -20,12 +20,13 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Access control for HTTP and gRPC: identifies the caller of a request, and refuses a request that
- * its route does not allow. This part must be added before the parts that answer requests.
+ * Access control for HTTP and gRPC: identifies the caller of each request, and refuses the request
+ * if the caller lacks the permission that its route requires. Must be added to a server before the
+ * parts that handle requests.
  *
- * <p>The token is in {@code Authorization: Bearer}, or in {@code Sluice-Token}, which takes
- * precedence. A proxy that asks about another request passes on the headers of that request, so
- * only {@code Sluice-Token} holds the proxy's own token.
+ * <p>A caller sends its token in {@code Authorization: Bearer} or in {@code Sluice-Token}; the
+ * second header takes precedence. A proxy that asks for a decision copies its client's headers, so
+ * the proxy sends its own token in {@code Sluice-Token}.
  */
 public final class AccessPart implements Part {
 
@@ -44,8 +45,8 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Returns the caller of a request. Without a file of tokens, the caller is anybody, with the name
-   * in its certificate if it has sent one.
+   * Returns the caller of a request. Without a tokens file, the caller needs no token, and its name
+   * is the name in its certificate, if it has sent one.
    */
   public static Caller caller(ServiceRequestContext context) {
     Caller known = context.attr(CALLER);
@@ -72,8 +73,8 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Whether a request is a health check. Health checks are never rate-limited, since a restart
-   * would not help an overloaded server.
+   * Whether a request is a health check. Health checks are never rate-limited: a failed check would
+   * restart an overloaded server, which does not reduce the load.
    */
   private static boolean isHealth(ServiceRequestContext context) {
     String route = context.config().route().patternString();
@@ -85,8 +86,8 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Guards a server without tokens: counts the requests of each address, and refuses the operations
-   * of administrators to other callers.
+   * Checks each request to a server without a tokens file: limits the requests per address, and
+   * refuses administrators' operations to callers that are not administrators.
    */
   private record OpenGuard(Access access) implements DecoratingHttpServiceFunction {
 
@@ -109,7 +110,7 @@ public final class AccessPart implements Part {
     }
   }
 
-  /** Checks each request before its service is called. */
+  /** Checks each request to a server with a tokens file. */
   private record Guard(Access access) implements DecoratingHttpServiceFunction {
 
     @Override
@@ -154,7 +155,7 @@ public final class AccessPart implements Part {
       return context.config().route().patternString().startsWith(AskedByProxies.PATH);
     }
 
-    /** Returns the values of the token's header; empty if both headers are missing. */
+    /** Returns the values of the header that holds the token; empty if no header holds a token. */
     private static List<String> shown(ServiceRequestContext context, HttpRequest request) {
       List<String> own = request.headers().getAll(TOKEN_HEADER);
       if (!own.isEmpty()) {
@@ -164,8 +165,8 @@ public final class AccessPart implements Part {
     }
 
     /**
-     * Returns the message for a repeated header: a proxy can have appended its token to the
-     * client's, so neither token is used.
+     * Returns the error message for a token header that occurs twice. Neither of its values is
+     * used, since one can be the client's token, and one the token that the proxy has added.
      */
     private static String repeated(HttpRequest request) {
       return "found the header %s more than once, expected it once"
@@ -185,7 +186,7 @@ public final class AccessPart implements Part {
    */
   interface Watch {
 
-    /** Does nothing, for callers without a line in the file of tokens. */
+    /** A watch that does nothing, for callers without an entry in the tokens file. */
     Watch NONE =
         new Watch() {
           @Override

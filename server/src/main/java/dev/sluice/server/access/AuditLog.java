@@ -17,10 +17,10 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An append-only log of callers' operations, as JSON lines: resets, refunds by hand, overrides,
- * penalties, reloads, refusals of these operations, and failed authentications.
+ * The audit log: an append-only log of resets, manual refunds, changes of overrides and penalties,
+ * reloads, refusals of these operations, and failed authentications. Each entry is a line of JSON.
  *
- * <p>Callers never wait for a disk; see {@link JsonLines}. Thread-safe.
+ * <p>Recording an operation never waits for a disk; see {@link JsonLines}. Thread-safe.
  */
 public final class AuditLog implements AutoCloseable {
 
@@ -40,7 +40,9 @@ public final class AuditLog implements AutoCloseable {
     return new AuditLog(null);
   }
 
-  /** Returns a log that writes to lines, which it closes. */
+  /**
+   * Returns a log that writes to {@code lines}, and closes {@code lines} when the log is closed.
+   */
   public static AuditLog to(JsonLines lines) {
     return new AuditLog(lines);
   }
@@ -64,8 +66,8 @@ public final class AuditLog implements AutoCloseable {
   /**
    * Records an operation of a caller.
    *
-   * @param door the door of the request: {@code http}, {@code grpc} or {@code resp}
-   * @param result such as {@code done} or {@code refused}
+   * @param door the door that received the request: {@code http}, {@code grpc} or {@code resp}
+   * @param result the outcome, such as {@code done} or {@code refused}
    */
   public void note(Caller caller, String door, Noted act, String result, String detail) {
     JsonLines to = lines;
@@ -75,10 +77,10 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * An operation for the log.
+   * An operation that the log can record.
    *
    * @param what the operation, such as {@code reset}
-   * @param id the bucket's id, null for none; the first 200 characters are kept
+   * @param id the bucket's id, null without a bucket; the log shows the first 200 characters
    */
   public record Noted(String what, @Nullable String limit, @Nullable String id) {
 
@@ -88,8 +90,8 @@ public final class AuditLog implements AutoCloseable {
     }
 
     /**
-     * Returns an operation of a client, with the limit's name and the id as the client wrote them,
-     * null if they are not known.
+     * Returns an operation of a client. The limit's name and the id are as the client has sent
+     * them; null if unknown.
      */
     public static Noted of(Act act, @Nullable String limit, @Nullable String id) {
       return new Noted(word(act), limit, id);
@@ -101,8 +103,8 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Records a reset or a refund when it has succeeded or failed; does nothing for other operations.
-   * The returned stage completes afterwards.
+   * Records the outcome of a reset or a refund when {@code done} completes; ignores other
+   * operations. The returned stage completes after the outcome was recorded.
    */
   public <T> CompletionStage<T> following(
       CompletionStage<T> done,
@@ -119,7 +121,7 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Records that the operations of a caller were refused, one line for each.
+   * Records that the operations of a caller were refused, one line per operation.
    *
    * @param caller the caller, with the operations set by {@link Caller#about}
    */

@@ -40,8 +40,8 @@ public final class Caller {
   }
 
   /**
-   * The caller's name, how it was identified, and the names in its certificate, which are read only
-   * if needed.
+   * A caller's name, the way it was identified, and the names in its certificate. The certificate
+   * is read only when its names are needed.
    */
   private record Credential(
       String name, CallerKind kind, Supplier<List<String>> certificateNames) {}
@@ -70,10 +70,10 @@ public final class Caller {
   }
 
   /**
-   * Returns a caller of a server without a file of tokens.
+   * Returns a caller of a server without a tokens file.
    *
-   * @param certificateNames returns the names in the caller's verified certificate, empty without
-   *     one; called by any thread, only if the name is needed
+   * @param certificateNames returns the names in the caller's verified certificate, empty without a
+   *     certificate; called by any thread, only if the names are needed
    * @param watch receives each further request
    * @param mayAdmin whether the caller also has the role {@code admin}
    */
@@ -96,8 +96,8 @@ public final class Caller {
   }
 
   /**
-   * Returns the name of the token or of the certificate; "anybody" if the server has no file of
-   * tokens and TLS asks for no certificate.
+   * Returns the name of the token or of the certificate; "anybody" if the server has no tokens file
+   * and the caller has sent no certificate.
    */
   public String name() {
     List<String> names = credential.certificateNames().get();
@@ -114,7 +114,7 @@ public final class Caller {
     return isKnown ? name() : claimed;
   }
 
-  /** Returns the word for how the caller was identified. */
+  /** Returns how the caller was identified, as a word in the audit log. */
   String by() {
     boolean hasCertificate = !credential.certificateNames().get().isEmpty();
     CallerKind shown = hasCertificate ? CallerKind.CERTIFICATE : credential.kind();
@@ -122,10 +122,11 @@ public final class Caller {
   }
 
   /**
-   * Returns a copy whose refusals are recorded with certain operations.
+   * Returns a copy of this caller. If a request of the copy is refused, the audit log records the
+   * given operations.
    *
-   * @param newActs the requested operations, each a line of the audit log; empty for a request that
-   *     the audit log does not record
+   * @param newActs the requested operations, one line of the audit log each; empty if the audit log
+   *     does not record the request
    */
   public Caller about(List<Noted> newActs) {
     return newActs.equals(acts)
@@ -156,26 +157,28 @@ public final class Caller {
     return role == null || has(role);
   }
 
-  /** Whether the caller may use a limit: its line in the tokens file names this limit or none. */
+  /**
+   * Whether the caller may use a limit: its line in the tokens file names this limit or no limits.
+   */
   public boolean mayUse(String limit) {
     return rights.scopes().contain(limit);
   }
 
-  /** Whether the caller may use every limit, also future ones: its line names no limit. */
+  /** Whether the caller may use all current and future limits: its line names no limits. */
   public boolean mayUseAll() {
     return rights.scopes().containAll();
   }
 
   /**
-   * Returns a key that identifies the limits that the caller may use. The key is equal for callers
-   * of one line of the tokens file, and for callers that may use all limits.
+   * Returns a key for the limits that the caller may use. Two callers have equal keys if they share
+   * a line of the tokens file, or if both may use all limits.
    */
   public Object usableLimits() {
     return mayUseAll() ? Scopes.ALL : rights.scopes();
   }
 
   /**
-   * Counts a further request of the caller, such as one in a stream.
+   * Counts a further request of the caller, such as a further message in a stream.
    *
    * @throws RefusedException if the caller has sent too many requests
    */
@@ -184,10 +187,10 @@ public final class Caller {
   }
 
   /**
-   * Looks up limits for the caller. A limit that the caller may not use is never suggested for a
-   * misspelled name.
+   * Looks up limits for the caller. If a name is misspelled, the error message never suggests a
+   * limit that the caller may not use.
    *
-   * @param lookUp looks up the limits, and throws for unknown ones
+   * @param lookUp looks up the limits, and throws for an unknown name
    * @throws RefusedException if the caller may not use one of the limits
    */
   @CanIgnoreReturnValue

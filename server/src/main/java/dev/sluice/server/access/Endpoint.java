@@ -15,9 +15,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A path with its service, the permission that a caller needs, and the operation that the audit log
- * names if the caller lacks the permission. A service that is neither an endpoint nor {@link
- * Guarded} needs the role {@code admin}. Not thread-safe until it is added to a server.
+ * A path of the HTTP server, with its service, the permission that callers need, and the operation
+ * that the audit log records if a caller lacks this permission. Callers need the role {@code admin}
+ * for a service that is neither an endpoint nor {@link Guarded}. Not thread-safe until it is added
+ * to a server.
  */
 public final class Endpoint extends SimpleDecoratingHttpService {
 
@@ -50,8 +51,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Names the operation of a POST, such as {@code reload}, for the line of the audit log if the
-   * caller lacks the permission. The service itself writes the line of an operation that was done.
+   * Sets the operation of a POST, such as {@code reload}, that the audit log records if the caller
+   * lacks the permission. If the operation is allowed, the service itself records it.
    */
   public Endpoint act(String what) {
     act = what;
@@ -59,8 +60,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Names what a PUT sets and a DELETE removes, such as {@code override}, for the audit log's line
-   * if the caller lacks the permission; the line also names the limit and the id in the path.
+   * Sets the kind of entry that a PUT sets and a DELETE removes, such as {@code override}. If the
+   * caller lacks the permission, the audit log records this kind, and the limit and id in the path.
    */
   public Endpoint setting(String what) {
     setting = what;
@@ -72,8 +73,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Adds the endpoint to a server without a bound on bodies, for a service that bounds its bodies
-   * itself or reads none.
+   * Adds the endpoint to a server without a limit on the size of request bodies. The service must
+   * check the size itself, or read no body.
    */
   public void addWithoutBound(ServerBuilder server) {
     addTo(server, true);
@@ -98,8 +99,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Returns false: otherwise the library caches the first spelling of a path, and reports the path
-   * of later clients in that spelling.
+   * Returns false, so that Armeria does not cache paths. The cache would report the first client's
+   * spelling of a path for later requests with another spelling.
    */
   @Override
   public boolean shouldCachePath(String anyPath, @Nullable String query, Route route) {
@@ -107,8 +108,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Returns the permission that a request needs; an unknown path needs no permission, since its
-   * answer reveals nothing.
+   * Returns the permission that a request needs. A request for an unknown path needs no permission,
+   * since the response reveals nothing.
    */
   static Permission need(ServiceRequestContext context) {
     Route route = context.config().route();
@@ -123,9 +124,9 @@ public final class Endpoint extends SimpleDecoratingHttpService {
 
   /**
    * Returns the permission that a request needs; the role {@code admin} for a service that declares
-   * none.
+   * no permission.
    *
-   * @param reads whether its method is GET, HEAD or OPTIONS
+   * @param reads whether the request's method is GET, HEAD or OPTIONS
    */
   static Permission need(HttpService service, String path, boolean reads) {
     Endpoint endpoint = service.as(Endpoint.class);
@@ -136,7 +137,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     return guarded == null ? Permission.ADMIN : guarded.need(path);
   }
 
-  /** Returns the operations that a request's method and path name; empty if none is recorded. */
+  /** Returns the operations that the audit log records for a request's method and path. */
   static List<Noted> acts(ServiceRequestContext context) {
     Endpoint endpoint = context.config().service().as(Endpoint.class);
     if (endpoint == null) {

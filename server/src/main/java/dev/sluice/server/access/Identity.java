@@ -20,8 +20,9 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The client of a long-lived connection. Each request looks the client up again, so a token that is
- * removed from the file stops working on open connections too. Not thread-safe.
+ * The identity of the client of a long-lived connection. The client's token is looked up for each
+ * request, so a token that is removed from the tokens file stops working on open connections too.
+ * Not thread-safe.
  */
 public final class Identity {
 
@@ -32,7 +33,7 @@ public final class Identity {
   private byte @Nullable [] tokenHash;
   private @Nullable List<String> certificateNames;
 
-  /** Makes the identity of a connection that has shown no token. */
+  /** Makes the identity of a connection whose client has not sent a token yet. */
   public Identity(Access access, SocketAddress peer, Supplier<@Nullable SSLSession> tls) {
     this.access = access;
     this.peer = peer;
@@ -60,8 +61,8 @@ public final class Identity {
   }
 
   /**
-   * Checks a token, and keeps it for the next requests. If the token is unknown, the connection
-   * keeps its previous token.
+   * Checks a token. A known token is used for the next requests. If the token is unknown, the
+   * connection keeps its previous token.
    *
    * @param user the token's name or "default", null if the client has sent none
    * @return false if the token is unknown, or its name is not {@code user}
@@ -102,13 +103,13 @@ public final class Identity {
     access.admitStranger(peer);
   }
 
-  /** Forgets the token, as RESET does. */
+  /** Forgets the token, for the command RESET. */
   public void forget() {
     tokenHash = null;
   }
 
   /**
-   * Returns the sender of the next request, and counts this request.
+   * Identifies the caller of the next request, and counts this request.
    *
    * @throws RefusedException if the token or certificate is unknown, or the caller sends too many
    *     requests
@@ -139,7 +140,7 @@ public final class Identity {
     return names;
   }
 
-  /** The names in the certificate of a client, which the TLS layer has verified. Stateless. */
+  /** Reads the names in a client's certificate, which TLS has verified. Stateless. */
   static final class CertificateNames {
 
     private static final int DNS = 2;
@@ -148,10 +149,10 @@ public final class Identity {
     private CertificateNames() {}
 
     /**
-     * Returns the URIs, then the DNS names in a client's certificate; empty without one. A
-     * certificate with neither is known by its common name, if there is exactly one. Other common
-     * names are not used: an authority that checks URIs and DNS names may let the applicant choose
-     * the common name.
+     * Returns the URIs and then the DNS names in a client's certificate; empty without a
+     * certificate. If the certificate has neither URIs nor DNS names, but exactly one common name,
+     * the common name is returned. In all other cases the common name is ignored: a certificate
+     * authority that checks URIs and DNS names can let the applicant choose the common name.
      */
     static List<String> of(@Nullable SSLSession session) {
       if (session == null) {

@@ -26,7 +26,7 @@ import java.util.function.Supplier;
  */
 public final class LimiterCalls {
 
-  /** How many buckets of a refused batch are recorded. */
+  /** The most buckets of one refused batch that the audit log records. */
   private static final int MOST_NOTED = 10;
 
   private final Limiter limiter;
@@ -35,7 +35,7 @@ public final class LimiterCalls {
   private final Denials denials;
   private final String door;
 
-  /** Makes the calls of a door, which the audit log names. */
+  /** Makes the calls of a door; the audit log records the door's name. */
   public LimiterCalls(Limiter limiter, AuditLog audit, Denials denials, String door) {
     this.limiter = limiter;
     this.async = limiter.async();
@@ -45,10 +45,9 @@ public final class LimiterCalls {
   }
 
   /**
-   * Looks up the transactions in the limits in force, in order.
+   * Converts a request to transactions of the limits in force, in the request's order.
    *
-   * @throws dev.sluice.server.base.RefusedException if the caller may not spend from one of the
-   *     limits
+   * @throws dev.sluice.server.base.RefusedException if the caller may not use one of the limits
    */
   public List<Transaction> transactions(WireRequest wire, Caller caller) {
     Limits limits = limiter.limits().get();
@@ -61,8 +60,8 @@ public final class LimiterCalls {
   /**
    * Runs one operation.
    *
-   * @return a stage with the decision; a reset has a decision only if a penalty makes a bucket
-   *     count as empty
+   * @return a stage with the decision; a reset returns a decision only if a penalty is in force for
+   *     one of its buckets
    * @throws WireException for a request with mistakes
    * @throws dev.sluice.server.base.RefusedException if the caller lacks the permission
    */
@@ -70,7 +69,7 @@ public final class LimiterCalls {
     return send(act, wire, caller, () -> DeniedRequest.at(door));
   }
 
-  /** Runs one operation, as above; {@code asked} is called only for a denial. */
+  /** Runs one operation. A denial is reported with the details that {@code asked} returns. */
   public CompletionStage<Optional<Decision>> send(
       Act act, WireRequest wire, Caller caller, Supplier<DeniedRequest> asked) {
     List<Transaction> transactions = lookedUp(act, wire, caller);
@@ -90,13 +89,13 @@ public final class LimiterCalls {
     return act == Act.RESET ? noted.thenCompose(nothing -> penalized(transactions)) : noted;
   }
 
-  /** Reports a denial, and returns the decision. */
+  /** Adds a denial to the statistics, and returns the decision. */
   @CanIgnoreReturnValue
   public Decision reported(Decision decision) {
     return reported(decision, () -> DeniedRequest.at(door));
   }
 
-  /** Reports a denial, and returns the decision; {@code asked} is called only for a denial. */
+  /** Adds a denial to the statistics, with details from {@code asked}; returns the decision. */
   @CanIgnoreReturnValue
   public Decision reported(Decision decision, Supplier<DeniedRequest> asked) {
     denials.report(decision, asked);
@@ -104,8 +103,8 @@ public final class LimiterCalls {
   }
 
   /**
-   * Returns the decision with the longest penalty on the buckets of a reset, since a reset lifts no
-   * penalty. The store's clock decides whether a penalty is in force.
+   * Returns the denial by the longest penalty on the buckets of a reset, since a reset does not
+   * lift penalties; empty if no penalty is in force by the store's clock.
    */
   private CompletionStage<Optional<Decision>> penalized(List<Transaction> reset) {
     Limits limits = limiter.limits().get();
@@ -148,10 +147,7 @@ public final class LimiterCalls {
     }
   }
 
-  /**
-   * Returns an operation for each bucket, as the client wrote it: at least one, and at most ten of
-   * a batch.
-   */
+  /** Returns one operation per bucket, as the client has sent it: at least one and at most ten. */
   private static List<Noted> noted(Act act, WireRequest wire) {
     List<Noted> noted =
         wire.written().stream()
@@ -162,8 +158,8 @@ public final class LimiterCalls {
   }
 
   /**
-   * Records an operation that was refused before its buckets were known, if the audit log records
-   * it.
+   * Records the refusal of a reset or a refund whose buckets are not known yet; ignores other
+   * operations.
    */
   public void refused(Act act, Caller caller, String why) {
     if (AuditLog.notes(act)) {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The permission that an endpoint or a command needs. */
 public enum Permission {
-  /** Open to all: reveals no limits, and changes nothing. */
+  /** No permission, for requests that reveal no limits and change nothing. */
   NOTHING(null, "nothing"),
   /** A token or a certificate that the server knows, with any role. */
   A_NAME(null, "any role"),
@@ -30,8 +30,8 @@ public enum Permission {
   }
 
   /**
-   * Returns the permission that an operation needs at every door. Must be checked for each
-   * operation, since one operation of a stream or a batch can need more than the others.
+   * Returns the permission that an operation needs at every door. Each operation of a stream or a
+   * batch must be checked, since the operations can need different permissions.
    */
   public static Permission ofAct(Act act) {
     return act == Act.REFUND || act == Act.RESET ? ADMIN : DECIDE;
@@ -51,7 +51,7 @@ public enum Permission {
     DECIDE,
     /** Reads limits, buckets, overrides, penalties and metrics, and changes nothing. */
     READ,
-    /** Resets and refunds by hand, changes overrides and penalties, and reloads. */
+    /** Resets buckets, refunds manually, changes overrides and penalties, and reloads files. */
     ADMIN;
 
     /** Returns the word for the role in files and messages, such as {@code decide}. */

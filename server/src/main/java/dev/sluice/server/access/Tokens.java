@@ -22,10 +22,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A token has 256 random bits, so its hash needs neither salt nor many rounds: nobody can list the
- * candidates. A token is found by the first bytes of its hash, and compared as a whole in constant
- * time. The duration of the search reveals only hashes, and the hash of a guess reveals nothing
- * about the token.
+ * A token has 256 random bits, so an attacker cannot try all possible tokens, and the hash needs
+ * neither a salt nor many rounds. A token is looked up by the first bytes of its hash; then the
+ * whole hash is compared in constant time. The duration of a lookup can reveal bytes of a stored
+ * hash, but a hash does not reveal its token.
  */
 
 /** The tokens and certificates that the server knows. Immutable and thread-safe. */
@@ -38,7 +38,7 @@ public final class Tokens {
   private final Map<Long, Entry> byStart;
   private final Map<String, Grant> certificates;
 
-  /** The hash of a token, with the token's grants. */
+  /** The hash of a token, with the token's grant. */
   record Entry(String sha256, Grant grant) {}
 
   Tokens(List<Entry> tokens, List<Grant> certificates) {
@@ -51,16 +51,16 @@ public final class Tokens {
   }
 
   /**
-   * Returns a reader of files of tokens that are checked together with the limits. Certificates in
-   * a file get a warning if the server asks clients for none.
+   * Returns a reader of tokens files that are loaded together with the limit files. A certificate
+   * in a tokens file gets a warning if the server does not ask clients for certificates.
    */
   public static CompanionFile<Tokens> reader(boolean asksForCertificates) {
     return new TokensFile(asksForCertificates, read -> read);
   }
 
   /**
-   * Returns a reader of files of tokens that are loaded apart from the limits. An entry whose scope
-   * matches none of the limits in force gets a warning.
+   * Returns a reader of tokens files that are loaded apart from the limit files. An entry gets a
+   * warning if its scope matches none of the limits in force.
    */
   public static CompanionFile<Tokens> reader(boolean asksForCertificates, CurrentLimits limits) {
     return new TokensFile(asksForCertificates, read -> limits.get());
@@ -75,14 +75,14 @@ public final class Tokens {
   }
 
   /**
-   * Whether a text is a valid entry among the limits of a token: the name of a limit, or a pattern
-   * such as {@code Orders*}.
+   * Whether a text is a valid scope of a token: the name of a limit, or a pattern such as {@code
+   * Orders*}.
    */
   public static boolean isScope(String text) {
     return TokensFile.isScope(text);
   }
 
-  /** Returns the words for the roles that a token may have. */
+  /** Returns the names of all roles. */
   public static List<String> roles() {
     return Role.words();
   }
@@ -95,8 +95,8 @@ public final class Tokens {
   }
 
   /**
-   * Returns the SHA-256 of a token in hexadecimal, which the file of tokens contains instead of the
-   * token.
+   * Returns the SHA-256 of a token in hexadecimal. The tokens file contains this hash instead of
+   * the token.
    */
   public static String sha256(String token) {
     return HexFormat.of().formatHex(hash(token));
@@ -114,14 +114,17 @@ public final class Tokens {
     return ByteBuffer.wrap(hash).getLong();
   }
 
-  /** Returns only the tokens whose hash, and the certificates whose name, passes a test. */
+  /**
+   * Returns the tokens whose hash passes {@code isHash}, and certificates whose name passes {@code
+   * isName}.
+   */
   Tokens where(Predicate<String> isHash, Predicate<String> isName) {
     return new Tokens(
         byStart.values().stream().filter(one -> isHash.test(one.sha256())).toList(),
         certificates.values().stream().filter(one -> isName.test(one.name())).toList());
   }
 
-  /** Returns the grants of a token, null for a token that is unknown. */
+  /** Returns the grant of a token, null if the token is unknown. */
   @Nullable Grant ofHash(byte[] hash) {
     Entry entry = byStart.get(start(hash));
     return entry != null && MessageDigest.isEqual(hash, HexFormat.of().parseHex(entry.sha256()))
@@ -129,7 +132,7 @@ public final class Tokens {
         : null;
   }
 
-  /** Returns the grants of the first of these names that is known, null if none is known. */
+  /** Returns the grant of the first known name, null if none of the names is known. */
   @Nullable Grant ofCertificate(List<String> names) {
     for (String name : names) {
       Grant grant = certificates.get(name);
@@ -153,10 +156,10 @@ public final class Tokens {
   }
 
   /**
-   * A line of the file of tokens: what the holder of a token or a certificate may do. Immutable.
+   * A line of the tokens file: what the holder of a token or a certificate may do. Immutable.
    *
    * @param name the token's name, or the name in the certificate
-   * @param requests how many requests the holder may send, null for any number
+   * @param requests the limit on the holder's requests, null for no limit
    */
   record Grant(String name, Set<Role> roles, Scopes scopes, @Nullable Quota requests) {}
 

@@ -27,7 +27,7 @@ import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Reads a file of tokens and certificates. Stateless. */
+/** Reads a tokens file, which lists tokens and certificates. Stateless. */
 final class TokensFile implements CompanionFile<Tokens> {
 
   private static final List<String> LISTS = List.of("tokens", "certificates");
@@ -38,7 +38,8 @@ final class TokensFile implements CompanionFile<Tokens> {
   private static final List<String> QUOTA_FIELDS = List.of("burst", "count", "period");
 
   /**
-   * The hashes of an empty token and of an empty line, which come from a variable that was not set.
+   * The hashes of an empty text and of an empty line. A script writes one of these hashes to the
+   * file if its variable for the token is not set.
    */
   private static final Set<String> HASHES_OF_NOTHING =
       Set.of(Tokens.sha256(""), Tokens.sha256("\n"), Tokens.sha256("\r\n"));
@@ -52,8 +53,8 @@ final class TokensFile implements CompanionFile<Tokens> {
   private final UnaryOperator<Limits> meant;
 
   /**
-   * Makes a reader. {@code meant} maps the limits that were read with the tokens to the limits that
-   * the tokens apply to.
+   * Makes a reader. {@code meant} returns the limits that scopes are checked against; its argument
+   * is the limits that were read together with the tokens.
    */
   TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant) {
     this.asksForCertificates = asksForCertificates;
@@ -113,9 +114,10 @@ final class TokensFile implements CompanionFile<Tokens> {
   }
 
   /**
-   * Returns the tokens that stay valid while the file has mistakes, without entries whose hash or
-   * name is gone from the file. If no entry is left, or a list cannot be read, the previous entries
-   * stay: a slip must not lock everybody out.
+   * Returns the tokens that stay valid while the file has mistakes: the previous entries, without
+   * those whose hash or name was removed from the file. If a list cannot be read, all its previous
+   * entries stay valid. If no hash and no name can be found in the file, all entries stay valid, so
+   * that a mistake does not lock out every caller.
    */
   @Override
   public Limits reduced(Node root, Limits before) {
@@ -136,7 +138,7 @@ final class TokensFile implements CompanionFile<Tokens> {
 
   /**
    * Returns the values of a field in the items of a list, in lower case; null if the list cannot be
-   * read, or its name may be misspelled.
+   * read, or an unknown key in the file can be a misspelling of the list's name.
    */
   private static @Nullable Set<String> standing(Node.Mapping root, String list, String field) {
     Set<String> values = new HashSet<>();
@@ -166,7 +168,8 @@ final class TokensFile implements CompanionFile<Tokens> {
   }
 
   /**
-   * Returns all limit names; empty if no limit is configured, as when this file is checked alone.
+   * Returns all limit names; empty if no limit is configured, for example if only this file is
+   * linted.
    */
   private static List<String> names(Limits limits) {
     return limits.configured().isEmpty()
@@ -305,7 +308,7 @@ final class TokensFile implements CompanionFile<Tokens> {
   }
 
   /**
-   * Warns of a scope that matches no limit. The scope is not a mistake, since the limit may be
+   * Warns of a scope that matches no limit. The scope is not a mistake, since the limit can be
    * added later.
    */
   private static void warnOfNoLimit(String scope, Node at, List<String> limits, Problems problems) {

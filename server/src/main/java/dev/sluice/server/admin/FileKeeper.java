@@ -52,31 +52,34 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /*
- * There are two files. FILE has the format of every file of overrides, so that people can read it,
- * lint it, and give it to another server. FILE.penalties holds the penalties.
+ * There are two files. FILE holds the overrides, in the format of every overrides file: people can
+ * read FILE, lint it, and copy it to another server. FILE.penalties holds the penalties.
  *
- * A file is never written in place. The new content goes to a temporary file beside it, is forced
- * to the disk, and takes the name of the old file. So a crash leaves either the old or the new
- * content. Before the rename, the new file is read as at a start. Otherwise a file with too many
- * bytes or entries to be read would make every later change and start fail.
+ * A file is never changed in place. The server writes the new content to a temporary file in the
+ * same folder, forces that file to the disk, and renames it to the old file's name. So a crash
+ * leaves either the old or the new content. Before the rename, the server reads the new file back
+ * in the same way as at startup. Otherwise a file that is too large to be read would make every
+ * later change and startup fail.
  *
- * If FILE is a symbolic link, the server uses the link's target and the files beside it. So servers
- * that reach one file by several links share its lock, and the link stays.
+ * If FILE is a symbolic link, the server uses the link's target and the files in the target's
+ * folder. So servers that open the same file through different links share one lock, and a change
+ * does not replace the link.
  *
- * Servers may share the files. Each holds the lock of FILE.lock from the read to the write of a
- * change. FILE.lock is never replaced: a lock on a replaced file would exclude nobody. The system
- * releases the lock of a process that ends.
+ * Several servers can share the files. For each change, a server locks FILE.lock, reads the files,
+ * writes them, and releases the lock. FILE.lock is never replaced: a lock on the old file would not
+ * stop a process that opens the new file. The operating system releases the lock of a process that
+ * ends.
  */
 
-/** Saves overrides and penalties in files that only servers write, perhaps several servers. */
+/** Saves overrides and penalties in files. Several servers can share the files. */
 final class FileKeeper extends ListKeeper {
 
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
   private static final Duration LOOK_EVERY = Duration.ofMillis(5);
 
   /**
-   * Locks within this process, by the lock file: the system's file locks do not exclude threads of
-   * one process.
+   * The locks between threads of this process, by the path of the lock file. The operating system's
+   * file locks exclude only other processes.
    */
   private static final ConcurrentMap<Path, ReentrantLock> IN_THIS_PROCESS =
       new ConcurrentHashMap<>();
@@ -87,9 +90,9 @@ final class FileKeeper extends ListKeeper {
   private String seen = "";
 
   /**
-   * Creates the files, if they are missing.
+   * Creates the missing files.
    *
-   * @throws KeepException if they cannot be created
+   * @throws KeepException if the files cannot be created
    */
   FileKeeper(Path file) {
     this.overrides = SymlinkTargets.followed(file);
@@ -105,8 +108,8 @@ final class FileKeeper extends ListKeeper {
   }
 
   /**
-   * Creates the files that are still missing: another server may have created and changed files
-   * meanwhile.
+   * Creates the files that are still missing. Another server can have created and changed files in
+   * the meantime.
    */
   private boolean make() {
     try {
@@ -220,7 +223,7 @@ final class FileKeeper extends ListKeeper {
   }
 
   /**
-   * Waits for the file lock. Another process holds the lock for a few milliseconds at most, unless
+   * Waits for the file lock. Another process keeps the lock for a few milliseconds at most, unless
    * that process hangs.
    */
   private static FileLock held(FileChannel channel, long deadline) throws IOException {
@@ -326,10 +329,10 @@ final class FileKeeper extends ListKeeper {
   }
 
   /*
-   * The files are read twice: first for the limit names in them, then with each of these names
-   * accepting every id. So a file may hold an entry whose limit is gone, or whose id no longer has
-   * the right form. Such an entry is written back unchanged. The limits in force leave it out,
-   * since no limit in force accepts every id.
+   * The files are read twice. The first read collects the limit names in the files. The second read
+   * accepts every id for each of these names. So a file can contain an entry whose limit was
+   * removed, or whose id no longer has the right form. This entry stays in the file unchanged, but
+   * has no effect on the limits in force.
    */
 
   /** The limit names in the files, including names of removed limits. Stateless. */
@@ -337,7 +340,7 @@ final class FileKeeper extends ListKeeper {
 
     private KeptNames() {}
 
-    /** Returns a catalogue of these names, which accept every id unchanged. */
+    /** Returns a catalogue in which each of these limit names accepts every id unchanged. */
     static Catalogue asTheyStand(Collection<String> texts) {
       List<LimitName> names = new ArrayList<>();
       for (String text : new TreeSet<>(texts)) {
@@ -351,8 +354,10 @@ final class FileKeeper extends ListKeeper {
     }
 
     /**
-     * Returns the settings. A setting whose id fits a current limit gets its name. If two entries
-     * spell one id differently, the canonical spelling counts, and the other entry stays unchanged.
+     * Returns the settings that were read. If a setting's id is valid for a current limit, the
+     * setting gets the {@link LimitName} of this limit. If two entries spell the same id
+     * differently, only one entry gets the {@code LimitName}: the entry with the canonical
+     * spelling, if there is one.
      */
     static <T> List<T> fitting(Setting<T> kind, List<T> read, Catalogue names) {
       List<T> canonicalFirst = new ArrayList<>(read);
@@ -386,11 +391,11 @@ final class FileKeeper extends ListKeeper {
       }
     }
 
-    /** Accepts every id unchanged. */
+    /** The id format that accepts every id unchanged. */
     private enum AnyId implements IdFormat {
       AS_IT_STANDS;
 
-      // The constant's name() implements the interface's method.
+      // Enum.name() also implements IdFormat.name().
 
       @Override
       public String canonical(String text, Strictness strictness) {

@@ -18,31 +18,33 @@ import java.util.function.BooleanSupplier;
 import javax.sql.DataSource;
 
 /**
- * A place that saves overrides and penalties set at run time. Every method blocks on the place.
- * Called by one thread at a time.
+ * Saves overrides and penalties set at run time: in memory, in files or in a database. Every method
+ * can block on the disk or the database. Called by one thread at a time.
  */
 interface Keeper {
 
-  /** Returns the word for the place in answers: memory, file or table. */
+  /** Returns where settings are saved, as a word in responses: memory, file or table. */
   String place();
 
-  /** Whether the place may have changed since the last {@link #load}; a cheap check. */
+  /**
+   * Whether the saved settings can have changed since the last {@link #load}. The check is cheap.
+   */
   boolean hasChanged();
 
   /** Reads all saved settings; throws {@link KeepException} if the place cannot be read. */
   Kept load(Catalogue names);
 
   /**
-   * Saves a setting, which replaces the id's existing setting of the same kind.
+   * Saves a setting, and replaces the existing setting of the same kind for the same id.
    *
-   * @throws KeepException if the place cannot be written; then the saved settings stay as they were
+   * @throws KeepException if the setting could not be saved; then nothing has changed
    */
   <T> void put(Setting<T> kind, T one, Catalogue names);
 
   /**
    * Removes a setting; returns false if there is none.
    *
-   * @throws KeepException if the place cannot be written; then the saved settings stay as they were
+   * @throws KeepException if the removal could not be saved; then nothing has changed
    */
   <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
 
@@ -77,17 +79,15 @@ interface Keeper {
     }
   }
 
-  /** A place that is read and written as a whole. */
+  /** A keeper that reads and writes all settings together. */
   abstract class ListKeeper implements Keeper {
 
-    /**
-     * How long an ended setting is kept, since it can still be in force by another server's clock.
-     */
+    /** The time for which an ended setting stays saved: another server's clock can be behind. */
     private static final Duration GRACE = Duration.ofMinutes(10);
 
     /**
-     * Runs a change, from its read to its write, while no other thread or server changes the place;
-     * returns what the change returns.
+     * Runs a change that reads and writes the settings, while no other thread or server can change
+     * them. Returns the result of the change.
      *
      * @throws KeepException if another change takes too long; then this change is not run
      */
@@ -133,21 +133,19 @@ interface Keeper {
   }
 
   /**
-   * Saves overrides and penalties in the tables of a database. After each change, the refresher of
-   * the table of overrides reads the overrides back and applies them.
+   * A keeper that saves overrides and penalties in tables of a database. After each change of an
+   * override, the overrides table is read again and its overrides come into force.
    */
   static final class TableKeeper implements Keeper {
 
-    /**
-     * How long an ended penalty is kept, since it can still be in force by another server's clock.
-     */
+    /** The time for which an ended penalty stays saved: another server's clock can be behind. */
     private static final Duration GRACE = Duration.ofMinutes(10);
 
     private final DataSource database;
     private final PenaltiesTable penalties;
     private final Runnable refresh;
 
-    /** Makes a keeper. {@code refresh} reads the table of overrides now, and blocks. */
+    /** Makes a keeper. {@code refresh} reads the overrides table at once, and blocks. */
     TableKeeper(DataSource database, Runnable refresh) {
       this.database = database;
       this.penalties = new PenaltiesTable(database);
@@ -159,7 +157,7 @@ interface Keeper {
       return "table";
     }
 
-    /** Always true: the caller polls at the interval of the table. */
+    /** Returns true: the caller already polls only at the interval set for the table. */
     @Override
     public boolean hasChanged() {
       return true;
@@ -193,8 +191,8 @@ interface Keeper {
     }
 
     /**
-     * Removes a setting. The row of an override is only disabled: a table without rows would look
-     * like the wrong database.
+     * Removes a setting. The row of an override is disabled, not deleted, since a table without
+     * rows would look like the wrong database.
      */
     @Override
     public <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names) {

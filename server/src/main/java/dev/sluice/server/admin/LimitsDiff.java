@@ -63,7 +63,7 @@ public final class LimitsDiff {
         .collect(Collectors.toMap(LimitName::name, name -> name, (one, other) -> one));
   }
 
-  /** Returns the values of a limit that can change, by the names of the fields in limit files. */
+  /** Returns the values of a limit by the names of their fields in limit files. */
   private static Map<String, String> fields(Limits limits, LimitName name) {
     Map<String, String> fields = new LinkedHashMap<>();
     List<Quota> quotas = limits.defaultsFor(name);
@@ -140,7 +140,9 @@ public final class LimitsDiff {
     }
   }
 
-  /** Whether the limit has one quota before and after, several quotas, or none. */
+  /**
+   * Whether a limit is of the same form before and after: no quota, one quota, or several quotas.
+   */
   private static boolean hasSameForm(Map<String, String> before, Map<String, String> after) {
     return before.containsKey("burst") == after.containsKey("burst")
         && before.containsKey("quotas") == after.containsKey("quotas");

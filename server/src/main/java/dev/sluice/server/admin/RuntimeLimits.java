@@ -46,24 +46,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * The limits in force have layers: the deployed limits (the base), the overrides set at run time,
- * and the penalties. After any change, the limits are rebuilt from the newest version of each
+ * The limits in force have three layers: the deployed limits (the base), the overrides set at run
+ * time, and the penalties. After any change, the limits are rebuilt from the newest version of each
  * layer, under one lock.
  *
- * This lock is never held during access to the place that saves changes: a change of the base must
- * not wait for a database. A second lock lets one thread at a time use the place. The second lock
- * is always taken first, and never by code that reacts to a new base.
+ * This lock is never held while the server reads or saves overrides and penalties, so new deployed
+ * limits never wait for a database. A second lock, `place`, lets only one thread at a time read or
+ * save overrides and penalties. A thread that needs both locks takes `place` first. Code that
+ * reacts to new deployed limits never takes `place`.
  *
  * A change is saved before it comes into force, so a confirmed change survives a crash. Other
- * servers poll the same place.
+ * servers poll the same file or database.
  *
- * A saved entry can outlive its limit. An entry whose limit was removed, or whose id no longer has
- * the right form, is logged and has no effect until it fits again.
+ * A saved entry can outlive its limit. If its limit was removed, or its id no longer has the right
+ * form, the entry is logged and has no effect until a limit accepts the entry again.
  */
 
 /**
- * Overrides and penalties that are set while the server runs. Thread-safe; each change blocks until
- * it is saved, and a change of a penalty also calls the bucket store.
+ * Overrides and penalties that are set while the server runs. Thread-safe. Each change blocks until
+ * it is saved, and a change of a penalty also waits for the bucket store.
  */
 public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
@@ -73,7 +74,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private static final int MOST_DOUBLINGS = 20;
   private static final int MOST_TOLD = 10;
 
-  /** How long before the end of an override the server warns of it. */
+  /** The time before an override's end at which the server first warns of the end. */
   private static final Duration NOTICE = Duration.ofDays(7);
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -123,8 +124,9 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Starts polling. A fixed-delay task allocates nothing to run again, so polling survives an
-   * exhausted heap. A run before the next poll is due does nothing.
+   * Starts polling. The task runs at a short fixed delay, and does nothing until the next poll is
+   * due. A fixed delay needs no allocation between runs, so polling continues after the heap was
+   * exhausted.
    */
   private RuntimeLimits looking(Duration first) {
     long tickNanos = Math.min(every.toNanos(), FIRST_RETRY.toNanos());
@@ -167,7 +169,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * Returns limits whose overrides are saved in a file, and whose penalties are saved in
    * FILE.penalties.
    *
-   * @param file the file, created if missing, with FILE.lock beside it; only servers may write it
+   * @param file the file, created if missing, with FILE.lock beside it; only servers may write to
+   *     the file
    * @throws KeepException if the files cannot be read or written
    */
   public static RuntimeLimits inFile(Path file, CurrentLimits base, BucketStore store) {
@@ -219,7 +222,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return failedReads.get();
   }
 
-  /** Rebuilds the limits after a change of the base. */
+  /** Rebuilds the limits after a change of the deployed limits. */
   public synchronized void baseChanged() {
     apply();
   }
@@ -230,11 +233,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     looks.shutdownNow();
   }
 
-  /** Polls the place; returns whether it could be read. */
+  /** Polls the place; returns whether the saved changes could be read. */
   private boolean look() {
     try {
       synchronized (place) {
-        // An entry that was left out may fit a new or changed limit name.
+        // An entry that had no effect can fit a new or changed limit.
         if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
           reload();
         }
@@ -251,14 +254,14 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /**
    * Reads the saved changes now, and returns whether they are in force; if not, {@link #mistakes}
-   * returns the reasons. Blocks until they are read.
+   * returns the reasons. Blocks until the changes are read.
    */
   @Override
   public boolean read() {
     return look();
   }
 
-  /** Returns why the last read failed; empty if it succeeded. */
+  /** Returns why the last read failed; empty if the read succeeded. */
   @Override
   public List<String> mistakes() {
     return mistakes;
@@ -280,7 +283,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     ready = true;
   }
 
-  /** Logs an error, unless it repeats the last one without a successful read in between. */
+  /** Logs an error. An equal error is logged again only after a successful read. */
   private synchronized void complain(String what) {
     if (!what.equals(complained)) {
       complained = what;
@@ -302,7 +305,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     followEnds(next, at);
   }
 
-  /** Logs the overrides that have ended or now end soon, and sets the time of the next look. */
+  /** Logs the overrides that have ended or will end soon, and sets the time of the next check. */
   private void followEnds(Limits now, Instant at) {
     Instant notice = at.plus(NOTICE);
     List<LimitOverride> soon = new ArrayList<>();
@@ -340,7 +343,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
   }
 
-  /** Returns the overrides in force that end within a week, the first to end first. */
+  /** Returns the overrides in force that end within a week, sorted by their end. */
   public List<LimitOverride> ending() {
     return ending;
   }
@@ -363,8 +366,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Warns once of each override or penalty whose id no rule asks for. Overrides in the limit files
-   * get this warning when the files are loaded.
+   * Warns once of each override or penalty whose id no rule charges. The loader of the limit files
+   * warns of overrides in those files.
    */
   private void warnOfUnasked(RuleBook book, List<LimitOverride> set, List<Penalty> penalties) {
     Set<String> found = new LinkedHashSet<>();
@@ -429,8 +432,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *
    * @param mayLower whether the override may be lower than the override in force, or have fewer
    *     quotas
-   * @return the warnings that a file with this override would get, and a warning if no rule asks
-   *     for its id; may be empty
+   * @return the warnings that a file with this override would get, and a warning if no rule charges
+   *     its id; can be empty
    * @throws LoweredException if the override is lower than the one in force or has fewer quotas,
    *     and {@code mayLower} is false
    * @throws KeepException if the change could not be saved; then nothing has changed
@@ -471,8 +474,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Returns a warning if no rule asks for a penalty's id, so that the penalty affects no request of
-   * the rules; otherwise nothing. The warning names the ids that the rules ask for.
+   * Returns a warning if no rule charges a penalty's id, so that the penalty affects no request of
+   * the rules; otherwise an empty list. The warning names the ids that the rules charge.
    */
   public List<String> doubts(Penalty penalty) {
     String unasked = RuleBook.of(inForce.get()).doubt(penalty.name(), penalty.id());
@@ -480,7 +483,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Removes the override of a canonical id that was set at run time; returns false if there was
+   * Removes the override of a canonical id, if it was set at run time; returns false if there was
    * none.
    *
    * @throws KeepException if the removal could not be saved; then nothing has changed
@@ -512,7 +515,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   /**
    * Bans an id: its bucket counts as empty until an instant.
    *
-   * @throws IllegalArgumentException if nothing limits the id, or {@code until} is past
+   * @throws IllegalArgumentException if nothing limits the id, or {@code until} is not in the
+   *     future
    * @throws KeepException if the change could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
@@ -529,7 +533,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Bans an id for a while, by the store's clock.
+   * Bans an id for a duration, measured by the store's clock.
    *
    * @param time how long the ban lasts, positive
    * @throws IllegalArgumentException if nothing limits the id, or the end is too far away
@@ -545,10 +549,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Empties a bucket and makes it owe tokens. Requests of the id are denied until the debt is
-   * refilled; then the bucket is empty.
+   * Empties a bucket and charges a debt to it. Requests for the id are denied until the debt is
+   * refilled; at that moment the bucket is empty.
    *
-   * @param tokens how many tokens the bucket owes, at least 1
+   * @param tokens the size of the debt, at least 1
    * @throws IllegalArgumentException if nothing limits the id, or the debt is too large to end
    * @throws KeepException if the penalty could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
@@ -578,7 +582,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Removes a penalty; returns false if there was none. The rest of its debt is refunded, which
+   * Removes a penalty; returns false if there was none. The remaining debt is refunded, which
    * leaves the bucket empty.
    *
    * @throws KeepException if the removal could not be saved; then the penalty stays in force
@@ -647,7 +651,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }
 
-  /** A person's comment on a setting, and its author; both texts may be empty. */
+  /** A comment on a setting, and the setting's author; both texts can be empty. */
   public record Note(String comment, String author) {}
 
   /** Thrown when saved overrides or penalties cannot be read or written. */

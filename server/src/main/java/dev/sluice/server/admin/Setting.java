@@ -12,12 +12,12 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A kind of setting that is made at run time for one id of a limit: an override or a penalty. Both
- * kinds are saved, found, replaced and left out in the same way. Immutable and thread-safe.
+ * A kind of setting that is made at run time for one id of a limit: an override or a penalty.
+ * Overrides and penalties are saved, found and replaced in the same way. Immutable and thread-safe.
  */
 public final class Setting<T> {
 
-  /** Another quota for an id. */
+  /** The kind of overrides: a different quota for one id. */
   public static final Setting<LimitOverride> OVERRIDE =
       new Setting<>(
           "an override",
@@ -28,7 +28,7 @@ public final class Setting<T> {
           Kept::overrides,
           (kept, overrides) -> new Kept(overrides, kept.penalties()));
 
-  /** A ban or a debt of an id. */
+  /** The kind of penalties: a ban or a debt of one id. */
   public static final Setting<Penalty> PENALTY =
       new Setting<>(
           "a penalty",
@@ -95,12 +95,12 @@ public final class Setting<T> {
     return id.apply(one);
   }
 
-  /** Returns the id format of these settings for a limit. */
+  /** Returns the id format that a limit requires for settings of this kind. */
   IdFormat form(LimitName limit) {
     return form.apply(limit);
   }
 
-  /** Returns the same setting for another limit or id. */
+  /** Returns a copy of a setting for another limit or id. */
   T moved(T one, LimitName newName, String newId) {
     return moved.to(one, newName, newId);
   }
@@ -114,14 +114,14 @@ public final class Setting<T> {
   }
 
   /**
-   * Whether a setting is for an id. Compares the texts of the names, since a removed limit gets
-   * another number at each read.
+   * Whether a setting is for an id. Compares limits by the text of their names, since a removed
+   * limit gets another number at each read.
    */
   boolean isFor(T one, String limit, String ofId) {
     return name(one).name().equals(limit) && id(one).equals(ofId);
   }
 
-  /** Returns the settings of all other ids, in a modifiable list. */
+  /** Returns the settings of this kind for all other ids, in a modifiable list. */
   List<T> without(String limit, String ofId, Kept kept) {
     List<T> rest = new ArrayList<>(in(kept));
     rest.removeIf(one -> isFor(one, limit, ofId));
@@ -129,8 +129,8 @@ public final class Setting<T> {
   }
 
   /**
-   * Returns the limit of a saved setting; null if the limit is gone, or its ids have another
-   * format.
+   * Returns the current name of a saved setting's limit; null if the limit was removed, or does not
+   * accept the setting's id.
    */
   @Nullable LimitName fitting(T kept, Catalogue names) {
     LimitName found = names.find(name(kept).name());

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The log of requests that were not decided, for all doors. The client gets only the id of the
- * incident, nothing about the store or the code. Thread-safe; blocks as long as the logger does.
+ * The log of internal failures, shared by all doors. A client gets only the id of the incident, and
+ * no details of the store or the code. Thread-safe; can block if the logger blocks.
  */
 public final class FailureLog {
 
@@ -32,10 +32,7 @@ public final class FailureLog {
         why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
   }
 
-  /**
-   * Returns the words for a client: nothing was charged, or whether anything was charged is
-   * unknown.
-   */
+  /** Returns a text for the client: either that nothing was charged, or that this is unknown. */
   public static String charged(StoreException failure) {
     return failure.chargedNothing()
         ? "nothing was charged"
@@ -63,9 +60,9 @@ public final class FailureLog {
   }
 
   /**
-   * Gives failures inside the server an id, which the answer carries and the log explains. Equal
-   * causes within a second share an id and a log line, so that an outage does not flood the log: at
-   * most {@value #MOST} lines a second. Thread-safe; never blocks.
+   * Gives ids to internal failures. The client and the log both get the id. Failures with equal
+   * causes within a second share an id and a log line, so that an outage writes at most {@value
+   * #MOST} lines a second. Thread-safe; never blocks.
    */
   static final class Incidents {
 
@@ -77,16 +74,13 @@ public final class FailureLog {
     private final Map<String, String> ids = new HashMap<>();
     private long since;
 
-    /**
-     * Makes a register without incidents. The ticker returns nanoseconds from an arbitrary origin.
-     */
+    /** Makes an empty register. The ticker returns nanoseconds from an arbitrary origin. */
     Incidents(LongSupplier ticker) {
       this.ticker = ticker;
     }
 
     /**
-     * Returns the id of a cause, eight hex digits; {@code log} is called with a new id. Equal
-     * causes are one incident.
+     * Returns the id of a cause, eight hex digits. Calls {@code log} with the id only if it is new.
      */
     String of(String cause, Consumer<String> log) {
       String id = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
@@ -103,7 +97,7 @@ public final class FailureLog {
         ids.clear();
         since = now;
       }
-      // An empty key stands for all other causes.
+      // If there are too many causes, all further causes share the empty key.
       String key = ids.size() < MOST - 1 || ids.containsKey(cause) ? cause : "";
       String known = ids.putIfAbsent(key, id);
       return known == null ? id : known;

@@ -17,9 +17,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The generations of the watched files. There are up to three {@linkplain Kind kinds} of files, and
- * a mistake in one kind never delays another. For each kind, one generation is in force, and one
- * was offered last. Thread-safe; only {@link #reload} blocks, on the file system.
+ * The versions of the watched files, called generations. There are up to three {@linkplain Kind
+ * kinds} of files; a mistake in the files of one kind never delays another kind. For each kind,
+ * this class keeps the generation in force and the generation that was read last. Thread-safe; only
+ * {@link #reload} blocks, on the file system.
  */
 public final class Generations {
 
@@ -42,7 +43,7 @@ public final class Generations {
    * The generation in force.
    *
    * @param hash the hash of the contents of all files; {@code none} without files
-   * @param changes how it differs from the generation before it, a line for each change
+   * @param changes the differences from the previous generation, one line each
    */
   public record Active(String hash, Instant since, List<String> changes) {
 
@@ -51,15 +52,15 @@ public final class Generations {
     }
   }
 
-  /** A generation that was in force; its limits have the overrides and rules of the files. */
+  /** A generation in the history, with the limits, overrides and rules of its files. */
   public record Past(String hash, Instant at, Limits limits) {}
 
   /**
-   * The content of the files when they last changed or were read on demand.
+   * The generation that was read last, after a change of the files or on demand.
    *
    * @param mistakes why the generation was refused, a line for each mistake; empty if it was
    *     applied
-   * @param warnings doubts about a generation that was applied, a line for each
+   * @param warnings warnings about an applied generation, one line each
    */
   public record Offered(String hash, Instant at, List<String> mistakes, List<String> warnings) {
 
@@ -69,17 +70,18 @@ public final class Generations {
     }
   }
 
-  /** The generation in force and the last offered one, at one moment. */
+  /** The generation in force and the generation that was read last, at one moment. */
   public record State(Active active, Offered offered) {}
 
   /**
-   * A place besides the files, which a reload also reads, and applies independently of the files.
+   * A further place that a reload reads, such as saved overrides. The content of this place is
+   * applied even if the files have mistakes.
    */
   public interface Beside {
 
     /**
-     * Reads the place now, and returns whether its content is now in force. Blocks until it is
-     * read.
+     * Reads the place now, and returns whether its content is now in force. Blocks until the place
+     * is read.
      */
     boolean read();
 
@@ -90,7 +92,7 @@ public final class Generations {
     List<String> mistakes();
   }
 
-  /** The hash of a server without files. */
+  /** The hash that stands for no files. */
   public static final String NONE = "none";
 
   private static final Beside NOTHING =
@@ -121,9 +123,9 @@ public final class Generations {
   }
 
   /**
-   * Reads all files now, and applies each kind of files that has no mistake; then reads the place
-   * beside the files. Returns whether all contents are now in force. Tokens come first, so that a
-   * revocation waits for no other file.
+   * Reads all files now, and applies the files of each kind that has no mistake. Afterwards, reads
+   * the place set by {@link #readBeside}. Returns whether everything that was read is now in force.
+   * The tokens file is read first, so that the revocation of a token does not wait for other files.
    */
   public boolean reload() {
     boolean applied = true;
@@ -135,8 +137,8 @@ public final class Generations {
   }
 
   /**
-   * Returns a line for each mistake of the last reads of all files and of the place beside them;
-   * empty if all contents are in force.
+   * Returns a line for each mistake in the last read of all files and of the place set by {@link
+   * #readBeside}; empty if everything is in force.
    */
   public List<String> mistakes() {
     List<String> all = new ArrayList<>();
@@ -145,26 +147,23 @@ public final class Generations {
     return all;
   }
 
-  /**
-   * Sets the place that is read beside the files, which keeps overrides and penalties set at run
-   * time.
-   */
+  /** Sets a further place that a reload reads: the overrides and penalties set at run time. */
   public void readBeside(Beside place) {
     this.beside = place;
   }
 
-  /** Returns a line for each mistake of the last read of the place beside the files. */
+  /** Returns a line for each mistake in the last read of the place set by {@link #readBeside}. */
   public List<String> mistakesBeside() {
     return beside.mistakes();
   }
 
-  /** The files of one kind. Thread-safe; never blocks. */
+  /** The generations of one kind of files. Thread-safe; never blocks. */
   public static final class Watched {
 
     /** How many generations are kept, including the generation in force. */
     private static final int MOST_PAST = 10;
 
-    /** The most overrides of all kept generations; the last two are kept whatever their size. */
+    /** The most overrides in all kept generations together; two generations are always kept. */
     private static final long MOST_OVERRIDES = 200_000;
 
     private final Deque<Past> past = new ArrayDeque<>(); // guarded by itself; the newest first
@@ -198,8 +197,9 @@ public final class Generations {
     }
 
     /**
-     * Returns the last generations that were applied, at most ten, the newest first. A generation
-     * that was put back, and then replaced by new files, comes directly after these files.
+     * Returns the last generations that were applied, at most ten, the newest first. If a rollback
+     * put an old generation in force and new files then replaced it, the old generation comes
+     * directly after the new one.
      */
     public List<Past> past() {
       synchronized (past) {
@@ -207,22 +207,25 @@ public final class Generations {
       }
     }
 
-    /** Returns whether an earlier generation was put back, and the files have not changed since. */
+    /**
+     * Whether a rollback put an earlier generation in force, and the files have not changed since.
+     */
     public boolean isPutBack() {
       synchronized (past) {
         return !past.isEmpty() && !past.getFirst().hash().equals(state.active().hash());
       }
     }
 
-    /** Records that an earlier generation is in force again. */
+    /** Records that a rollback put an earlier generation in force. */
     public void putBack(String hash, Instant at, List<String> changes) {
       state = new State(new Active(hash, at, changes), state.offered());
     }
 
     private void keep(Past one) {
       synchronized (past) {
-        // The active generation may be an old one that was put back. It becomes the newest past
-        // generation, so that a rollback returns to it.
+        // A rollback can have put an old generation in force. This generation becomes the newest
+        // past
+        // generation, so that the next rollback restores it.
         String active = state.active().hash();
         past.stream()
             .filter(other -> other.hash().equals(active))

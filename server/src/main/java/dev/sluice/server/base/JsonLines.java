@@ -31,9 +31,9 @@ import org.slf4j.LoggerFactory;
 /**
  * An append-only file of JSON lines, such as the audit log.
  *
- * <p>One thread writes; callers never wait for a disk. The file is opened for each write, so
- * logrotate may rename it at any time, without a signal. Lines that cannot be written are counted;
- * the failure is logged once until writing works again. Thread-safe.
+ * <p>One thread writes; adding a line never waits for a disk. The file is opened for each write, so
+ * logrotate may rename it at any time, without a signal. Lines that cannot be written are lost and
+ * counted. A failure is logged once until writing works again. Thread-safe.
  */
 public final class JsonLines implements AutoCloseable {
 
@@ -88,7 +88,7 @@ public final class JsonLines implements AutoCloseable {
     void write(JsonGenerator json) throws IOException;
   }
 
-  /** The target of lines, opened for each write and closed after it. */
+  /** A file or stream that is opened for each write and closed afterwards. */
   private interface Target {
     OutputStream open() throws IOException;
   }
@@ -105,8 +105,8 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * Tests the file on another thread: an interrupt does not end the opening of a pipe without a
-   * reader, or of a file on a dead mount.
+   * Tests the file on another thread, so that the caller can give up. A thread that opens a pipe
+   * without a reader, or a file on a dead mount, blocks and cannot be interrupted.
    */
   private static void tryOut(Path file, LogKind kind) throws IOException {
     FutureTask<Boolean> opening =
@@ -168,7 +168,7 @@ public final class JsonLines implements AutoCloseable {
         file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
   }
 
-  /** Creates the file so that only its owner can read it, since logs have ids and addresses. */
+  /** Creates the file so that only its owner can read it, since it contains ids and addresses. */
   private static void createForTheOwner(Path file) throws IOException {
     try {
       Files.createFile(
@@ -178,7 +178,7 @@ public final class JsonLines implements AutoCloseable {
     }
   }
 
-  /** Adds a line, which is lost if too many lines wait for the disk. */
+  /** Queues a line. The line is lost if too many lines wait for the disk. */
   public void add(Fields fields) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (JsonGenerator json = JSON.createGenerator(bytes)) {
@@ -192,18 +192,16 @@ public final class JsonLines implements AutoCloseable {
     add(bytes.toByteArray());
   }
 
-  /** Cuts a text that a client may have written to its first 200 characters, for a line. */
+  /** Returns the first 200 characters of a text from a client. */
   public static String shown(String text) {
     return shown(text, SHOWN);
   }
 
   /**
-   * Cuts a text that a client may have written. Never splits a surrogate pair, which JSON cannot
-   * have.
+   * Returns the first characters of a text from a client. Never splits a surrogate pair, since JSON
+   * cannot contain half a pair.
    *
-   * @param text the text
    * @param most how many characters to keep
-   * @return its first characters
    */
   public static String shown(String text, int most) {
     if (text.length() <= most) {

@@ -5,19 +5,19 @@ import io.netty.util.internal.OutOfDirectMemoryError;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Only buffers of connections are in direct memory. If direct memory is full, a connection gets no
- * buffer and ends, as after any failure of its transport. All other state is on the heap, and stays
- * valid.
+ * Direct memory holds only the buffers of connections. If direct memory is full, the connection
+ * that needs a buffer is closed, as after a network failure. All other state is on the heap, and
+ * stays valid.
  */
 
 /**
- * Hands an {@link OutOfMemoryError} that other code would swallow to the default handler of
- * uncaught exceptions: after such an error, no state can be trusted, and the process should end.
- * Full direct memory does not count. Stateless and thread-safe.
+ * Passes an {@link OutOfMemoryError} that other code would swallow to the default handler of
+ * uncaught exceptions. That handler should end the process, since no state on the heap can be
+ * trusted. An error about full direct memory is ignored. Stateless and thread-safe.
  */
 public final class OutOfMemory {
 
-  /** A part of the message of the JDK's own error, which has no class of its own. */
+  /** Part of the JDK's error message for full direct memory; this error has no class of its own. */
   private static final String DIRECT = "direct buffer memory";
 
   private OutOfMemory() {}
@@ -34,7 +34,7 @@ public final class OutOfMemory {
     }
   }
 
-  /** Returns why a connection has ended, which the innermost cause describes best. */
+  /** Returns the reason why a connection has failed: the innermost cause. */
   public static String words(Throwable failure) {
     OutOfMemoryError cause = cause(failure);
     if (cause != null && isDirect(cause)) {

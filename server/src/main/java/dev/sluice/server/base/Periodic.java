@@ -6,9 +6,9 @@ import java.util.concurrent.ScheduledExecutorService;
 import org.slf4j.Logger;
 
 /**
- * A periodic task that no exception ends. A scheduler silently drops a task that throws; this class
- * logs a failure once until the task works again, and never throws. An exhausted heap is reported
- * to {@link OutOfMemory}. Used by one thread at a time.
+ * A periodic task that continues after exceptions. A scheduler silently drops a task that throws,
+ * so this class catches all exceptions. A failure is logged once until the task succeeds again. An
+ * exhausted heap is reported to {@link OutOfMemory}. Used by one thread at a time.
  */
 public final class Periodic implements Runnable {
 
@@ -23,7 +23,7 @@ public final class Periodic implements Runnable {
     this.task = task;
   }
 
-  /** Makes a task, which never throws; {@code what} is the subject of the log's sentence. */
+  /** Returns a task that never throws; {@code what} is the subject of the log message. */
   public static Runnable task(Logger log, String what, Runnable task) {
     return new Periodic(log, what, task);
   }

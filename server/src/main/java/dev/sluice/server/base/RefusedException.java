@@ -5,8 +5,8 @@ import com.linecorp.armeria.common.HttpStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown for a request that the server refuses before any part handles it, with the fields of
- * problem details.
+ * Thrown if the server refuses a request before handling it. The fields are the fields of HTTP
+ * problem details (RFC 9457).
  */
 public final class RefusedException extends RuntimeException {
 
@@ -67,8 +67,8 @@ public final class RefusedException extends RuntimeException {
   }
 
   /**
-   * Refuses a request that a page of another site made a browser send, as the browser's value of
-   * {@code Sec-Fetch-Site} shows.
+   * Refuses a request that a web page of another site sent through a browser. The browser reports
+   * this in the header {@code Sec-Fetch-Site}.
    */
   public static RefusedException crossSite(String site) {
     return new RefusedException(
@@ -94,7 +94,7 @@ public final class RefusedException extends RuntimeException {
     return status;
   }
 
-  /** Returns the last part of the problem's type, a word for programs. */
+  /** Returns the last segment of the problem's type, a word for programs. */
   public String type() {
     return type;
   }

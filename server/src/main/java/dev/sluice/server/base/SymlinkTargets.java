@@ -8,16 +8,16 @@ import java.nio.file.Path;
 /** Resolves symbolic links. Blocks on the file system. */
 public final class SymlinkTargets {
 
-  /** The number of links that Linux follows. */
+  /** The longest chain of links that Linux follows. */
   private static final int MOST_LINKS = 40;
 
   private SymlinkTargets() {}
 
   /**
-   * Follows a link, so that a caller that replaces a file replaces the link's target. A rename to
-   * the name of the link would replace the link itself.
+   * Follows a symbolic link, so that the caller can replace the link's target. A rename to the
+   * link's name would replace the link itself.
    *
-   * @param file a file, or a link to a file, which need not exist
+   * @param file a file, or a link to a file; the file need not exist
    * @return the target of the link; the same path if it is not a link, or if the links have no end
    */
   public static Path followed(Path file) {

@@ -55,10 +55,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A resource that gets, sets and deletes one setting of an id of a limit, at {@code
- * /v1/admin/…/{limit}/{id}} or {@code /v1/admin/…/{limit}?id={id}}. The library refuses paths with
- * a segment ".." in any spelling, so some ids fit only in the query. Blocking work runs on threads
- * that may block. Thread-safe.
+ * A resource that gets, sets and deletes one setting for an id of a limit, at {@code
+ * /v1/admin/…/{limit}/{id}} or {@code /v1/admin/…/{limit}?id={id}}. Armeria refuses paths with a
+ * segment ".." in any spelling, so an id that contains such a segment must be sent in the query.
+ * Blocking work runs on threads that may block. Thread-safe.
  */
 abstract class AdminResource<T> implements HttpService {
 
@@ -81,7 +81,7 @@ abstract class AdminResource<T> implements HttpService {
    * Makes a resource.
    *
    * @param changes runs one change at a time; each blocks until the change is saved
-   * @param list the path of the list, which precedes the limit in the paths of its settings
+   * @param list the path of the list of settings; the limit and the id follow this path
    * @param thing the word for the setting: override or penalty
    */
   AdminResource(
@@ -108,16 +108,16 @@ abstract class AdminResource<T> implements HttpService {
   /** Returns the settings of a limit that are in force. */
   abstract Stream<T> all(Limits now, LimitName name);
 
-  /** Writes the fields of a setting after its limit and its id. */
+  /** Writes the fields of a setting that follow its limit and its id. */
   abstract void writeFields(T one, JsonGenerator json) throws IOException;
 
   /**
-   * Stores the setting. {@code force} tells whether the query has {@code force=true}; it is false
-   * unless {@link #takesForce}.
+   * Stores the setting. {@code force} is true if the query has {@code force=true}, which only
+   * resources with {@link #takesForce} allow.
    */
   abstract Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force);
 
-  /** Whether the query is allowed to have {@code force=true}. */
+  /** Whether the query may have {@code force=true}. */
   boolean takesForce() {
     return false;
   }
@@ -125,7 +125,7 @@ abstract class AdminResource<T> implements HttpService {
   /** Removes the setting, and returns it for the audit log; null if nothing was set. */
   abstract @Nullable String delete(LimitName name, String id);
 
-  /** Adds the routes of the list and of its settings. */
+  /** Adds the routes of the list and of the single settings. */
   final void addTo(ServerBuilder server) {
     PagedResource<T> all =
         new PagedResource<>(limits.limits()::get, list.substring(list.lastIndexOf('/') + 1)) {
@@ -151,7 +151,7 @@ abstract class AdminResource<T> implements HttpService {
         .addTo(server);
   }
 
-  /** The outcome of a change, with the detail for the audit log. */
+  /** The response to a change, and the detail for the audit log. */
   record Done(Answers.BodyWriter body, String detail) {}
 
   @Override
@@ -284,7 +284,7 @@ abstract class AdminResource<T> implements HttpService {
             before.isEmpty() ? "" : "before: " + before);
   }
 
-  /** Returns the detail of a change for the audit log, with the old value if there was one. */
+  /** Returns the text for the audit log about a change: the new value, and the old value if any. */
   static String detail(String now, @Nullable String before) {
     return before == null ? now : now + "; before: " + before;
   }
@@ -295,10 +295,10 @@ abstract class AdminResource<T> implements HttpService {
     }
   }
 
-  /** A bucket that a request names, with its canonical id. */
+  /** The bucket that a request is about, with its canonical id. */
   private record Bucket(LimitName name, String id) {}
 
-  /** A change to a setting of a bucket, recorded in the audit log even if the change fails. */
+  /** A change of a setting. The audit log records the change even if it fails. */
   private final class Change {
 
     private final Caller caller;
@@ -309,7 +309,7 @@ abstract class AdminResource<T> implements HttpService {
       this.noted = asked;
     }
 
-    /** Looks up the bucket. From then on, the audit log records the bucket's canonical id. */
+    /** Looks up the bucket. Afterwards, the audit log records the bucket's canonical id. */
     Bucket bucket(String limit, String asGiven) {
       LimitName name = known(caller, limit);
       Bucket bucket = new Bucket(name, canonical(name, asGiven));
@@ -342,7 +342,7 @@ abstract class AdminResource<T> implements HttpService {
     }
   }
 
-  /** Decodes a text; returns the text unchanged if it cannot be decoded. */
+  /** Decodes a text; returns a text that cannot be decoded unchanged. */
   private static String legible(String encoded) {
     try {
       return decoded(encoded, "path");
@@ -355,15 +355,15 @@ abstract class AdminResource<T> implements HttpService {
     return Queries.decoded(encoded, field, field);
   }
 
-  /** Escapes "+", which the decoder for forms would read as a space. */
+  /** Escapes "+", which the decoder of form parameters would turn into a space. */
   private static String asForm(String path) {
     return path.replace("+", "%2B");
   }
 
   /**
-   * A JSON object of strings, whole numbers and lists, parsed as strictly as all bodies. A list
-   * contains strings, and objects of strings and whole numbers. All mistakes are collected, and
-   * thrown together by {@link #requireSound}. Not thread-safe.
+   * A JSON object of strings, whole numbers and lists, parsed as strictly as all request bodies. A
+   * list contains strings, and objects of strings and whole numbers. All mistakes are collected,
+   * and {@link #requireSound} throws them together. Not thread-safe.
    */
   static final class AdminBody {
 
@@ -377,7 +377,7 @@ abstract class AdminResource<T> implements HttpService {
     private static final Unusable ANOTHER_KIND =
         new Unusable("found another kind of value, expected a string or a whole number");
 
-    /** Stands for a value that is neither a string nor a 64-bit integer nor a list. */
+    /** The value of a field that is neither a string, nor a 64-bit integer, nor a list. */
     private record Unusable(String why) {}
 
     private final String path; // the path that precedes the names of the fields
@@ -473,9 +473,9 @@ abstract class AdminResource<T> implements HttpService {
     }
 
     /**
-     * Throws the mistakes in the fields that were read.
+     * Throws all mistakes that were found in the fields.
      *
-     * @throws WireException if there are any
+     * @throws WireException if there are mistakes
      */
     void requireSound() {
       if (!mistakes.none()) {

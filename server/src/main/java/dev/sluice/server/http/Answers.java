@@ -39,7 +39,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/** Makes responses, which must not be cached, since a decision is soon outdated. */
+/** Makes HTTP responses. The responses must not be cached, since a decision is soon outdated. */
 final class Answers {
 
   private static final JsonFactory JSON = new JsonFactory();
@@ -61,7 +61,7 @@ final class Answers {
         headers(decision, form), bytes(json -> DecisionWriter.write(decision, request, json)));
   }
 
-  /** Returns the state of a bucket; {@code overrideId} is null if the default applies. */
+  /** Returns the state of a bucket; {@code overrideId} is null for a bucket without an override. */
   static AggregatedHttpResponse bucket(
       Decision decision, @Nullable String overrideId, AnswerForm form) {
     return of(
@@ -130,12 +130,12 @@ final class Answers {
     return headers;
   }
 
-  /** Returns the headers of a stream of JSON objects, one on each line. */
+  /** Returns the headers of a response that streams JSON objects, one per line. */
   static ResponseHeaders stream() {
     return headers(HttpStatus.OK, NDJSON).build();
   }
 
-  /** Returns the headers of a text that may be compressed. */
+  /** Returns the headers of a text, compressed with gzip or not. */
   static ResponseHeaders metrics(MediaType type, boolean gzip) {
     ResponseHeadersBuilder headers =
         headers(HttpStatus.OK, type)
@@ -153,7 +153,7 @@ final class Answers {
     return bytes.toByteArray();
   }
 
-  /** Returns the line that reports a mistake in a line. */
+  /** Returns the response line that reports a mistake in a request line. */
   static byte[] line(Fault fault, int number) {
     return line(json -> write(fault, number, json));
   }
@@ -162,7 +162,7 @@ final class Answers {
     return of(headers(status, MediaType.JSON), bytes(body));
   }
 
-  /** Returns a response with an ETag, or a 304 if the caller sent the same ETag. */
+  /** Returns a response with an ETag, or a 304 if {@code noneMatch} contains this ETag. */
   static AggregatedHttpResponse tagged(@Nullable String noneMatch, BodyWriter body) {
     HttpData bytes = bytes(body);
     String tag = tag(bytes);
@@ -180,7 +180,7 @@ final class Answers {
     return "\"" + Long.toHexString(checksum.getValue()) + "-" + bytes.length() + "\"";
   }
 
-  /** Whether the caller already has the body, by its {@code If-None-Match}. */
+  /** Whether the header {@code If-None-Match} shows that the client already has the body. */
   static boolean isKnown(@Nullable String noneMatch, String tag) {
     if (noneMatch == null) {
       return false;
@@ -286,11 +286,12 @@ final class Answers {
   }
 
   /**
-   * The form of the answer that a client wants, from the query of a request for a decision.
+   * The form of the response that a client wants, read from the query of its request.
    *
    * @param denied the status of a denial: 200, or another status for a proxy that reads only the
    *     status; with another status, a denial by the failure rule {@code deny} is a 503
-   * @param headers which headers repeat the decision, for callers that pass them on
+   * @param headers the profile of the headers that repeat the decision, for clients that pass these
+   *     headers on
    */
   record AnswerForm(HttpStatus denied, HeaderProfile headers) {
 
@@ -300,7 +301,7 @@ final class Answers {
     private static final List<String> FAMILIES =
         List.of("none", "ietf", "legacy", "github", "draft03");
 
-    /** Parses the query; {@code more} are further parameters of the resource. */
+    /** Parses the query; {@code more} names further parameters that the resource allows. */
     static AnswerForm of(ServiceRequestContext context, Mistakes mistakes, String... more) {
       if (context.query() == null) {
         return USUAL;
@@ -314,14 +315,15 @@ final class Answers {
           mistakes.read(() -> headers(query.get(HEADERS, "none")), USUAL.headers));
     }
 
-    /** Returns the form for a resource that allows no query. */
+    /** Returns the response form of a resource that allows no query parameters. */
     static AnswerForm fixed(ServiceRequestContext context) {
       Queries.require(context, List.of());
       return USUAL;
     }
 
     /**
-     * Returns the form for a resource that allows no query, and collects the mistakes of a query.
+     * Returns the response form of a resource that allows no query parameters. Mistakes in the
+     * query are collected.
      */
     static AnswerForm fixed(ServiceRequestContext context, Mistakes mistakes) {
       Queries.require(context, List.of(), mistakes);
@@ -366,10 +368,10 @@ final class Answers {
     }
   }
 
-  /** Sets the headers that repeat a decision. Thread-safe. */
+  /** Sets the response headers that repeat a decision. Thread-safe. */
   static final class DecisionFields {
 
-    /** A cache of the names in the library's form, which is slow to make. There are few names. */
+    /** A cache of header names in Armeria's form, which is slow to make. There are few names. */
     private static final Map<String, CharSequence> NAMES = new ConcurrentHashMap<>();
 
     private DecisionFields() {}
@@ -377,7 +379,7 @@ final class Answers {
     /**
      * Sets the headers of a profile.
      *
-     * @param fields the values by header name; the number of names is fixed
+     * @param fields the values by header name; the names come from a small fixed set
      */
     static void set(Map<String, String> fields, ResponseHeadersBuilder headers) {
       for (Map.Entry<String, String> field : fields.entrySet()) {

@@ -12,13 +12,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A proxy describes a request in X-Forwarded-Method, -Host, -Uri and -For. No other header is used:
- * nginx forwards the client's headers, so a client could describe its request in a second header
- * that the proxy does not overwrite. Envoy differs: it appends the original path to this server's
- * path, and keeps method and host. With Envoy, the client can set X-Forwarded-Method, -Uri and
- * -Host.
+ * A proxy describes its client's request in the headers X-Forwarded-Method, -Host, -Uri and -For.
+ * Other headers are ignored: nginx forwards the client's headers, so a client could describe
+ * another request in a header that the proxy does not overwrite. Envoy works differently: it
+ * appends the original path to this server's path, and keeps the method and the host. With Envoy,
+ * the client can set X-Forwarded-Method, -Uri and -Host.
  */
-/** The original request, about which a proxy asks. Not thread-safe. */
+/** The request that a proxy's client has sent to the proxy. Not thread-safe. */
 final class AskedRequest implements WebRequest {
 
   static final String METHOD = "X-Forwarded-Method";
@@ -60,20 +60,23 @@ final class AskedRequest implements WebRequest {
         behind ? raw.substring(ForwardAuthResource.PATH.length()) : null);
   }
 
-  /** Returns the address that opened the connection. */
+  /** Returns the IP address of the proxy or client that opened the connection. */
   static String peerOf(ServiceRequestContext context) {
     return context.remoteAddress().getAddress().getHostAddress();
   }
 
-  /** Returns the query of the request itself, written by the proxy or the client; null for none. */
+  /**
+   * Returns the query of the request to this server; null for none. The proxy or the client wrote
+   * this query.
+   */
   @Nullable String writtenQuery() {
     return queryOf(raw);
   }
 
   /**
-   * Returns the query of the proxy's configuration, null for none.
+   * Returns the query that the proxy's configuration has set, null for none.
    *
-   * @throws WireException if the client wrote the query, since a client must not choose its charges
+   * @throws WireException if the query is the client's, since a client must not choose its charges
    */
   @Nullable String ownQuery() {
     String query = writtenQuery();
@@ -97,15 +100,17 @@ final class AskedRequest implements WebRequest {
     return trusted;
   }
 
-  /** Whether the original path follows this server's path; then the query is the client's. */
+  /**
+   * Whether the original path was appended to this server's path; then the client wrote the query.
+   */
   boolean isPathBehind() {
     return pathBehind != null;
   }
 
   /**
-   * Returns method and target of the original request.
+   * Returns the method and the target of the original request.
    *
-   * @throws WireException if the proxy is not trusted, or does not send method and target
+   * @throws WireException if the proxy is not trusted, or does not send the method and the target
    */
   private PlainRequest original() {
     PlainRequest known = original;
@@ -120,7 +125,9 @@ final class AskedRequest implements WebRequest {
     return known;
   }
 
-  /** Requires a trusted peer, since the peer describes another client's request. */
+  /**
+   * Requires that the peer is a trusted proxy, since the peer describes another client's request.
+   */
   private void requireTrusted() {
     if (!trusted) {
       throw new WireException(
@@ -141,7 +148,7 @@ final class AskedRequest implements WebRequest {
     return values.get(0);
   }
 
-  /** Returns the request with the headers that the proxy sent, without the host. */
+  /** Returns the original request with all headers from the proxy, but without the host. */
   private PlainRequest client() {
     PlainRequest known = client;
     if (known == null) {
@@ -162,8 +169,8 @@ final class AskedRequest implements WebRequest {
   }
 
   /**
-   * Returns the host that the client asked for. If the original path follows this server's path,
-   * this is the host of the proxy's request.
+   * Returns the host of the original request. If the original path was appended to this server's
+   * path, the host is the one that the proxy's request names.
    */
   private List<String> hosts() {
     requireTrusted();
@@ -214,10 +221,10 @@ final class AskedRequest implements WebRequest {
   }
 
   /**
-   * Returns the proxy's address, after a check that the proxy names the client. Without this check,
-   * all clients would share the bucket of the proxy's address.
+   * Returns the proxy's address, after checking that the proxy has sent the client's address.
+   * Without this check, all clients would share the bucket of the proxy's address.
    *
-   * @throws WireException if no trusted proxy names the client
+   * @throws WireException if no trusted proxy has sent the client's address
    */
   @Override
   public @Nullable String peer() {

@@ -22,13 +22,14 @@ import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A histogram with fixed buckets for Prometheus. Thread-safe; threads never wait for each other.
+ * A histogram with fixed buckets, in the form of Prometheus. Thread-safe; threads never wait for
+ * each other.
  */
 final class BulkHistogram extends AbstractMeter implements BulkSummary {
 
   private final double[] bounds; // ascending, the last is infinite
 
-  /** The number of values in each bucket; null for an empty bucket. */
+  /** The number of values in each bucket; null while a bucket is empty. */
   private final AtomicReferenceArray<@Nullable LongAdder> counts;
 
   private final DoubleAdder total = new DoubleAdder();
@@ -39,9 +40,9 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
   /**
    * Makes an empty histogram.
    *
-   * @param bounds the bounds of the buckets, from {@link #bounds}; not copied
-   * @param config a configuration that this class {@linkplain #serves serves}
-   * @param scale the factor for each value
+   * @param bounds the buckets' upper bounds, from {@link #bounds}; the array is not copied
+   * @param config a configuration that {@link #serves} accepts
+   * @param scale the factor by which each value is multiplied
    */
   BulkHistogram(
       Meter.Id id, Clock clock, double[] bounds, DistributionStatisticConfig config, double scale) {
@@ -54,7 +55,8 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
   }
 
   /**
-   * Whether a configuration has explicit buckets, and needs no other features such as percentiles.
+   * Whether a configuration has explicit buckets, and no features that this class lacks, such as
+   * percentiles.
    */
   static boolean serves(DistributionStatisticConfig config) {
     return bounds(config).length > 1
@@ -62,7 +64,7 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
         && (config.getPercentiles() == null || config.getPercentiles().length == 0);
   }
 
-  /** Returns the upper bounds of the buckets, the last of which is infinite. */
+  /** Returns the upper bounds of the buckets; the last bound is infinite. */
   static double[] bounds(DistributionStatisticConfig config) {
     double[] finite = config.getServiceLevelObjectiveBoundaries();
     return DoubleStream.concat(
@@ -102,7 +104,7 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
     return other == null ? first : other;
   }
 
-  /** Returns the counts of all buckets, not cumulative. */
+  /** Returns the number of values in each bucket; the numbers are not cumulative. */
   private long[] counts() {
     long[] each = new long[bounds.length];
     for (int i = 0; i < each.length; i++) {
@@ -133,8 +135,8 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
   }
 
   /**
-   * Writes the histogram's lines of the metrics page, without the maximum. Labels are in the page's
-   * format, without braces.
+   * Writes the histogram's lines of the metrics page, without the line of the maximum. {@code
+   * labels} is in the page's format, without braces.
    */
   void write(String name, String labels, Writer page) throws IOException {
     String more = labels.isEmpty() ? "" : labels + ",";

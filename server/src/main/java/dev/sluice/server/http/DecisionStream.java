@@ -24,28 +24,29 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Each line is sent to the store when it arrives. A line is answered when it and all lines before
- * it are decided. The next piece of answers is written when the client has read the previous piece,
- * and no line is sent to the store until then. So a client that does not read spends at most
- * MOST_UNREAD lines.
+ * The server sends each line to the store when the line arrives. The server answers lines in order:
+ * an answer waits for the answers of all earlier lines. The server writes answers in pieces. Until
+ * the client has read a piece, the server writes no further piece, and sends no further line to the
+ * store. So a client that does not read spends at most MOST_UNREAD lines.
  *
- * An answer can be much longer than its line. Before a line is sent, the largest possible size of
- * its answer is charged to the budget, until the client has read the answer. While the budget has
- * no room, a line waits for earlier answers. If no answer is unread, the line is refused and the
- * stream ends.
+ * An answer can be much longer than its line. Before a line is sent to the store, the largest
+ * possible size of its answer is charged to the budget, until the client has read the answer. While
+ * the budget has no room, a line waits until the client has read earlier answers. If there is no
+ * unread answer, the line is refused and the stream ends.
  *
- * If a body ends too early, too late or never, the last line of the response reports this, and an
- * incomplete last line is not decided. If no line was answered, the response has the status of the
- * error instead. The response stays open until the client has read it, so that it can time out.
+ * If a body ends too early, too late or never, the last line of the response reports this error. An
+ * incomplete last line is not decided. If no line was answered yet, the response has the status of
+ * the error instead. The response stays open until the client has read it, so that an unread
+ * response can time out.
  */
 
-/** Answers a stream of operations, one in each line. Belongs to one event loop. */
+/** Answers a stream of operations, one operation per line. Belongs to one event loop. */
 final class DecisionStream {
 
   private static final int MOST_UNREAD = 64;
   private static final int PIECE_BYTES = 16 << 10;
 
-  /** The most bytes of an answer per object in its line, without the ids. */
+  /** The most bytes of an answer for each object in its line, not counting the ids. */
   private static final int ANSWER_BYTES = 512;
 
   /** The size of the shortest transaction, in bytes. */
@@ -90,7 +91,7 @@ final class DecisionStream {
     this.held = held;
   }
 
-  /** A line that was sent to the store, and its answer once it is known. */
+  /** A line that was sent to the store, with its answer as soon as the line is decided. */
   private final class Line {
 
     private final int number;
@@ -102,7 +103,7 @@ final class DecisionStream {
       this.most = most;
     }
 
-    /** Sets the answer, and wakes the event loop once for many answers. */
+    /** Sets the answer. Wakes the event loop only if no wake-up is pending. */
     void answered(byte[] text) {
       answer = text;
       if (told.compareAndSet(false, true)) {
@@ -111,7 +112,7 @@ final class DecisionStream {
     }
   }
 
-  /** Receives more of the body; the array begins with the bytes of the last call. */
+  /** Receives more of the body; {@code bytes} begins with the bytes received earlier. */
   void more(byte[] bytes, int length) {
     if (!whole) {
       lines = bytes;
@@ -134,8 +135,8 @@ final class DecisionStream {
   }
 
   /**
-   * Ends the stream because its time is nearly over. The last line reports the reason; the client
-   * receives it after the lines before.
+   * Ends the stream because its time is nearly over. The last line of the response reports the
+   * reason, after the answers that are known.
    */
   void late() {
     if (ending || isDecided()) {
@@ -170,7 +171,7 @@ final class DecisionStream {
             .formatted(MOST_UNREAD));
   }
 
-  /** Ends the stream with a fault, and drops the lines that have no answer yet. */
+  /** Ends the stream with an error, and drops the lines that have no answer yet. */
   private void stop(Fault why) {
     Line first = underWay.peek();
     number = first == null ? number : first.number - 1;
@@ -187,12 +188,12 @@ final class DecisionStream {
     seen = 0;
   }
 
-  /** Sends lines and writes answers as far as possible. */
+  /** Sends as many lines to the store, and writes as many answers, as the bounds allow. */
   private void advance() {
     if (unread > 0 || ending || !response.isOpen()) {
       return; // the client has gone, so nothing more is decided
     }
-    told.set(true); // immediate answers need not wake this loop
+    told.set(true); // answers that are known at once need not wake this loop
     boolean fits = send();
     told.set(false); // reset before decided(), so that no later answer is missed
     byte[] piece = decided();
@@ -242,7 +243,9 @@ final class DecisionStream {
     return ANSWER_BYTES * transactions + ECHOES * length;
   }
 
-  /** Returns where the next line ends; -1 if its end has not arrived, or there is no line. */
+  /**
+   * Returns the index of the next line's end; -1 if the end has not arrived, or there is no line.
+   */
   private int endOfLine() {
     while (seen < size && lines[seen] != '\n') {
       objects += lines[seen] == '{' ? 1 : 0;

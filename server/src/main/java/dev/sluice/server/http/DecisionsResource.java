@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class DecisionsResource extends MethodService implements StreamingService {
 
-  /** The longest time that is reserved for the end of a stream. */
+  /** The longest time that the server reserves to end a stream properly. */
   private static final long MOST_SPARE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final LimiterCalls acts;
@@ -52,7 +52,7 @@ final class DecisionsResource extends MethodService implements StreamingService 
   }
 
   /**
-   * Starts a stream, which reports a time-out itself, because the library's time-out would cut off
+   * Starts a stream. The stream itself reports a time-out, because Armeria's time-out would cut off
    * the response.
    */
   private HttpResponse stream(ServiceRequestContext context, HttpRequest request) {
@@ -95,9 +95,10 @@ final class DecisionsResource extends MethodService implements StreamingService 
   }
 
   /**
-   * Ends the stream in time, and aborts it if its client still does not read. Otherwise the server
-   * would close the connection, together with its other requests. Over HTTP/1.1 the server still
-   * closes the connection, since nothing else ends an unread response.
+   * Ends the stream before its time is over, and aborts the response if the client does not read
+   * it. Otherwise the server would close the connection, with all other requests on it. Over
+   * HTTP/1.1 the server still closes the connection, since an unread response cannot end in another
+   * way.
    */
   private static void endInTime(
       ServiceRequestContext context, DecisionStream stream, HttpResponseWriter response) {

@@ -45,8 +45,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code POST /v1/explain}: why an id of a limit is denied, and which rule matches a request. The
- * response contains the same facts as fields and as lines for people. Charges nothing.
+ * {@code POST /v1/explain}: explains why an id of a limit is denied, and which rule matches a
+ * request. The response contains the same facts twice: as fields, and as lines of text. Charges
+ * nothing.
  */
 final class ExplainResource extends JsonResource {
 
@@ -116,7 +117,7 @@ final class ExplainResource extends JsonResource {
         });
   }
 
-  /** The state of a bucket, and the decision that the next request with the cost 1 would get. */
+  /** The state of a bucket, and the decision about a next request with cost 1. */
   private record ExplainedBucket(
       Decision state, Decision next, Transaction transaction, Caller caller) {
 
@@ -168,7 +169,7 @@ final class ExplainResource extends JsonResource {
             : "override deployed with the limits";
   }
 
-  /** Returns file and line of the limit or override in force; null if no file contains it. */
+  /** Returns the file and line of the limit or override in force; null if no file contains it. */
   private @Nullable String place(ExplainedBucket bucket, @Nullable LimitOverride override) {
     Limits limits = limiter.limits().get();
     return override == null
@@ -272,7 +273,7 @@ final class ExplainResource extends JsonResource {
     return GoDuration.shortened(whole);
   }
 
-  /** Explains which rule matches each reading of a request. */
+  /** Explains which rule matches each possible interpretation of a request. */
   private RuleReadings readings(Question question, Caller caller) {
     if (!caller.mayUseAll()) {
       throw RefusedException.forbidden(

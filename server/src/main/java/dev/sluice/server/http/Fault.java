@@ -14,15 +14,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The reason why a request failed, to be sent as problem details (RFC 9457).
+ * The reason why a request failed, for a response with problem details (RFC 9457).
  *
- * @param type the last part of the problem's type, a word for programs
+ * @param type the last segment of the problem's type, a word for programs
  * @param title the type in words for people, equal for all faults of a type
  * @param field the part of the request that is wrong, null if it is not a single part
  * @param mistakes all mistakes of the request if there are several; otherwise empty
  * @param incident the id of the cause in the server's log; null if the client made the mistake
- * @param refused the refusal, with its further fields, if the server refused the request before a
- *     resource saw it; otherwise null
+ * @param refused the exception, if the server refused the request before a resource handled it;
+ *     otherwise null
  */
 record Fault(
     HttpStatus status,
@@ -34,7 +34,7 @@ record Fault(
     @Nullable String incident,
     @Nullable RefusedException refused) {
 
-  /** A URI that names a type and is not an address to look up. */
+  /** The start of every problem type: a URI that is a name, and not an address to open. */
   private static final String TYPES = "tag:sluice.dev,2026:";
 
   private static final int SHOWN = 200;
@@ -83,7 +83,9 @@ record Fault(
     return new Fault(HttpStatus.NOT_FOUND, "not-there", "Nothing is set", detail, null);
   }
 
-  /** Returns the fault of a change that could not be saved; only the log names the file. */
+  /**
+   * Returns the fault of a change that could not be saved. Only the log contains the file's name.
+   */
   static Fault notKept(String incident) {
     return new Fault(
             HttpStatus.SERVICE_UNAVAILABLE,
@@ -145,7 +147,7 @@ record Fault(
         null);
   }
 
-  /** Returns the fault of a failed store; only the log has the store's name and address. */
+  /** Returns the fault of a failed store. Only the log contains the store's name and address. */
   static Fault storeUnreachable(String charged, String incident) {
     return new Fault(
             HttpStatus.SERVICE_UNAVAILABLE,
@@ -161,7 +163,8 @@ record Fault(
   }
 
   /**
-   * Returns the fault of a token that cancels nothing. Every guessed token gets the same answer.
+   * Returns the fault of a reservation token that cannot be cancelled. All guessed tokens get the
+   * same fault.
    */
   static Fault ofToken(TokenException token) {
     String detail = String.valueOf(token.getMessage());
@@ -182,7 +185,8 @@ record Fault(
   }
 
   /**
-   * Returns the fault of a change that would lower an override; the detail has the current quota.
+   * Returns the fault of a change that would lower an override; the detail contains the current
+   * quota.
    */
   static Fault lowered(LoweredException lowered) {
     return new Fault(
@@ -204,7 +208,7 @@ record Fault(
         .withIncident(incident);
   }
 
-  /** Returns the fault of a request that the server refused before a resource saw it. */
+  /** Returns the fault of a request that the server refused before a resource handled it. */
   static Fault refused(RefusedException refused) {
     return new Fault(
         refused.status(),
@@ -217,7 +221,7 @@ record Fault(
         refused);
   }
 
-  /** Returns the fault of a request that the HTTP library rejected. */
+  /** Returns the fault of a request that Armeria rejected. */
   static Fault ofStatus(HttpStatus status, @Nullable String description) {
     String title = status.reasonPhrase();
     String detail = description == null ? title : description;

@@ -21,9 +21,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * {@code GET /page/…}: the files of the web page. A browser caches each file, and asks on each use
- * whether the file has changed. The page loads nothing else, and uses only paths that every client
- * can use.
+ * {@code GET /page/…}: the files of the web page. A browser caches each file, but checks at each
+ * use whether the file has changed. The page loads no other files, and calls only paths that every
+ * client may use.
  */
 final class FileResource extends Resource {
 
@@ -74,8 +74,8 @@ final class FileResource extends Resource {
   }
 
   /**
-   * {@code GET /}: the web page for a browser, which sends {@code Accept: text/html}; a list of
-   * paths, as text, for every other client, such as curl.
+   * {@code GET /}: returns the web page to a browser, which sends {@code Accept: text/html}. Every
+   * other client, such as curl, gets a text that lists the paths.
    */
   static final class IndexResource extends Resource {
 
@@ -107,8 +107,8 @@ final class FileResource extends Resource {
   private static final class PageFile {
 
     /**
-     * The page runs only its own scripts, calls only its own server, cannot be framed, and cannot
-     * turn text into markup.
+     * A content security policy: the page runs only its own scripts, calls only its own server,
+     * cannot be framed, and cannot turn text into markup.
      */
     private static final String POLICY =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -128,7 +128,7 @@ final class FileResource extends Resource {
     }
 
     /**
-     * Reads a file that comes with the server.
+     * Reads a file of the server's jar.
      *
      * @throws IllegalStateException if the jar lacks the file
      */

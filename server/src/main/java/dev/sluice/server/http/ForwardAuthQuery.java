@@ -15,14 +15,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The query of a proxy's request, which the proxy's configuration writes.
+ * The query of a proxy's request. The proxy's configuration sets this query.
  *
- * @param limits the limits that the query names; empty if rules or headers name them
- * @param by where the limits come from if the query names none; null for rules if there are rules,
- *     or else for headers
+ * @param limits the limits that the query names; empty if rules or headers name the limits
+ * @param by where the limits come from if the query names none; null means the rules if there are
+ *     rules, otherwise headers
  * @param cost the cost for each limit that a header names
- * @param deny403 whether every refusal is a 403, for proxies that treat another status as a failure
- * @param headers which headers repeat the decision
+ * @param deny403 whether every refusal has the status 403, for proxies that treat other statuses as
+ *     a failure
+ * @param headers the profile of the response headers that repeat the decision
  */
 record ForwardAuthQuery(
     List<Wanted> limits,
@@ -50,22 +51,24 @@ record ForwardAuthQuery(
    * A limit that the query names.
    *
    * @param id the id; null if a key or a header supplies the id
-   * @param key the part of the original request that is the id; null if the id is given
+   * @param key the part of the original request that supplies the id; null if the query or a header
+   *     supplies the id
    */
   record Wanted(String limit, @Nullable String id, @Nullable VaryBy key, @Nullable Cost cost) {}
 
   /**
    * The cost for a limit.
    *
-   * @param tokens the cost if {@code header} is null; a request that lacks the named header costs 1
+   * @param tokens the cost if {@code header} is null
+   * @param header the name of the header that holds the cost; a request without this header costs 1
    */
   record Cost(long tokens, @Nullable String header) {}
 
   /**
-   * Parses a query as the proxy sent it. Only "&" separates parameters, since a proxy can insert a
-   * value from the client.
+   * Parses a query as the proxy has sent it. Only "&" separates parameters, since a proxy can
+   * insert a value from the client.
    *
-   * @throws WireException if it has a mistake
+   * @throws WireException if the query has a mistake
    */
   static ForwardAuthQuery parse(@Nullable String query) {
     Reading reading = new Reading();

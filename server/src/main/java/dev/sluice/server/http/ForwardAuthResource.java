@@ -59,13 +59,13 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The limits come from, in this order: the query, which the proxy's configuration fixes; the rule
- * book; a header. The header comes last, and only if there are no rules: most proxies pass on the
- * headers of the client, and a client must not choose its limit.
+ * The first of these sources that names limits is used: the query, which the proxy's configuration
+ * sets; the rules; a header. The header is used only if there are no rules: most proxies forward
+ * their clients' headers, and a client must not choose its limit.
  */
 /**
- * Answers {@code ANY /v1/forward-auth}: whether a proxy may pass on a request. Thread-safe; runs on
- * event loops, so it must not block.
+ * {@code ANY /v1/forward-auth}: decides whether a proxy may pass on a client's request.
+ * Thread-safe; runs on event loops, so it must not block.
  */
 final class ForwardAuthResource implements HttpService, AskedByProxies {
 
@@ -74,7 +74,9 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   private static final String ID_HEADER = "RateLimit-Id";
   private static final String STATUS_HEADER = "X-RateLimit-Status";
 
-  /** A denial without {@code Retry-After}, since the next request is denied too. */
+  /**
+   * A denial without {@code Retry-After}, since a rule that denies a request also denies a retry.
+   */
   private static final Refusal DENIED_BY_RULE =
       new Refusal(
           429,
@@ -97,10 +99,11 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /**
-   * The charges of a request: transactions decided together, and trials, which never deny.
+   * The charges of a request: transactions that are decided together, and trial transactions, whose
+   * limits never deny.
    *
-   * @param file the file of the rule that matches, empty for none
-   * @param line where that rule starts in the file
+   * @param file the file of the matching rule, empty for none
+   * @param line the first line of the matching rule in the file
    */
   private record Charges(
       List<Transaction> together, List<Transaction> trials, boolean denied, String file, int line) {
@@ -120,7 +123,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return clientAddress.trusts(AskedRequest.peerOf(context));
   }
 
-  /** The body is never read, and the response is sent as a whole. */
+  /** Declares that the body is never read, and that the response is sent as a whole. */
   @Override
   public ExchangeType exchangeType(RoutingContext context) {
     return ExchangeType.REQUEST_STREAMING;
@@ -199,7 +202,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         found.line());
   }
 
-  /** Returns the original request, without method and path if the proxy sends neither. */
+  /** Returns the original request; without method and path if the proxy has not sent these. */
   private static DeniedRequest requestOf(AskedRequest asked, Charges charges) {
     try {
       return new DeniedRequest(DOOR, asked.method(), asked.path(), charges.rule());
@@ -209,8 +212,8 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /**
-   * Returns the charges for limits of the query, with ids from the query, the original request, or
-   * a header.
+   * Returns the charges for the limits that the query names. The ids come from the query, the
+   * original request, or a header.
    */
   private Charges named(AskedRequest asked, List<Wanted> wanted, Limits limits, Caller caller) {
     List<WireTransaction> wires = new ArrayList<>(wanted.size());
@@ -224,7 +227,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
               : facts
                   .inEachReading(reading -> Optional.ofNullable(key.value(reading, Map.of())))
                   .stream()
-                  .flatMap(Optional::stream) // empty if the limit is skipped
+                  .flatMap(Optional::stream) // no transaction if the limit is skipped
                   .toList();
       for (String id : ids) {
         wires.add(new WireTransaction(one.limit(), id, cost(facts, one.cost()), null));
@@ -234,8 +237,8 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /**
-   * Returns the charges that {@code RateLimit-Key} headers name, one in each header, such as {@code
-   * PerIp:192.0.2.7}.
+   * Returns the charges that {@code RateLimit-Key} headers name. Each header names one limit and
+   * one id, such as {@code PerIp:192.0.2.7}.
    */
   private Charges ofHeader(
       AskedRequest asked, ForwardAuthQuery query, Limits limits, Caller caller) {
@@ -313,7 +316,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return CompletableFuture.allOf(asked).thenApply(done -> answer);
   }
 
-  /** Charges a trial; a failure of the trial is only logged. */
+  /** Charges a trial transaction. A failure is logged, but never fails the request. */
   private CompletableFuture<?> tried(Transaction trial, boolean dry) {
     return spend(List.of(trial), dry)
         .toCompletableFuture()
@@ -355,7 +358,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         : inTheFormOf(query, HttpFailures.answer(cause));
   }
 
-  /** Converts a refusal by an earlier handler to the form that the query asks for. */
+  /** Converts an earlier handler's refusal to the form that the query asks for. */
   static AggregatedHttpResponse inTheFormAskedFor(
       ServiceRequestContext context, AggregatedHttpResponse answer) {
     ForwardAuthResource resource = context.config().service().as(ForwardAuthResource.class);
@@ -367,8 +370,8 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /**
-   * Converts a refusal to the form that the query asks for. A query that the client can write must
-   * not choose the charges, but is allowed to choose this form.
+   * Converts a refusal to the form that the query asks for. A client that wrote the query can
+   * choose this form, since the form does not affect the charges.
    */
   private static AggregatedHttpResponse inTheFormOf(
       AskedRequest asked, AggregatedHttpResponse answer) {
@@ -381,7 +384,9 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
   }
 
-  /** Turns refusals into a 403, for nginx, except refusals that only the operator can fix. */
+  /**
+   * Changes a refusal's status to 403, for nginx, unless only the operator can correct the cause.
+   */
   private static AggregatedHttpResponse inTheFormOf(
       ForwardAuthQuery query, AggregatedHttpResponse answer) {
     HttpStatus status = answer.status();
@@ -401,13 +406,14 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /*
-   * A page of another site can make a browser send a GET, such as for an image, without a preflight
-   * and without an Origin. The browser reports this in Sec-Fetch-Site. A proxy that asks about its
-   * client's request forwards this header, but also adds its own headers. A page can make a browser
-   * send such headers only after a preflight, which is refused by its Origin.
+   * A web page of another site can make a browser send a GET without a preflight request and
+   * without an Origin header, for example to load an image. The browser then sends the header
+   * Sec-Fetch-Site. A proxy that asks for a decision forwards its client's Sec-Fetch-Site, but also
+   * adds headers of its own. A web page cannot send these headers: the browser first sends a
+   * preflight request, and this server refuses the preflight because of its Origin.
    */
 
-  /** Refuses requests that a page of another site made a browser send. */
+  /** Refuses requests that web pages of other sites sent through a browser. */
   private static final class CrossSite {
 
     private static final String SITE = "sec-fetch-site";

@@ -14,8 +14,9 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code GET /healthz}: whether the process is alive, and {@code GET /readyz}: whether it can
- * decide. Limits are loaded before a server exists, so readiness depends only on the stores.
+ * {@code GET /healthz} checks that the process is alive; {@code GET /readyz} checks that the server
+ * can decide. The server loads its limits before it starts, so readiness depends only on the
+ * stores.
  */
 final class HealthResource extends Resource {
 
@@ -52,7 +53,7 @@ final class HealthResource extends Resource {
         context.blockingTaskExecutor());
   }
 
-  /** Runs the check. Replaces the store's message, which speaks of charges. */
+  /** Runs the check. Replaces the store's error message, which describes charges. */
   private static void requireReady(Runnable check) {
     try {
       check.run();

@@ -43,21 +43,24 @@ import org.jspecify.annotations.Nullable;
 /** Turns failures, in a resource or before one was found, into problem details. */
 final class HttpFailures implements ServerErrorHandler {
 
-  /** All methods of the server: an unknown method is refused before its path is read. */
+  /**
+   * The methods that the server allows. A request with another method is refused before its path is
+   * read.
+   */
   private static final String METHODS = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 
   static AggregatedHttpResponse answer(Throwable failure) {
     return Answers.fault(fault(failure));
   }
 
-  /** Returns the same response, except for a store failure of a request that only reads. */
+  /** Returns the response to a failure. If the request charges nothing, the response says so. */
   static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
     return Answers.fault(fault(failure, onlyReads(context)));
   }
 
   /**
-   * Returns the same fault as {@link #fault(Throwable)}, except for a store failure of a request
-   * that never charges.
+   * Returns the fault of a failure. For a store failure of a request that only reads, the fault
+   * says that nothing was charged.
    */
   static Fault fault(Throwable failure, boolean onlyReads) {
     return onlyReads && Exceptions.peel(failure) instanceof StoreException store
@@ -65,7 +68,7 @@ final class HttpFailures implements ServerErrorHandler {
         : fault(failure);
   }
 
-  /** Whether the request only reads; forward-auth charges with any method. */
+  /** Whether the request only reads. Forward-auth requests charge, whatever their method. */
   private static boolean onlyReads(ServiceRequestContext context) {
     HttpMethod method = context.method();
     return context.path().equals(HttpPart.CHECK)
@@ -120,14 +123,14 @@ final class HttpFailures implements ServerErrorHandler {
     return Fault.internal(FailureLog.internal(cause));
   }
 
-  /** Logs the failure; only the log names the store. */
+  /** Logs a store failure. Only the log contains the store's name. */
   private static Fault undecided(StoreException failure) {
     return Fault.storeUnreachable(FailureLog.charged(failure), FailureLog.undecided(failure));
   }
 
   /**
-   * Whether a client went away or took too long. Nobody reads the answer then, so nothing is
-   * logged.
+   * Whether a client has disconnected or was too slow. This client does not read the response, so
+   * the failure is not logged.
    */
   private static boolean isClients(Throwable cause) {
     return cause instanceof ClosedSessionException
@@ -140,7 +143,7 @@ final class HttpFailures implements ServerErrorHandler {
   @Override
   public @Nullable HttpResponse onServiceException(ServiceRequestContext context, Throwable cause) {
     if (cause instanceof HttpStatusException || cause instanceof HttpResponseException) {
-      return null; // the method below renders the library's own failures
+      return null; // the method below renders Armeria's own failures
     }
     if (cause instanceof RequestTimeoutException) {
       return ForwardAuthResource.inTheFormAskedFor(context, Answers.fault(timedOut(context)))
@@ -150,8 +153,8 @@ final class HttpFailures implements ServerErrorHandler {
   }
 
   /**
-   * Returns the fault of a time-out: the store was slow if the request has completely arrived;
-   * otherwise the client was slow.
+   * Returns the fault of a time-out. If the whole request has arrived, the store was too slow;
+   * otherwise the client was too slow.
    */
   private static Fault timedOut(ServiceRequestContext context) {
     CompletableFuture<Void> arrival = context.request().whenComplete();
@@ -162,7 +165,7 @@ final class HttpFailures implements ServerErrorHandler {
     return fault(storeIsLate(), onlyReads(context));
   }
 
-  /** Returns the failure of a store that did not answer within the time of a request. */
+  /** Returns the exception for a store that did not answer within the time of a request. */
   static StoreException storeIsLate() {
     return new StoreException("it did not answer within the time of a request");
   }
@@ -207,9 +210,9 @@ final class HttpFailures implements ServerErrorHandler {
   }
 
   /**
-   * Turns failures into answers before the library sees them. The library resets an HTTP/2 stream
-   * at once if a request failed before its body arrived, and the client may lose the answer. gRPC
-   * has its own error responses.
+   * Turns failures into responses before Armeria handles the failures. If a request fails before
+   * its body has arrived, Armeria resets the HTTP/2 stream at once, and the client can lose the
+   * response. Ignores gRPC, which has its own error responses.
    */
   static final class EarlyAnswers implements DecoratingHttpServiceFunction {
 
@@ -240,12 +243,12 @@ final class HttpFailures implements ServerErrorHandler {
     }
   }
 
-  /** Describes malformed HTTP/1.1 requests, by the exceptions of the library. */
+  /** Describes malformed HTTP/1.1 requests for their clients, based on Armeria's exceptions. */
   private static final class MalformedRequests {
 
     private MalformedRequests() {}
 
-    /** Describes a mistake that the library's parser found, and what to do. */
+    /** Describes a mistake that Armeria's parser found, and what to do. */
     static String detail(Throwable cause) {
       if (cause instanceof InvalidLineSeparatorException) { // such as most TLS client hellos
         return "found a line that does not end in CR LF; if the client speaks TLS, give this server"
@@ -275,7 +278,9 @@ final class HttpFailures implements ServerErrorHandler {
 
     private Bodies() {}
 
-    /** Returns the fault of a body in another format; null if the format is right. */
+    /**
+     * Returns the fault of a body with the wrong media type or encoding; null if both are right.
+     */
     static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
       MediaType type = request.contentType();
       if (type == null

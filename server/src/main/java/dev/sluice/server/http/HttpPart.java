@@ -55,7 +55,7 @@ import org.jspecify.annotations.Nullable;
 /** The HTTP door: adds the paths of the HTTP API to a server. */
 public final class HttpPart implements Part {
 
-  /** The path of checks, which charge nothing. */
+  /** The path of checks; a check charges nothing. */
   static final String CHECK = "/v1/check";
 
   private static final int MAX_WAITING_RELOADS = 100;
@@ -167,7 +167,7 @@ public final class HttpPart implements Part {
     private final ServerState state;
     private final @Nullable TopDenied topDenied;
 
-    /** Makes the part; {@code topDenied} is null if the server keeps no denied ids. */
+    /** Makes the part; {@code topDenied} is null if the server does not record denied ids. */
     public StatsPart(ServerState state, @Nullable TopDenied topDenied) {
       this.state = state;
       this.topDenied = topDenied;
@@ -202,8 +202,8 @@ public final class HttpPart implements Part {
   }
 
   /**
-   * The door for proxies that ask about each request before they pass it on: nginx, Caddy, Traefik,
-   * HAProxy, Envoy.
+   * The door for proxies that ask for a decision on each request before they pass the request on:
+   * nginx, Caddy, Traefik, HAProxy, Envoy.
    */
   public static final class ForwardAuthPart implements Part {
 
@@ -257,7 +257,7 @@ public final class HttpPart implements Part {
 
     /**
      * Returns the limiter's metrics. The caller must set them as the limiter's observer, and notify
-     * them of each load of limits.
+     * them after each load of limits.
      */
     public LimiterMetrics metrics() {
       return metrics;
@@ -292,12 +292,12 @@ public final class HttpPart implements Part {
   }
 
   /**
-   * The sources of the figures of {@code GET /v1/stats}. Thread-safe if its parts are.
+   * The data sources of {@code GET /v1/stats}. Thread-safe if its components are.
    *
    * @param meters the meters of the store's circuit breakers
-   * @param doors returns where the server listens; called for each answer
+   * @param doors returns the addresses on which the server listens; called for each response
    * @param storeName {@code memory}, or the store's address without password; only the scheme if
-   *     everybody can read the page
+   *     every client can read the page
    * @param ready throws if the server cannot decide now; may block
    * @param host the name of the machine
    * @param certificateEnd returns when the certificate in use ends; null without TLS

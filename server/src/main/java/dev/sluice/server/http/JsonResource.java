@@ -41,16 +41,19 @@ abstract class JsonResource extends Resource {
   }
 
   /**
-   * Answers a request whose body is declared as JSON. May throw an exception, or return a stage
-   * that fails.
+   * Responds to a request whose {@code Content-Type} is JSON. May throw an exception, or return a
+   * stage that fails.
    */
   abstract CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, byte[] json);
 
-  /** Called if the body cannot be read; overridden by resources that record such requests. */
+  /**
+   * Called if the body cannot be read; a resource that records failed requests overrides this
+   * method.
+   */
   void unreadable(ServiceRequestContext context, String why) {}
 
-  /** Parses the body; the mistakes of the body follow the mistakes of the query. */
+  /** Parses the body. Mistakes of the query are reported before mistakes of the body. */
   static WireRequest read(byte[] json, Mistakes ofQuery) {
     return READER.read(json, ofQuery);
   }
@@ -66,7 +69,7 @@ abstract class JsonResource extends Resource {
     return CompletableFuture.completedFuture(Answers.fault(unreadable));
   }
 
-  /** Returns the original request, if the client describes it in a proxy's headers. */
+  /** Returns the original request, if the client describes it in the headers that proxies use. */
   private static DeniedRequest asked(ServiceRequestContext context) {
     RequestHeaders headers = context.request().headers();
     return DeniedRequest.of(
@@ -143,8 +146,8 @@ abstract class JsonResource extends Resource {
   }
 
   /**
-   * {@code POST /v1/reservations/{token}/cancel}, which ignores a body, and {@code settle}. Refunds
-   * the tokens of a reservation, or replaces them by the true cost.
+   * {@code POST /v1/reservations/{token}/cancel} and {@code settle}: refunds the tokens of a
+   * reservation, or replaces them by the true cost. {@code cancel} ignores the body.
    */
   static final class TokenResource extends Resource {
 

@@ -35,12 +35,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code GET /v1/limits/{name}}, the limit, and {@code GET /v1/limits/{name}/buckets/{id}}, the
- * state of a bucket. Neither request spends tokens.
+ * {@code GET /v1/limits/{name}} returns a limit; {@code GET /v1/limits/{name}/buckets/{id}} returns
+ * the state of a bucket. Neither request spends tokens.
  *
- * <p>This class splits the raw path, since an id can be any percent-encoded text, even with slashes
- * and semicolons. Only two dots between slashes are impossible: the HTTP library refuses them in
- * every spelling.
+ * <p>This class itself splits the encoded path, since an id can be any percent-encoded text, even
+ * with slashes and semicolons. Only an id ".." is impossible here: Armeria refuses the path segment
+ * ".." in every spelling.
  */
 final class LimitResource extends Resource {
 
@@ -90,14 +90,14 @@ final class LimitResource extends Resource {
     return Answers.json(HttpStatus.OK, json -> LimitsResource.write(name, now, json));
   }
 
-  /** Decodes a part of a path. Unlike in forms, a "+" is not a space. */
+  /** Decodes a segment of a path. In a path, "+" does not mean a space. */
   private static String decoded(String encoded, String field) {
     return Queries.decoded(encoded.replace("+", "%2B"), field, field);
   }
 
   /**
-   * {@code GET /v1/limits}: the configured limits, with their defaults, and the generation of their
-   * files.
+   * {@code GET /v1/limits}: the configured limits with their defaults, and the generation of the
+   * limit files.
    */
   static final class LimitsResource extends Resource {
 
@@ -155,15 +155,15 @@ final class LimitResource extends Resource {
     }
   }
 
-  /** Writes the generations of the files as a field of an answer. */
+  /** Writes the generations of the files as a field of a response. */
   static final class GenerationJson {
 
     private GenerationJson() {}
 
     /**
-     * Writes times instead of ages, so that the body changes only with a generation. A caller
-     * without access to every limit gets only the number of mistakes and warnings, since their
-     * texts can name other limits.
+     * Writes the generations with times instead of ages, so that the body changes only with a
+     * generation. A caller that may not use every limit gets only the number of mistakes and
+     * warnings, since the texts can name other limits.
      */
     static void write(Generations generations, Caller caller, JsonGenerator json)
         throws IOException {

@@ -14,8 +14,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A path with one method. {@code OPTIONS} lists the methods, {@code HEAD} is {@code GET} without a
- * body, any other method is refused. Thread-safe; runs on event loops, so it must not block.
+ * A service for one path and one method. A {@code HEAD} request is handled like {@code GET},
+ * without the body. An {@code OPTIONS} request returns the allowed methods. All other methods are
+ * refused. Thread-safe; runs on event loops, so it must not block.
  */
 abstract class MethodService implements HttpService {
 
@@ -43,7 +44,9 @@ abstract class MethodService implements HttpService {
     return respond(context, request);
   }
 
-  /** A path with complete answers; failures become problem details. Thread-safe. */
+  /**
+   * A service that sends each response as a whole. Failures become problem details. Thread-safe.
+   */
   abstract static class Resource extends MethodService {
 
     Resource(HttpMethod method) {
@@ -51,8 +54,8 @@ abstract class MethodService implements HttpService {
     }
 
     /**
-     * Answers a request whose method is the resource's method. May throw an exception, or return a
-     * stage that fails.
+     * Responds to a request whose method is the resource's method. May throw an exception, or
+     * return a stage that fails.
      */
     abstract CompletionStage<AggregatedHttpResponse> answer(
         ServiceRequestContext context, HttpRequest request);
@@ -67,7 +70,7 @@ abstract class MethodService implements HttpService {
           context);
     }
 
-    /** The body arrives in pieces; the response is sent as a whole. */
+    /** Declares that the body arrives in pieces, and that the response is sent as a whole. */
     @Override
     public final ExchangeType exchangeType(RoutingContext context) {
       return ExchangeType.REQUEST_STREAMING;

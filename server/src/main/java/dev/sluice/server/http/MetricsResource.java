@@ -61,15 +61,15 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The text of many limits takes a large part of a small heap for each client that reads it: 6 MB
- * for 10,000 limits in use. The compressed text is 14 times smaller. So a scrape is compressed and
- * sent in pieces, each after the client has read the previous piece. For a client that does not
- * accept gzip, each piece is expanded when it is sent. The memory for one client is charged before
- * the first byte, so an answer is complete, or a 503.
+ * For 10,000 limits in use, the text of the metrics has 6 MB, a large part of a small heap. The
+ * compressed text is 14 times smaller. So a scrape is compressed, and is sent in pieces: the server
+ * sends a piece when the client has read the previous piece. For a client that does not accept
+ * gzip, the server expands each piece before it is sent. The memory for one client is charged to
+ * the budget before the first byte is sent, so a client gets the complete text or a 503.
  *
  * All clients of a scrape share its compressed text, which stays in memory until the last client
- * has read it. So slow clients could hold many scrapes. While unread scrapes hold too much memory,
- * no new scrape begins, and new clients share the newest scrape.
+ * has read it. So slow clients could keep many scrapes in memory. While unread scrapes take too
+ * much memory, new clients get the newest scrape, and no new scrape begins.
  */
 
 /** Answers {@code GET /metrics} in the text format of Prometheus. */
@@ -81,10 +81,12 @@ final class MetricsResource extends MethodService {
       Pattern.compile("(?i)(^|,)\\s*gzip\\s*(;\\s*q=(?!0(\\.0*)?\\s*(,|$))[^,]*)?(,|$)");
   private static final int PIECE_BYTES = 16 << 10;
 
-  /** The memory for expanding a compressed text, in bytes, including one piece. */
+  /** The bytes of memory to expand a compressed text, including one expanded piece. */
   private static final int EXPANSION_BYTES = 64 << 10;
 
-  /** Scrapes that are not completely read are allowed to take the heap divided by this number. */
+  /**
+   * Scrapes that clients have not completely read may take the heap size divided by this number.
+   */
   private static final int HEAP_PER_UNREAD = 32;
 
   private final PrometheusMeterRegistry registry;
@@ -94,8 +96,8 @@ final class MetricsResource extends MethodService {
   private final AtomicReference<@Nullable CompletableFuture<Scrape>> next = new AtomicReference<>();
 
   /**
-   * The compressed texts of one scrape. Callers with access to the same limits share one text:
-   * otherwise, all copies would be in memory before the budget counts any of them. Thread-safe.
+   * The compressed texts of one scrape. Callers that may use the same limits share one text.
+   * Otherwise all copies would be in memory before the budget counts the copies. Thread-safe.
    */
   final class Scrape {
 
@@ -144,7 +146,7 @@ final class MetricsResource extends MethodService {
 
   @Override
   HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
-    context.clearRequestTimeout(); // otherwise the library's time-out would cut the text off
+    context.clearRequestTimeout(); // otherwise Armeria's time-out would cut the text off
     try {
       Caller caller = AccessPart.caller(context);
       return HttpResponse.of(
@@ -181,7 +183,7 @@ final class MetricsResource extends MethodService {
     return response;
   }
 
-  /** Whether a client accepts gzip, with a quality above 0. */
+  /** Whether the client's {@code Accept-Encoding} allows gzip. */
   static boolean takesGzip(RequestHeaders headers) {
     return GZIP.matcher(headers.get(HttpHeaderNames.ACCEPT_ENCODING, "")).find();
   }
@@ -237,7 +239,7 @@ final class MetricsResource extends MethodService {
       }
     }
 
-    /** Releases the native memory of the expansion. */
+    /** Releases the native memory of the decompressor. */
     private void close() {
       try {
         if (text != null) {
@@ -250,8 +252,8 @@ final class MetricsResource extends MethodService {
   }
 
   /**
-   * Returns the next scrape to begin: requests that arrive during a scrape share the next scrape.
-   * So at most two threads scrape at a time.
+   * Returns a scrape that has not begun yet. All requests that arrive during a scrape share the
+   * next scrape, so at most two threads scrape at a time.
    */
   CompletionStage<Scrape> nextScrape(Executor threads) {
     Scrape unreadOne = newest.get();
@@ -308,7 +310,7 @@ final class MetricsResource extends MethodService {
   }
 
   private synchronized void scrape(CompletableFuture<Scrape> mine) {
-    next.set(null); // a change made from now on may be missing in this scrape
+    next.set(null); // this scrape need not contain later changes
     try {
       Scrape scrape = new Scrape(compressed(registry::scrape));
       newest.set(scrape);
@@ -329,7 +331,7 @@ final class MetricsResource extends MethodService {
 
     /**
      * Registers the meters. The caller must close the result, since the meters of the garbage
-     * collector listen to the JVM.
+     * collector are listeners of the JVM.
      */
     static ProcessMeters bind(MeterRegistry registry) {
       JvmGcMetrics collections = new JvmGcMetrics();
@@ -353,9 +355,10 @@ final class MetricsResource extends MethodService {
   }
 
   /**
-   * Counts and times requests by method, path and status, under the name that Spring Boot and
-   * Micronaut use, so that their dashboards work. The path is that of a route, never what a client
-   * sent, so clients cannot create series. Thread-safe; never blocks.
+   * Counts and times requests by method, path and status. The meters have the names that Spring
+   * Boot and Micronaut use, so that dashboards for these frameworks work. The path is the route's
+   * pattern and never the client's path, so clients cannot create series. Thread-safe; never
+   * blocks.
    */
   static final class RequestMeters implements DecoratingHttpServiceFunction {
 

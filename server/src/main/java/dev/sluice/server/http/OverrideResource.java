@@ -29,7 +29,7 @@ final class OverrideResource extends AdminResource<LimitOverride> {
   private static final List<String> FIELDS =
       List.of("burst", "count", "period", QUOTAS, "until", "comment", "author");
 
-  /** The value of {@code until} that removes the end of an override. */
+  /** The value of {@code until} with which a request removes the end of an override. */
   private static final String NEVER = "never";
 
   OverrideResource(RuntimeLimits limits, AuditLog audit, Executor changes) {
@@ -77,7 +77,7 @@ final class OverrideResource extends AdminResource<LimitOverride> {
         detail(described(asked), before == null ? null : described(before)));
   }
 
-  /** Returns the end of the override. Without {@code until}, the current end stays. */
+  /** Returns the end of the override. If {@code until} is missing, the current end is kept. */
   private static @Nullable Instant until(AdminBody body, @Nullable LimitOverride before) {
     if (!body.has("until")) {
       return before == null ? null : before.until();

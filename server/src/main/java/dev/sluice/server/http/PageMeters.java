@@ -32,13 +32,14 @@ import java.util.concurrent.atomic.DoubleAdder;
 import java.util.stream.Collectors;
 
 /*
- * A summary of the library accepts one value at a time, reads the clock twice for each value, and
+ * A summary of Micrometer records one value at a time, reads the clock twice for each value, and
  * makes concurrent threads wait for each other. It also rounds a value up to a whole number before
- * it selects the bucket, so that every duration below 1 s fell into the 1 s bucket. So this server
- * has its own histograms (BulkHistogram), which the page shows in the library's format.
+ * it selects the bucket, so every duration below 1 s would fall into the 1 s bucket. So this server
+ * has its own histograms (BulkHistogram), and writes these histograms to the page in Micrometer's
+ * format.
  *
- * Histograms and counters are most of the page, and are written line by line, because the library's
- * snapshots of 10,000 limits would fill a small heap.
+ * Histograms and counters are most of the page. The server writes histograms and counters line by
+ * line, because Micrometer's snapshots of 10,000 limits would fill a small heap.
  */
 
 /** The meters of {@code /metrics}. Thread-safe. */
@@ -67,7 +68,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         };
   }
 
-  /** Returns a registry with snapshots of all meters. Callers must only read the registry. */
+  /** Returns a registry with snapshots of all meters. The caller must not register meters there. */
   @Override
   public PrometheusRegistry getPrometheusRegistry() {
     return all;
@@ -91,7 +92,9 @@ final class PageMeters extends PrometheusMeterRegistry {
     return new PageCounter(id);
   }
 
-  /** A counter without exemplars, and so smaller than the library's. Thread-safe. */
+  /**
+   * A counter without exemplars, so it needs less memory than Micrometer's counter. Thread-safe.
+   */
   private static final class PageCounter extends AbstractMeter implements Counter {
     private final DoubleAdder count = new DoubleAdder();
 
@@ -110,7 +113,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     }
   }
 
-  /** Returns the meters of a class, by the name of their family. */
+  /** Returns all meters of a class, grouped by the name of their family. */
   private <M extends Meter> Map<String, List<M>> families(Class<M> kind) {
     return getMeters().stream()
         .filter(kind::isInstance)
@@ -119,8 +122,8 @@ final class PageMeters extends PrometheusMeterRegistry {
   }
 
   /**
-   * Adds the counters, and two families for each name of a histogram: the histogram and its
-   * maximum.
+   * Adds the counters, and two families for each histogram name: one for the histograms, one for
+   * their maximum values.
    */
   private void addTo(MetricSnapshots.Builder families) {
     families(PageCounter.class)

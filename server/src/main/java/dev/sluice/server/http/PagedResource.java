@@ -27,7 +27,8 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * A list of settings by limit and id, in pages: {@code ?limit=NAME&most=N&after=LAST}. Thread-safe.
+ * Returns a list of settings, sorted by limit and id, in pages: {@code
+ * ?limit=NAME&most=N&after=LAST}. Thread-safe.
  */
 abstract class PagedResource<T> extends Resource {
 
@@ -40,7 +41,7 @@ abstract class PagedResource<T> extends Resource {
   private final Supplier<Limits> limits;
   private final String field;
 
-  /** Makes a list, whose name in the answer is {@code field}. */
+  /** Makes a list; {@code field} is the name of the list in the response. */
   PagedResource(Supplier<Limits> limits, String field) {
     super(HttpMethod.GET);
     this.limits = limits;
@@ -73,8 +74,8 @@ abstract class PagedResource<T> extends Resource {
             : List.of(caller.lookUp(List.of(wanted), () -> now.catalogue().get(wanted)));
     String after = query.get(AFTER, "");
     int most = most(query);
-    // The queue holds only the page and one more entry, since all entries could fill the memory.
-    // The head of the queue is the last entry in the order.
+    // The queue holds at most one page and one further entry, since all entries could fill the
+    // memory. The head of the queue is the entry that is last in the sort order.
     Queue<Item<T>> first = new PriorityQueue<>(Comparator.comparing(Item<T>::key).reversed());
     for (LimitName name : names) {
       if (caller.mayUse(name.name())) {

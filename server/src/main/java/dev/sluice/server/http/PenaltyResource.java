@@ -33,7 +33,7 @@ final class PenaltyResource extends AdminResource<Penalty> {
     super(limits, audit, changes, Setting.PENALTY, "/v1/admin/penalties", "penalty");
   }
 
-  /** Uses the format of transaction ids, since a penalty is on one bucket. */
+  /** Uses the format of transaction ids, since a penalty applies to one bucket. */
   @Override
   String canonical(LimitName name, String id) {
     return name.id().canonical(id, Strictness.LENIENT);
@@ -51,8 +51,8 @@ final class PenaltyResource extends AdminResource<Penalty> {
   }
 
   /**
-   * Whether a penalty has not ended. Ended penalties are kept for a while, as another server's
-   * clock may be behind.
+   * Whether a penalty has not ended. An ended penalty stays saved for a while, since another
+   * server's clock can be behind.
    */
   private static boolean isInForce(Penalty penalty) {
     return penalty.until().isAfter(Instant.now());

@@ -11,12 +11,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads query parameters, as strictly as the server reads bodies. */
+/** Reads query parameters as strictly as the server reads request bodies. */
 final class Queries {
 
   private Queries() {}
 
-  /** Refuses a parameter that is unknown or repeated. */
+  /** Refuses a request with an unknown or a repeated query parameter. */
   static void require(ServiceRequestContext context, List<String> known) {
     Mistakes mistakes = new Mistakes();
     require(context, known, mistakes);
@@ -25,7 +25,7 @@ final class Queries {
     }
   }
 
-  /** Collects the parameters that are unknown or repeated. */
+  /** Adds a mistake for each unknown or repeated query parameter. */
   static void require(ServiceRequestContext context, List<String> known, Mistakes mistakes) {
     QueryParams parameters = context.queryParams();
     for (String name : parameters.names()) {
@@ -42,7 +42,7 @@ final class Queries {
     }
   }
 
-  /** Returns the value of a parameter, still encoded; null if the parameter is missing. */
+  /** Returns the percent-encoded value of a parameter; null if the parameter is missing. */
   static @Nullable String encoded(ServiceRequestContext context, String name) {
     String query = context.query();
     for (String pair : query == null ? new String[0] : query.split("&", -1)) {

@@ -61,9 +61,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * {@code POST /v1/admin/reload}: reads all watched files, and the saved overrides and penalties.
- * Answers 200 if everything was applied, and otherwise 409 with every mistake. Each kind of files
- * without a mistake is applied even then. With {@code dryRun=true} nothing is applied, and the
- * response lists what a reload would change.
+ * The status is 200 if everything was applied; otherwise 409, with every mistake. Files of a kind
+ * without mistakes are applied even if files of another kind have mistakes. With {@code
+ * dryRun=true} nothing is applied, and the response lists what a reload would change.
  */
 class ReloadResource extends Resource {
 
@@ -79,9 +79,9 @@ class ReloadResource extends Resource {
   /**
    * Makes the resource.
    *
-   * @param limiter reads the buckets of ids, for a dry run
-   * @param store lists the buckets, for a dry run
-   * @param denials the ids denied last, if the server keeps them
+   * @param limiter reads buckets for a dry run
+   * @param store lists the buckets for a dry run
+   * @param denials the ids that were denied recently, if the server records them
    */
   ReloadResource(
       Generations generations,
@@ -177,7 +177,10 @@ class ReloadResource extends Resource {
         });
   }
 
-  /** Returns the limits of the files in force, without overrides that have ended since the load. */
+  /**
+   * Returns the limits of the files in force, without overrides that have ended since the files
+   * were read.
+   */
   private static Limits inForce(Watched watched) {
     String hash = watched.state().active().hash();
     return watched.past().stream()
@@ -188,7 +191,7 @@ class ReloadResource extends Resource {
         .withoutEnded(Instant.now());
   }
 
-  /** Finds the ids that changed limits would deny at once. Blocks on the store. */
+  /** Finds the ids that the new limits would deny immediately. Blocks on the store. */
   private record DryRunEffect(Limiter limiter, BucketStore store, Denials denials, Caller caller) {
 
     private static final Logger log = LoggerFactory.getLogger(DryRunEffect.class);
@@ -202,8 +205,8 @@ class ReloadResource extends Resource {
     private static final long LONGEST_NANOS = 4_000_000_000L;
 
     /**
-     * Returns sentences about the ids that were denied last or charged most, and about the store's
-     * buckets.
+     * Returns sentences about the effect on three groups: ids that were denied last, ids that were
+     * charged most, and all buckets in the store.
      */
     String of(Limits deployed, Limits next) {
       Limits with = next.withOverrides(setAtRunTime(deployed, next));
@@ -251,7 +254,10 @@ class ReloadResource extends Resource {
       }
     }
 
-    /** Finds the limit and the id of each key. Ignores other programs' keys and shadow limits. */
+    /**
+     * Finds the limit and the id of each bucket key. Ignores shadow limits, and keys of other
+     * programs.
+     */
     private List<Compared> asked(List<String> keys, Limits with) {
       Limits current = limiter.limits().get();
       Map<String, LimitName> byStart = new HashMap<>();
@@ -270,14 +276,16 @@ class ReloadResource extends Resource {
       return all;
     }
 
-    /** One more request of an id, as a transaction by the current limits and by the new limits. */
+    /**
+     * A further request for an id, as a transaction of the current limits and of the new limits.
+     */
     private record Compared(@Nullable Transaction now, @Nullable Transaction then) {
 
       static Compared of(Limits current, Limits next, String limit, String id) {
         return new Compared(limited(current, limit, id), limited(next, limit, id));
       }
 
-      /** Returns null if no limit applies to the id, so that nothing denies it. */
+      /** Returns a transaction for the id; null if no limit applies to the id. */
       private static @Nullable Transaction limited(Limits limits, String limit, String id) {
         try {
           Transaction one = Transaction.of(limits, limit, id);
@@ -290,7 +298,7 @@ class ReloadResource extends Resource {
 
     private record Counts(int looked, int now, int then, List<String> fresh) {}
 
-    /** Checks the ids in steps, and stops after a few seconds. */
+    /** Checks the ids in batches, and stops after a few seconds. */
     private Counts count(List<Compared> all) {
       long startNanos = System.nanoTime();
       int looked = 0;
@@ -356,7 +364,7 @@ class ReloadResource extends Resource {
     note(caller, "refused", why);
   }
 
-  /** Writes further fields of the answer. */
+  /** Writes further fields of the response. */
   private interface AnswerFields {
     void write(JsonGenerator json) throws IOException;
   }
@@ -375,7 +383,8 @@ class ReloadResource extends Resource {
 
   /**
    * {@code POST /v1/admin/rollback}: puts the limits, names, overrides and rules of an earlier
-   * generation of files in force, until the content of the files changes or the server restarts.
+   * generation of files in force. The earlier generation stays in force until the content of the
+   * files changes or the server restarts.
    */
   static final class RollbackResource extends ReloadResource {
 
@@ -419,7 +428,10 @@ class ReloadResource extends Resource {
                   "changes", "change", LimitsDiff.between(now, after), caller, json));
     }
 
-    /** Returns the generation that was applied before the one in force; null if none is kept. */
+    /**
+     * Returns the generation that was applied before the generation in force; null if the server
+     * does not keep one.
+     */
     private static @Nullable Past before(String active, List<Past> all) {
       for (int i = 0; i < all.size() - 1; i++) {
         if (all.get(i).hash().equals(active)) {

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The rule that matches each reading of a request. A reading is one way in which an application can
- * interpret the request; there is at least one. Charges nothing.
+ * interpret the request; every request has at least one reading. Charges nothing.
  */
 record RuleReadings(String file, List<RuleReading> all) {
 
@@ -53,7 +53,7 @@ record RuleReadings(String file, List<RuleReading> all) {
     json.writeEndArray();
   }
 
-  /** Returns the same facts for people. */
+  /** Returns the same facts as lines of text. */
   List<String> lines() {
     List<String> lines = new ArrayList<>();
     for (RuleReading reading : all) {
@@ -66,10 +66,10 @@ record RuleReadings(String file, List<RuleReading> all) {
   }
 
   /**
-   * What the rules do with one reading of a request.
+   * The effect of the rules on one reading of a request.
    *
    * @param passedOver the rules before the deciding rule
-   * @param line the line of the rule that decides, null if no rule decides
+   * @param line the line of the deciding rule, null if no rule decides
    * @param verdict null if no rule matches, or the request is unusable
    * @param problem why the request cannot be charged, null if it can
    */
@@ -91,7 +91,7 @@ record RuleReadings(String file, List<RuleReading> all) {
         for (RuleCharge charge : match.charges()) {
           Charged one = Charged.of(charge, limits);
           charges.add(one);
-          // The server skips a charge in shadow that has a mistake.
+          // The server skips a shadow charge that has a mistake.
           problem = one.shadow || one.problem == null ? problem : one.problem;
         }
       }
@@ -158,7 +158,7 @@ record RuleReadings(String file, List<RuleReading> all) {
     }
   }
 
-  /** One charge of a rule; without a transaction if the charge has a mistake. */
+  /** One charge of a rule; {@code transaction} is null if the charge has a mistake. */
   private record Charged(
       String limit, boolean shadow, @Nullable Transaction transaction, @Nullable String problem) {
 

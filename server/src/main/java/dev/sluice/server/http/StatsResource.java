@@ -42,9 +42,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, its circuit
- * breakers and the doors. With {@code series=A,B}, only these limits have figures for each second.
- * With {@code since=1h}, the totals cover a longer time. The response contains no ids.
+ * {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, of its
+ * circuit breakers and of the doors. The query {@code series=A,B} selects the limits that get a
+ * number for each second. With {@code since=1h}, the totals cover a longer time. The response
+ * contains no ids.
  */
 final class StatsResource extends Resource {
 
@@ -74,7 +75,7 @@ final class StatsResource extends Resource {
         () -> stats(caller, only, steps), context.blockingTaskExecutor());
   }
 
-  /** Returns the number of steps of the day that {@code since} covers; 0 for the last minute. */
+  /** Returns how many steps of the history {@code since} covers; 0 for the last minute. */
   static int steps(@Nullable String since) {
     if (since == null) {
       return 0;
@@ -90,7 +91,7 @@ final class StatsResource extends Resource {
       throw new WireException(
           SINCE, "found %s, expected 5m to 24h, such as 1h".formatted(SafeText.quote(since)));
     }
-    // The newest step is incomplete, so one more step is needed to cover the time.
+    // The newest step is incomplete, so one more step is needed to cover the whole time.
     return (int) ((seconds - 1) / RateHistory.DAY_STEP_SECONDS + 2);
   }
 
@@ -116,7 +117,7 @@ final class StatsResource extends Resource {
         });
   }
 
-  /** Returns why the server cannot decide now. The store's message appears only in the log. */
+  /** Returns why the server cannot decide now. Only the log contains the store's error message. */
   private @Nullable String problem() {
     try {
       state.ready().run();
@@ -169,7 +170,10 @@ final class StatsResource extends Resource {
     json.writeEndObject();
   }
 
-  /** Writes which servers of the store are up: those whose circuit breaker is closed. */
+  /**
+   * Writes the state of each of the store's servers: a server is up if its circuit breaker is
+   * closed.
+   */
   private void writeBreakers(JsonGenerator json) throws IOException {
     json.writeArrayFieldStart("breakers");
     for (Gauge up : state.meters().find("ratelimits.redis.up").gauges()) {
@@ -181,7 +185,7 @@ final class StatsResource extends Resource {
     json.writeEndArray();
   }
 
-  /** Writes the limits for which a failure rule decides now. */
+  /** Writes the limits that are decided by their failure rule at the moment. */
   private void writeDegraded(Caller caller, JsonGenerator json) throws IOException {
     json.writeArrayFieldStart("degraded");
     for (Map.Entry<String, Instant> one : state.history().degraded().entrySet()) {
@@ -196,7 +200,7 @@ final class StatsResource extends Resource {
     json.writeEndArray();
   }
 
-  /** Writes when the certificate ends, and how many overrides end soon. */
+  /** Writes the end of the certificate, and the number of overrides that end soon. */
   private void writeEnds(Caller caller, JsonGenerator json) throws IOException {
     Instant certificate = state.certificateEnd().get();
     if (certificate != null) {
@@ -252,7 +256,7 @@ final class StatsResource extends Resource {
     }
   }
 
-  /** Returns the field of an outcome, such as {@code shadowDenied} for SHADOW_DENIED. */
+  /** Returns the JSON field of an outcome, such as {@code shadowDenied} for SHADOW_DENIED. */
   private static String field(SpendOutcome outcome) {
     String name = outcome.name().toLowerCase(Locale.ROOT);
     int gap = name.indexOf('_');
@@ -303,7 +307,7 @@ final class StatsResource extends Resource {
 
   /**
    * {@code GET /v1/admin/top-denied}: the ids that each limit denied most in the last minutes, if
-   * the server keeps them.
+   * the server records denied ids.
    */
   static final class TopDeniedResource extends Resource {
 

@@ -16,14 +16,15 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The library knows nine methods, and refuses any other before it calls a service. A proxy may use
- * the method of the original request, such as a WebDAV method. So the library sees such a request
- * as a GET, with the original method in a header whose name clients cannot guess.
+ * Armeria supports nine methods, and refuses all other methods before it calls a service. A proxy
+ * can call this server with the method of its client's request, such as a WebDAV method. So this
+ * class changes the method to GET before Armeria sees the request, and puts the original method
+ * into a header. Clients cannot guess the name of this header.
  */
 
 /**
- * Allows any method on the path where {@link AskedByProxies proxies ask}, although the library
- * refuses unknown methods.
+ * Allows any HTTP method on the path {@link AskedByProxies#PATH}, although Armeria refuses unknown
+ * methods.
  */
 public final class AnyMethod {
 
@@ -32,12 +33,12 @@ public final class AnyMethod {
 
   private AnyMethod() {}
 
-  /** Returns the original method of a request, which can be unknown to the library. */
+  /** Returns the original method of a request; Armeria need not support this method. */
   public static String of(HttpRequest request) {
     return request.headers().get(HEADER, request.method().name());
   }
 
-  /** Changes an HTTP/1 request before the library sees it. */
+  /** Changes an HTTP/1 request before Armeria sees it. */
   static void accept(io.netty.handler.codec.http.HttpRequest request) {
     String method = request.method().name();
     if (isUnknown(method, request.uri())) {
@@ -46,7 +47,7 @@ public final class AnyMethod {
     }
   }
 
-  /** Changes HTTP/2 requests before the library sees them. */
+  /** Changes HTTP/2 requests before Armeria sees them. */
   static void acceptFrom(Http2ConnectionDecoder decoder) {
     decoder.frameListener(new Listener(decoder.frameListener()));
   }
@@ -105,13 +106,13 @@ public final class AnyMethod {
   }
 
   /**
-   * A service that proxies call about other clients' requests. The call has the method, body and
-   * headers of the original request, so {@code Host} and {@code Origin} from a trusted proxy do not
-   * name this server. The server neither reads the body nor waits for it.
+   * A service that proxies call about their clients' requests. The call has the method, body and
+   * headers of the client's request, so the headers {@code Host} and {@code Origin} of a trusted
+   * proxy's call do not name this server. The server neither reads the body nor waits for it.
    */
   public interface AskedByProxies {
 
-    /** The path for proxies, with any method; the path of the original request can follow. */
+    /** The path for proxies, with any method; a proxy can append the original request's path. */
     String PATH = "/v1/forward-auth";
 
     /** Whether a request comes from a trusted proxy. Never blocks. */

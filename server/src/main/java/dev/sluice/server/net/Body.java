@@ -28,9 +28,9 @@ import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
 /**
- * Collects a body in one array. The pieces are copied as they arrive, since a piece of a single
- * byte keeps its whole network buffer alive. A reader can use the body before it is complete.
- * Belongs to one event loop.
+ * Collects a request body in one array. The pieces are copied as they arrive, since even a piece of
+ * one byte keeps its whole network buffer in memory. A reader can use the body before it is
+ * complete. Belongs to one event loop.
  */
 final class Body implements Subscriber<HttpObject> {
 
@@ -52,15 +52,15 @@ final class Body implements Subscriber<HttpObject> {
     this.maxBytes = maxBytes;
   }
 
-  /** Returns the collected body, or its failure. */
+  /** Returns a future for the collected body. */
   static CompletableFuture<byte[]> collected(
       HttpRequest request, ServiceRequestContext context, int maxBytes) {
     return subscribed(new Body(context, maxBytes, null), request);
   }
 
   /**
-   * Passes a body to a reader as it arrives, and returns a future for its end or its failure. A
-   * caller that completes the future gets no more of the body: the rest is dropped.
+   * Passes a body to a reader as the body arrives, and returns a future for the end or the failure
+   * of the body. A caller can complete the future itself; then the rest of the body is dropped.
    */
   static CompletableFuture<?> read(
       HttpRequest request, ServiceRequestContext context, int maxBytes, BodyReader reader) {
@@ -120,8 +120,8 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /**
-   * Watches for a request that the library refuses as too large or too late, which it reports only
-   * to the context.
+   * Fails the body if Armeria refuses the request because it is too large or too late. Armeria
+   * reports this only to the request's context.
    */
   private void failWithRequest() {
     var unused =
@@ -130,7 +130,10 @@ final class Body implements Subscriber<HttpObject> {
             .thenAcceptAsync(this::fail, context.eventLoop().withoutContext());
   }
 
-  /** Fails the body, but continues to read: a cancelled HTTP/2 stream may lose the answer. */
+  /**
+   * Fails the body, but still reads the rest: on a cancelled HTTP/2 stream, the client can lose the
+   * response.
+   */
   private void fail(Throwable cause) {
     int held = bytes.length;
     if (whole.completeExceptionally(cause)) {
@@ -139,7 +142,7 @@ final class Body implements Subscriber<HttpObject> {
     }
   }
 
-  /** Treats a failure of the network as a client that went away. */
+  /** Treats a network failure as a client that has disconnected. */
   @Override
   public void onError(Throwable cause) {
     boolean isNetwork = cause instanceof IOException || cause instanceof Http2Exception;
@@ -153,9 +156,9 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /**
-   * Collects a body within its bound, after all checks that can refuse the request by its headers.
-   * The service gets the body from {@link Requests#body}, since its request was already read. A
-   * streaming service reads its bodies itself.
+   * Collects a body up to its size limit. Runs after all checks that can refuse the request by its
+   * headers. A service gets the collected body from {@link Requests#body}. A streaming service
+   * reads its bodies itself.
    */
   static final class BodyCollector implements DecoratingHttpServiceFunction {
 
@@ -186,17 +189,17 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /*
-   * Over HTTP/2 the library resets a stream at once if the answer is sent before the body has
-   * arrived. The client can then lose the answer; a gRPC client reports CANCELLED. So the server
-   * accepts the rest of the body for a while, and must read it: an unread body would fill the
-   * window that all streams of its connection share, and memory that no budget counts. Over
-   * HTTP/1.1 the library drops the rest.
+   * Over HTTP/2, Armeria resets a stream at once if the response is sent before the body has
+   * arrived. The client can then lose the response; a gRPC client reports CANCELLED. So the server
+   * still accepts the rest of the body for a while, and reads it. An unread body would fill the
+   * flow-control window that all streams of the connection share, and would take memory that no
+   * budget counts. Over HTTP/1.1, Armeria drops the rest.
    */
 
-  /** Reads and drops the rest of a body after its request was answered. Thread-safe. */
+  /** Reads and drops the rest of a body after the response to its request. Thread-safe. */
   static final class LateBodies implements DecoratingHttpServiceFunction {
 
-    /** How long the server accepts a body after the answer. */
+    /** How long the server accepts the rest of a body after the response. */
     private static final Duration PATIENCE = Duration.ofSeconds(2);
 
     @Override
@@ -217,7 +220,7 @@ final class Body implements Subscriber<HttpObject> {
       return response;
     }
 
-    /** Drops a body, unless it already has a reader, which costs an exception. */
+    /** Drops a body. If the body already has a reader, this costs an exception. */
     static void drop(HttpRequest request) {
       request.subscribe(new Dropped(), SubscriptionOption.WITH_POOLED_OBJECTS);
     }
@@ -238,7 +241,7 @@ final class Body implements Subscriber<HttpObject> {
 
       @Override
       public void onError(Throwable cause) {
-        // The body is read elsewhere, or will not arrive, so nothing must be dropped.
+        // Another reader reads the body, or the body will not arrive, so there is nothing to drop.
       }
 
       @Override

@@ -12,9 +12,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection of any protocol, for {@link ConnectionBudget}: the bytes that the connection
- * holds, whether it is idle, and how to end it. A client is a handler in the connection's pipeline.
- * Any thread may call its methods.
+ * A client's connection of any protocol, for {@link ConnectionBudget}. Reports how many bytes the
+ * connection holds and whether the connection is idle, and can close the connection. A client is a
+ * handler in the connection's Netty pipeline. Any thread may call its methods.
  */
 public abstract class Client extends ChannelDuplexHandler {
 
@@ -43,24 +43,27 @@ public abstract class Client extends ChannelDuplexHandler {
   }
 
   /**
-   * Whether no request is in flight, so that the connection can be closed without losing an answer.
+   * Whether no request is in flight, so that the connection can be closed without losing a
+   * response.
    */
   protected abstract boolean isIdle();
 
   /**
-   * Returns how long ago the connection was last used. The time is that of {@link System#nanoTime}.
+   * Returns the time since the connection was last used. {@code nowNanos} is from {@link
+   * System#nanoTime}.
    */
   protected abstract long quietNanos(long nowNanos);
 
   /**
-   * Returns how long a request has waited for its client; 0 while the client waits for the server.
+   * Returns how long a request has waited for its client to send or read; 0 while the client waits
+   * for the server.
    */
   protected abstract long waitsForClientNanos(long nowNanos);
 
   /**
    * Returns why the connection must be closed now.
    *
-   * @param mostNanos how long a request may be in flight, until its reply was read
+   * @param mostNanos the longest time from the start of a request until its response was read
    * @return the reason for the log, in which {@code %s} stands for the number of bytes held; null
    *     to keep the connection
    */
@@ -75,7 +78,7 @@ public abstract class Client extends ChannelDuplexHandler {
   }
 
   /**
-   * Charges bytes that the client makes the server hold; returns false if the budget has no room. A
+   * Charges bytes that the server holds for the client; returns false if the budget has no room. A
    * large charge must leave room for small requests.
    */
   protected final boolean charge(long bytes, boolean large) {
@@ -98,7 +101,10 @@ public abstract class Client extends ChannelDuplexHandler {
     traffic.brokenBy(channel, what);
   }
 
-  /** Logs why the connection ends, but does not close it. Ends the process if the heap ran out. */
+  /**
+   * Logs why the connection failed; does not close the connection. Ends the process if the heap ran
+   * out.
+   */
   protected final void failed(Throwable cause) {
     traffic.failed(channel, cause);
   }
@@ -139,7 +145,7 @@ public abstract class Client extends ChannelDuplexHandler {
     return doomed.get();
   }
 
-  /** Returns how long a request may take until its reply was read. */
+  /** Returns the longest time from the start of a request until its response was read. */
   final long exchangeNanos() {
     return traffic.exchangeNanos();
   }

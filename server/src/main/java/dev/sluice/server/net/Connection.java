@@ -21,30 +21,30 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A valve at the very beginning of the pipeline. The valve passes on the bytes read in small
- * slices, and only while the client reads its responses. A single read may hold hundreds of
- * pipelined requests, each with a response a thousand times its size. While the valve is shut,
- * nothing more is read.
+ * The first handler of the pipeline is a valve. The valve passes on the received bytes in small
+ * slices, and only while the client reads its responses. A single read from the network can contain
+ * hundreds of pipelined requests, each with a response a thousand times its size. While the valve
+ * is shut, the server reads nothing more from the connection.
  *
- * HTTP/2 has flow-control windows for responses, and the server must read the frames that open the
- * windows. So the valve of an HTTP/2 connection shuts only while the network accepts no more bytes;
- * unread HTTP/2 responses are bounded by the number of streams and by the budget.
+ * In HTTP/2, the server must read the frames in which the client accepts more response bytes. So
+ * the valve of an HTTP/2 connection shuts only while the network accepts no more bytes. The number
+ * of streams and the budget bound unread HTTP/2 responses.
  */
 
 /**
- * One connection and its requests in flight. The library answers all requests of one read at once,
- * and buffers all unread responses; this class bounds the requests and the responses. Belongs to
+ * One connection and its requests in flight. Armeria answers all requests of one read at once, and
+ * buffers all unread responses; this class bounds the requests and the responses. Must be used on
  * its event loop, except where noted.
  */
 final class Connection extends Client {
 
   /**
-   * The most unanswered requests of one HTTP/1.1 connection; no more are read until one is
-   * answered.
+   * The most unanswered requests of one HTTP/1.1 connection. At this number, the next request is
+   * read only after a response.
    */
   static final int MAX_PIPELINED = 64;
 
-  /** The most bytes of unread responses of one connection; above it, no more requests are read. */
+  /** The most bytes of unread responses of one connection. Above, no further requests are read. */
   static final long MAX_UNREAD = 256 << 10;
 
   private static final AttributeKey<Connection> KEY =
@@ -55,12 +55,12 @@ final class Connection extends Client {
   /** The first slice in bytes: enough to recognize the protocol, and shorter than any request. */
   private static final int FIRST_SLICE = 8;
 
-  /** A larger slice for HTTP/2, whose requests the number of streams and the budget bound. */
+  /** A larger slice for HTTP/2, where the number of streams and the budget bound the requests. */
   private static final int HTTP2_SLICE = 1 << 10;
 
   private static final int MAX_LOOSE = 64 << 10;
 
-  /** Headers are charged in steps of this size, so most requests are not charged for them. */
+  /** Headers are charged in steps of this size, so short headers are not charged. */
   private static final int LOOSE_STEP = 1 << 10;
 
   private static final long NEVER = Long.MIN_VALUE;
@@ -83,8 +83,8 @@ final class Connection extends Client {
   private long looseChargedBytes;
   private long looseSinceNanos;
 
-  // Written by the event loop, and read by all threads. The race is harmless, since the values only
-  // decide which connection is closed first.
+  // Written by the event loop, and read by all threads. The race is harmless, since the value only
+  // affects which connection is closed first.
   private volatile int requests;
   private volatile long oldestNanos = NEVER;
   private volatile boolean waitsForClient;
@@ -119,7 +119,7 @@ final class Connection extends Client {
     }
   }
 
-  /** Holds back the end of the input while earlier bytes are held back. */
+  /** Delays the end of the input until all earlier bytes were passed on. */
   @Override
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     boolean ends = event instanceof ChannelInputShutdownEvent;
@@ -175,7 +175,10 @@ final class Connection extends Client {
     }
   }
 
-  /** Charges bytes that arrive while no request is in flight: headers that may never end. */
+  /**
+   * Charges bytes that arrive while no request is in flight: they can be the start of endless
+   * headers.
+   */
   private boolean charged(int bytes) {
     if (!exchanges.isEmpty()) {
       return true;
@@ -186,7 +189,7 @@ final class Connection extends Client {
     }
     looseBytes += bytes;
     if (http2 && looseBytes > MAX_LOOSE) {
-      forgetLoose(); // no headers are so large, so the bytes were frames
+      forgetLoose(); // headers cannot be so large, so the bytes were HTTP/2 frames
     }
     boolean fits = true;
     if (looseBytes - looseChargedBytes > LOOSE_STEP) {
@@ -204,7 +207,7 @@ final class Connection extends Client {
   }
 
   /**
-   * Adds this server's handlers once the library has recognized the protocol and added its own
+   * Adds this server's handlers once Armeria has recognized the protocol and added its own
    * handlers.
    */
   private void greet(ChannelHandlerContext ctx) {
@@ -223,7 +226,7 @@ final class Connection extends Client {
   }
 
   /**
-   * Sets up HTTP/2; an error that ends the connection is logged in one line, without a stack trace.
+   * Sets up HTTP/2. An error that ends the connection is logged in one line, without a stack trace.
    */
   private void greetHttp2(Http2Connection connection) {
     begun = true;
@@ -253,8 +256,9 @@ final class Connection extends Client {
   }
 
   /**
-   * Resumes in a scheduled task. An immediate call could flush within a flush of the caller. A
-   * plain task, and the tasks that it adds, would run before the loop reads from other clients.
+   * Resumes reading in a scheduled task. An immediate call could flush while the caller flushes. An
+   * ordinary task, and the tasks that it adds, would run before the event loop reads from other
+   * clients.
    */
   private void resumeSoon() {
     if (resumes || !paused || isDoomed()) {
@@ -280,15 +284,15 @@ final class Connection extends Client {
     }
   }
 
-  /** Counts an HTTP/1.1 request that has arrived, and can still be refused before it begins. */
+  /** Counts an HTTP/1.1 request that has arrived; the server can still refuse the request. */
   void asked() {
     unanswered++;
   }
 
   /**
-   * Returns a listener for the moment when an HTTP/1.1 answer was completely written. The moment
-   * when the answer is made would be too early: all requests of one read would be answered in a
-   * single turn of the event loop.
+   * Returns a listener that is called when an HTTP/1.1 response was completely written. A call when
+   * the response is made would be too early: all requests of one read would be answered in a single
+   * turn of the event loop.
    */
   ChannelFutureListener answered() {
     return answered;
@@ -302,7 +306,8 @@ final class Connection extends Client {
 
   /**
    * Begins a request; returns null if the budget has no room. After a refusal over HTTP/1.1, no
-   * more requests are read until all are answered, since waiting refusals also occupy memory.
+   * request is read until all earlier requests were answered, since refusals that wait to be sent
+   * also take memory.
    */
   @Nullable Exchange begin(boolean multiplex) {
     if (multiplex && unreadBytes >= MAX_UNREAD) {
@@ -330,8 +335,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Handles the end of the input. Bytes that are still being passed on get two seconds; a body that
-   * is incomplete afterwards will never end.
+   * Handles the end of the client's input. The last bytes get two seconds to be processed. A body
+   * that is then still incomplete will never be complete.
    */
   private void inputEnds() {
     endIfAllAre(exchange -> false);
@@ -369,7 +374,7 @@ final class Connection extends Client {
     return exchanges.size() == 1 && held.isEmpty();
   }
 
-  /** Updates the state that other threads read, after a request began, progressed or ended. */
+  /** Updates the fields that other threads read, after a request began, progressed or ended. */
   void changed() {
     requests = exchanges.size();
     if (!exchanges.isEmpty()) {
@@ -386,11 +391,11 @@ final class Connection extends Client {
     }
   }
 
-  /** Announces the end to an HTTP/2 client; the next response tells an HTTP/1.1 client. */
+  /** Announces the end of the connection. For HTTP/1.1, the next response announces the end. */
   @Override
   protected void sayGoodbye() {
     if (http2 && saidGoodbye.compareAndSet(false, true)) {
-      // The library sends GOAWAY, waits for the streams, and closes.
+      // Armeria sends GOAWAY, waits for the streams, and closes.
       channel.eventLoop().execute(this::closeGently);
     }
   }

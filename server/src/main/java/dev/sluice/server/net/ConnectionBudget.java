@@ -34,46 +34,48 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * One budget bounds the memory that clients occupy: request bodies that have not completely
- * arrived, and responses that have not been read. Each request in flight is charged a fixed amount,
- * plus the bytes of its body as they arrive, plus the bytes of its response from the headers on.
- * Large charges can fill only half of the budget, so that small requests still find room. One peer
- * can hold at most half of the budget, and half of the part for large charges. The last quarter of
- * each is reserved for peers that hold little.
+ * One budget bounds the memory that clients use: request bodies that are still arriving, and
+ * responses that clients have not read. Each request in flight is charged a fixed amount, the bytes
+ * of its body as they arrive, and the bytes of its response until the client has read it. Large
+ * charges can fill only half of the budget, so that small requests still find room. One peer can
+ * hold at most half of the budget, and at most half of the part for large charges. The last quarter
+ * of the budget, and of the part for large charges, is reserved for peers that hold little.
  *
- * When a charge does not fit, connections are closed whose oldest request waits for its client
- * longer than PRESSURE_AGE, the largest connections first. Their bytes count as free at once, since
- * they close within a turn of their event loop. A turn can be long, so bytes held and bytes about
- * to be free are together at most twice the budget. A quarter of the budget is again reserved for
- * peers that hold little. If no connection can be closed, the charge is refused.
+ * When a charge does not fit, the server closes connections whose oldest request has waited for its
+ * client longer than PRESSURE_AGE, the largest connections first. The bytes of a closed connection
+ * count as free at once, although the connection's event loop frees the bytes only in its next
+ * turn. This turn can take long, so the bytes held and the bytes about to be freed are together at
+ * most twice the budget. Of this sum, a quarter of the budget is reserved for peers that hold
+ * little. If no connection can be closed, the charge is refused.
  *
- * The number of connections is bounded, in total and for each peer. Above the bound, the connection
- * that has been idle longest is closed. It belongs to the same peer, or to the peer with the most
- * connections among those with an idle one. So a peer never displaces a peer with fewer
+ * The number of connections is bounded, in total and for each peer. When a peer exceeds its own
+ * bound, its longest idle connection is closed. When the total bound is exceeded, the server closes
+ * the longest idle connection of the peer that has the most connections, among the peers with an
+ * idle connection. A new connection never displaces a connection of a peer that has fewer
  * connections.
  */
 
 /**
- * Bounds the number of connections of a server and the memory that they hold together. The library
- * bounds each request and each connection, but not their sum: many clients within their bounds
- * could fill the heap. Thread-safe; never blocks.
+ * Bounds the number of connections of a server, and the memory that all connections hold together.
+ * Armeria bounds each request and each connection, but not their sum: many clients together could
+ * fill the heap. Thread-safe; never blocks.
  */
 public final class ConnectionBudget {
 
-  /** The size from which a body or a response counts as large. */
+  /** The size, in bytes, from which a body or a response is a large charge. */
   static final int LARGE = 4 << 10;
 
-  /** How long a request may wait for its client while the budget is exhausted. */
+  /** How long a request may wait for its client to send or read while the budget is exhausted. */
   static final Duration PRESSURE_AGE = Duration.ofMillis(250);
 
-  /** A peer counts as modest if it holds at most the budget divided by this number. */
+  /** A peer holds little if it holds at most the budget divided by this number. */
   private static final int MODEST_SHARE = 16;
 
   private static final long SEARCH_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   /**
-   * How long a connection must be quiet before the server announces its end: some clients drop an
-   * answer that arrives just before the announcement.
+   * How long a connection must be quiet before the server announces its end. Some clients drop a
+   * response that arrives just before the announcement.
    */
   private static final long GOODBYE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -106,16 +108,16 @@ public final class ConnectionBudget {
     CLOSING
   }
 
-  /** The resources that the connections from one address hold. */
+  /** The connections from one address, and the bytes that they hold. */
   public static final class Peer {
     private final AtomicLong heldBytes = new AtomicLong();
     private int connections; // changed only within compute calls of the map
   }
 
   /**
-   * Returns a budget with the default bounds, which {@link SluiceServer} lists. The bound on
-   * connections is lower with a small heap, or with a low limit on open files, which a log line
-   * reports.
+   * Returns a budget with the default bounds, which {@link SluiceServer} lists. A small heap or a
+   * low limit on open files lowers the bound on connections. A log line reports a low limit on open
+   * files.
    */
   public static ConnectionBudget usual() {
     int most = connections(Runtime.getRuntime().maxMemory());
@@ -134,15 +136,15 @@ public final class ConnectionBudget {
         SluiceServer.REQUEST_TIMEOUT.plus(SluiceServer.READ_TIMEOUT));
   }
 
-  /** Returns how many connections a heap allows, so that idle connections alone cannot fill it. */
+  /** Returns how many connections a heap allows: idle connections alone must not fill the heap. */
   static int connections(long heapBytes) {
     return (int)
         Math.min(SluiceServer.MAX_CONNECTIONS, heapBytes / SluiceServer.HEAP_PER_CONNECTION);
   }
 
   /**
-   * Returns the default budget, by the heap or the direct memory, whichever is smaller: headers and
-   * bodies in flight are in direct memory.
+   * Returns the default budget in bytes: a share of the heap or of the direct memory, whichever is
+   * smaller. Direct memory contains the headers and bodies in flight.
    */
   private static long usualBudgetBytes() {
     return Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
@@ -150,8 +152,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Makes the budget of a server. {@code exchange} is the longest time of a request, from its first
-   * byte until its response was read.
+   * Makes the budget of a server. {@code exchange} is the longest time from the first byte of a
+   * request until its response was read.
    */
   public ConnectionBudget(long budgetBytes, int maxConnections, int maxPerPeer, Duration exchange) {
     this.budgetBytes = budgetBytes;
@@ -160,7 +162,7 @@ public final class ConnectionBudget {
     this.exchangeNanos = exchange.toNanos();
   }
 
-  /** Returns how long a request may be in flight, until its response was read. */
+  /** Returns the longest time from the first byte of a request until its response was read. */
   long exchangeNanos() {
     return exchangeNanos;
   }
@@ -169,17 +171,17 @@ public final class ConnectionBudget {
     return stage;
   }
 
-  /** Returns the number of connections of all doors. */
+  /** Returns the number of open connections of all doors. */
   public int connections() {
     return connections.size();
   }
 
-  /** Returns the bound of {@link #connections}, above which an idle connection is closed. */
+  /** Returns the most open connections; a further connection replaces an idle connection. */
   public int maxConnections() {
     return maxConnections;
   }
 
-  /** Returns whether the server is shutting down, and so reports that it is not ready. */
+  /** Whether the server is shutting down, and so reports that it is not ready. */
   public boolean isEnding() {
     return stage != Stage.OPEN;
   }
@@ -230,7 +232,7 @@ public final class ConnectionBudget {
     return connection;
   }
 
-  /** Stops counting a connection that is closed, or about to be. */
+  /** Stops counting a connection that is closed or is about to be closed. */
   void forget(Client connection) {
     if (connections.remove(connection)) {
       peers.computeIfPresent(
@@ -238,7 +240,10 @@ public final class ConnectionBudget {
     }
   }
 
-  /** Returns the address, or its /64 network for IPv6: a client usually controls its whole /64. */
+  /**
+   * Returns an IPv4 address, or the /64 network of an IPv6 address, which is usually all one
+   * client's.
+   */
   private static Object key(Channel channel) {
     if (!(channel.remoteAddress() instanceof InetSocketAddress address)) {
       return "";
@@ -250,8 +255,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Closes the connection that has been idle longest of one peer: among the peers that may lose a
-   * connection and have an idle one, the peer with the most connections.
+   * Closes one idle connection: among the peers that may lose a connection and have an idle one,
+   * the longest idle connection of the peer with the most connections.
    */
   private boolean dropIdle(Client newcomer, Predicate<Peer> mayLose) {
     long now = System.nanoTime();
@@ -305,12 +310,15 @@ public final class ConnectionBudget {
     heldBytes.addAndGet(bytes);
   }
 
-  /** Counts bytes as free soon: their connection closes within a turn of its event loop. */
+  /**
+   * Counts the bytes of a connection as free soon: its event loop closes the connection in the next
+   * turn.
+   */
   void closing(long bytes) {
     closingBytes.addAndGet(bytes);
   }
 
-  /** Closes connections whose clients make the server wait, up to a quarter of the budget. */
+  /** Closes connections whose clients send or read too slowly, up to a quarter of the budget. */
   private boolean makeRoom() {
     long now = System.nanoTime();
     long next = nextSearchNanos.get();
@@ -335,10 +343,12 @@ public final class ConnectionBudget {
     return room > 0;
   }
 
-  /** A connection with its bytes at one moment, since they must not change during a sort. */
+  /**
+   * A connection and its number of bytes at one moment; the number must not change during a sort.
+   */
   private record HeldBytes(Client connection, long bytes) {}
 
-  /** Closes connections whose oldest request is too old. */
+  /** Closes connections whose oldest request has taken too long. */
   void sweep() {
     long now = System.nanoTime();
     for (Client connection : connections) {
@@ -367,7 +377,7 @@ public final class ConnectionBudget {
     }
   }
 
-  /** Counts an answer, while the server shuts down. */
+  /** Counts a response that is sent while the server shuts down. */
   void answered() {
     if (stage != Stage.OPEN) {
       answeredAtTheEnd.increment();
@@ -375,8 +385,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Describes the shutdown, for people: the number of HTTP and gRPC requests answered since {@link
-   * #unready}, and of connections cut.
+   * Describes the shutdown for people: the number of HTTP and gRPC requests answered since {@link
+   * #unready}, and the number of connections closed with requests in flight.
    */
   public String farewell() {
     long lost = cut.sum();
@@ -403,9 +413,9 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Stops accepting connections, waits for the answers in flight, and closes all connections.
-   * Blocks up to {@link SluiceServer#LONGEST_SHUTDOWN}; an interrupted thread does not wait. Later
-   * calls do nothing.
+   * Stops accepting connections, waits for the responses to requests in flight, and closes all
+   * connections. Blocks up to {@link SluiceServer#LONGEST_SHUTDOWN}; an interrupted thread does not
+   * wait. Later calls do nothing.
    */
   public void drain() {
     try {
@@ -419,11 +429,14 @@ public final class ConnectionBudget {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    // The library would wait for ever for an HTTP/2 response that the client does not read.
+    // Armeria would wait for ever for an HTTP/2 response that the client does not read.
     closeAll();
   }
 
-  /** Stops accepting connections; from now on each HTTP/1.1 answer ends its connection. */
+  /**
+   * Stops accepting connections. From now on, the server closes an HTTP/1.1 connection after its
+   * next response.
+   */
   private void startClosing() {
     stage = Stage.CLOSING;
     listeners.values().forEach(Listening::startClosing);
@@ -467,8 +480,9 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Closes a port once its accept queue is empty: the system resets connections that the server has
-   * not accepted. Also logs accept failures, since the library would log a stack trace each second.
+   * Closes a port once the port's accept queue is empty, since the operating system resets
+   * connections that the server has not accepted. Also logs accept failures; Armeria would log a
+   * stack trace each second.
    */
   private final class Listening extends ChannelInboundHandlerAdapter {
     private final Channel port;
@@ -488,8 +502,8 @@ public final class ConnectionBudget {
     }
 
     /**
-     * Closes the port if no connection was accepted since the last call; otherwise looks again in 1
-     * ms.
+     * Closes the port if no connection was accepted since the last call; otherwise checks again in
+     * 1 ms.
      */
     private void look(boolean again) {
       if (again && looks++ < MOST_LOOKS) {
@@ -508,7 +522,7 @@ public final class ConnectionBudget {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      // Exits without loading another class, since no file descriptor may be left.
+      // Exits without loading another class, since there can be no free file descriptor.
       if (cause instanceof Error) {
         OutOfMemory.report(cause);
       }
@@ -520,9 +534,9 @@ public final class ConnectionBudget {
   }
 
   /**
-   * The system's limit on the open files and connections of a process. At this limit, a JVM cannot
-   * load classes, and a port cannot accept connections. So with a very low limit the server does
-   * not start, and with a low limit it allows fewer connections.
+   * The operating system's limit on the open files and connections of a process. At this limit, a
+   * JVM cannot load classes, and a port cannot accept connections. So with a very low limit the
+   * server does not start, and with a low limit the server allows fewer connections.
    */
   public static final class OpenFileLimit {
 
@@ -530,7 +544,8 @@ public final class ConnectionBudget {
     static final int LEAST = 256;
 
     /**
-     * The files reserved for jars, ports, event loops, the store, and connections that are closing.
+     * The files reserved for everything except open connections: jars, ports, event loops, the
+     * store, and connections that are closing.
      */
     static final int BESIDE_CONNECTIONS = 192;
 
@@ -575,8 +590,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * A log that clients cannot flood: at most one line in ten seconds, without a stack trace, with
-   * the number of lines left out. Thread-safe; blocks if the logger blocks.
+   * A log that clients cannot flood: it writes at most one line in ten seconds, without a stack
+   * trace, and with the number of lines left out. Thread-safe; blocks if the logger blocks.
    */
   private static final class PacedLog {
 

@@ -18,11 +18,14 @@ import io.netty.util.AttributeKey;
 import java.util.Objects;
 
 /**
- * One request in flight, from its headers until its response was read. Belongs to one event loop.
+ * One request in flight, from its headers until the client has read its response. Belongs to one
+ * event loop.
  */
 final class Exchange implements Requests.HeldAnswers {
 
-  /** The bytes charged for a request without its body and response: objects, buffers, timers. */
+  /**
+   * The bytes charged for each request, besides body and response: for objects, buffers and timers.
+   */
   static final int FIXED_BYTES = 16 << 10;
 
   static final AttributeKey<Exchange> KEY = AttributeKey.valueOf(Exchange.class, "exchange");
@@ -30,7 +33,7 @@ final class Exchange implements Requests.HeldAnswers {
   private static final byte[] NO_BODY = new byte[0];
 
   /**
-   * Answers of a stream are charged in steps of this size, once they reach {@link
+   * The responses of a stream are charged in steps of this size, once they reach {@link
    * ConnectionBudget#LARGE}.
    */
   private static final int ANSWER_STEP = 16 << 10;
@@ -63,7 +66,7 @@ final class Exchange implements Requests.HeldAnswers {
     return startNanos;
   }
 
-  /** Whether the body is incomplete or the response unread. */
+  /** Whether the body is incomplete, or the client has not read the response. */
   boolean waitsForClient() {
     return waitsForClient;
   }
@@ -78,8 +81,8 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   /**
-   * Releases the charge for a body that is dropped. A body that is read as it arrives stays charged
-   * until the end of the exchange.
+   * Releases the charge for a dropped body. A body that its service reads while it arrives stays
+   * charged until the end of the request.
    */
   void shrinks(long bytes) {
     if (!arriving) {
@@ -117,14 +120,19 @@ final class Exchange implements Requests.HeldAnswers {
     }
   }
 
-  /** Returns the charge for answers; the first bytes are free, as for a single response. */
+  /**
+   * Returns the charge for a number of response bytes; the first {@link ConnectionBudget#LARGE} are
+   * free.
+   */
   private static long chargeOf(long answers) {
     return answers <= ConnectionBudget.LARGE
         ? 0
         : (answers + ANSWER_STEP - 1) / ANSWER_STEP * ANSWER_STEP;
   }
 
-  /** Returns the time left for the request. Soon after this time, its connection is closed. */
+  /**
+   * Returns the time left for the request. After this time, the server soon closes the connection.
+   */
   long nanosLeft() {
     return connection.exchangeNanos() - (System.nanoTime() - startNanos);
   }
@@ -133,7 +141,7 @@ final class Exchange implements Requests.HeldAnswers {
     return incomplete;
   }
 
-  /** Marks the body as one that will be read to its end. */
+  /** Records that the body will be read to its end. */
   void read() {
     read = true;
   }
@@ -142,7 +150,7 @@ final class Exchange implements Requests.HeldAnswers {
     return read;
   }
 
-  /** Marks the body as one that is read, and perhaps answered, while it arrives. */
+  /** Records that the body is read, and perhaps answered, while it arrives. */
   void readsAsItArrives() {
     read = true;
     arriving = true;
@@ -153,7 +161,7 @@ final class Exchange implements Requests.HeldAnswers {
     arrived();
   }
 
-  /** Returns the collected body; empty if it was not collected. */
+  /** Returns the collected body; empty if the server has not collected it. */
   byte[] body() {
     return body;
   }
@@ -185,7 +193,8 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   /**
-   * Charges each request to the budget before its body is read, and its response until it was read.
+   * Charges each request to the budget before its body is read, and each response until the client
+   * has read it.
    */
   static final class BudgetDecorator implements DecoratingHttpServiceFunction {
 
@@ -221,8 +230,8 @@ final class Exchange implements Requests.HeldAnswers {
     }
 
     /**
-     * Answers a request without waiting for its body, which may never arrive. So an HTTP/1.1
-     * connection is closed after the answer.
+     * Answers a request without waiting for its body, which need not arrive at all. An HTTP/1.1
+     * connection is closed after the response.
      */
     private static HttpResponse servedWithoutBody(
         HttpService next, ServiceRequestContext context, HttpRequest request) {

@@ -8,7 +8,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Parses and formats addresses to listen on. */
+/** Parses and formats the addresses on which a server listens. */
 public final class HostPort {
 
   private static final Pattern FORM =
@@ -18,11 +18,11 @@ public final class HostPort {
   private HostPort() {}
 
   /**
-   * Parses an address. Without a host, the address is loopback, so that no port is open to a
-   * network unless somebody configures it.
+   * Parses an address. Without a host, the address is loopback, so that a port is open to a network
+   * only if somebody configures this.
    *
    * @param text {@code host:port}, {@code [::1]:port}, {@code :port} or {@code port}
-   * @return the address; a host is looked up, which may block
+   * @return the address; a host name is resolved, which may block
    * @throws IllegalArgumentException if the text is not an address
    */
   public static InetSocketAddress parse(String text) {
@@ -54,12 +54,12 @@ public final class HostPort {
   }
 
   /**
-   * The host of the server that a request names (RFC 9110, section 7.2). The host is in lower case.
-   * An IPv6 address is in brackets, and a full name lacks its final dot. Immutable.
+   * The server's host name in a request (RFC 9110, section 7.2). The name is in lower case. An IPv6
+   * address is in brackets. A final dot is removed. Immutable.
    */
   record Authority(String host) {
 
-    /** The host of a request that names no server: a name that nobody can own. */
+    /** The host of a request without a host name; nobody can own this name. */
     static final String MISSING = "no-host.invalid";
 
     private static final int LONGEST = 1 << 10;
@@ -77,20 +77,20 @@ public final class HostPort {
       return new Authority(host.endsWith(".") ? host.substring(0, host.length() - 1) : host);
     }
 
-    /** Whether digits are a port. An empty port stands for the default port of the scheme. */
+    /** Whether digits are a valid port. An empty port stands for the default port of the scheme. */
     private static boolean isPort(@Nullable String digits) {
       return digits == null || digits.isEmpty() || Integer.parseInt(digits) <= LAST_PORT;
     }
 
-    /** Whether a request named no server at all; the library adds the port. */
+    /** Whether a request had no host name; Armeria adds the port to {@link #MISSING}. */
     static boolean isMissing(@Nullable String text) {
       return text == null || text.isEmpty() || text.startsWith(MISSING);
     }
   }
 
   /**
-   * Thrown for an address on which the server can't listen: the port is in use, or the address is
-   * not of this machine.
+   * Thrown if the server can't listen on an address: the port is in use, or the address does not
+   * belong to this machine.
    */
   public static final class AddressException extends RuntimeException {
 
@@ -101,8 +101,8 @@ public final class HostPort {
     }
 
     /**
-     * Makes an exception that explains why a port can't be opened, by the innermost cause of the
-     * failure, and what to do.
+     * Makes an exception that explains why a port can't be opened and what to do. The reason is the
+     * innermost cause of the failure.
      */
     public static AddressException of(InetSocketAddress address, Throwable failure) {
       Throwable cause = failure;
@@ -115,7 +115,7 @@ public final class HostPort {
           failure);
     }
 
-    /** Returns the network's own error message, if there is one. */
+    /** Returns the error message of the operating system, if there is one. */
     private static String why(Throwable cause) {
       if (cause instanceof UnsupportedAddressTypeException) {
         return "this JVM has no IPv6";

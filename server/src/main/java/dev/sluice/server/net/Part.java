@@ -7,10 +7,8 @@ import com.linecorp.armeria.server.ServerBuilder;
 import java.util.function.UnaryOperator;
 
 /**
- * A component of a server, such as a group of routes or a background task.
- *
- * <p>A part adds routes to answer requests, and a server listener to be started and stopped. Parts
- * are independent of each other.
+ * A component of a server, such as a group of routes or a background task. A part can add routes,
+ * and a server listener to be started and stopped. Parts are independent of each other.
  */
 @FunctionalInterface
 public interface Part {
@@ -25,17 +23,18 @@ public interface Part {
   default void addLast(Decorators decorators) {}
 
   /**
-   * Adds decorators that run before the server's own checks and bounds, for example to answer
-   * refusals in the part's protocol. Must not block.
+   * Adds decorators that run before the server's own checks and bounds. For example, a decorator
+   * can convert the server's refusals to the part's protocol. Must not block.
    */
   default void addFirst(Decorators decorators) {}
 
   /*
-   * The library gives each decorator a route of its own, and matches all routes for each request.
-   * All decorators of this server match every request, so the library gets a single decorator.
+   * Armeria gives each decorator a route of its own, and matches all routes for each request. All
+   * decorators of this server apply to every request, so this class combines them to a single
+   * decorator.
    */
 
-  /** Collects the decorators of one server, through which every request reaches its service. */
+  /** Collects the decorators of one server. Every request passes through all decorators. */
   final class Decorators {
 
     private UnaryOperator<HttpService> all = service -> service;
@@ -43,8 +42,8 @@ public interface Part {
     Decorators() {}
 
     /**
-     * Adds a decorator, which runs before the decorators that were added earlier. The decorator
-     * calls the next service, or answers in its place.
+     * Adds a decorator, which runs before the decorators that were added earlier. A decorator calls
+     * the next service, or answers the request itself.
      */
     public void add(DecoratingHttpServiceFunction next) {
       UnaryOperator<HttpService> inner = all;

@@ -23,20 +23,21 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /*
- * A web page can make a browser send requests to every server that the browser can reach, also to
- * this server on loopback. The page's author can let a domain name resolve to this server's address
- * (DNS rebinding). Such a request can be recognized: its host is that domain name, or its origin is
- * another site. An IP address cannot be rebound, so every IP address is accepted as a host.
+ * A web page can make a browser send requests to every server that the browser can reach, even to a
+ * server on loopback. The author of the page can make a domain name resolve to this server's
+ * address (DNS rebinding). The server recognizes such a request by its host, which is the author's
+ * domain name, or by its origin, which is another site. An IP address cannot be rebound, so the
+ * server accepts every IP address as a host.
  *
- * A proxy sends whatever host its configuration has. No browser speaks HTTP/2 without TLS, so a
- * gRPC request over it cannot come from a web page. With TLS, a browser that was led here under
- * another name finds a certificate that is not for that name, and sends nothing.
+ * A proxy can send any host. Browsers use HTTP/2 only with TLS, so a gRPC request without TLS
+ * cannot come from a web page. With TLS, a browser that uses a wrong name for this server gets a
+ * certificate for another name, and sends no request.
  *
- * A trusted proxy that asks about another request passes on the headers of that request, so its
- * host and origin are not checked.
+ * A trusted proxy that asks for a decision sends its client's headers, so the host and the origin
+ * of such a request are not checked.
  */
 
-/** Refuses requests that are not meant for this server, by their host and origin. */
+/** Refuses requests whose host or origin shows that they are not meant for this server. */
 final class RequestChecks implements DecoratingHttpServiceFunction {
 
   private static final String ANY = "*";
@@ -75,7 +76,10 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     return context.sessionProtocol() == SessionProtocol.H2C && Requests.isGrpc(request.headers());
   }
 
-  /** Whether a trusted proxy asks about another request, to which Host and Origin then belong. */
+  /**
+   * Whether a trusted proxy asks about its client's request; Host and Origin then belong to that
+   * request.
+   */
   private static boolean isForAnother(ServiceRequestContext context) {
     AskedByProxies asked = context.config().service().as(AskedByProxies.class);
     return asked != null && asked.isFromProxy(context);
@@ -130,8 +134,8 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   }
 
   /**
-   * Whether pages of an origin may call this server. The server's own pages may, since their host
-   * was checked before.
+   * Whether web pages of an origin may call this server. The server's own pages are allowed, since
+   * their host was checked earlier.
    */
   private boolean isOrigin(String origin, String own) {
     String lower = origin.toLowerCase(Locale.ROOT);
@@ -143,7 +147,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     return scheme + authority.toLowerCase(Locale.ROOT);
   }
 
-  /** Whether the path has a route only because the library parses paths leniently. */
+  /** Whether the path matches a route only because Armeria parses paths leniently. */
   private static boolean isAlias(ServiceRequestContext context) {
     Route route = context.config().route();
     String raw = beforeQuery(context.rawPath());

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Helpers for requests, shared by several parts of the server. */
+/** Methods to read requests, shared by several parts of the server. */
 public final class Requests {
 
   /** The media type of gRPC. */
@@ -27,17 +27,16 @@ public final class Requests {
   }
 
   /**
-   * Returns the whole body of a request, not copied; empty if there is none. The server has
-   * collected the body, within its bounds, before it calls the service; a {@link StreamingService}
-   * reads its bodies itself.
+   * Returns the whole body of a request, not copied; empty if there is none. The server collects
+   * the body before it calls the service. A {@link StreamingService} reads its bodies itself.
    */
   public static byte[] body(ServiceRequestContext context) {
     return Exchange.of(context).body();
   }
 
   /**
-   * Returns whether a body is UTF-8 according to the header {@code Content-Type}: true without a
-   * charset, false if the header is malformed. JSON has no other charset.
+   * Whether the header {@code Content-Type} allows UTF-8: true without a charset, false if the
+   * header is malformed. JSON is always UTF-8.
    */
   public static boolean isUtf8(RequestHeaders headers) {
     return headers.getAll(HttpHeaderNames.CONTENT_TYPE).stream().allMatch(Requests::isUtf8);
@@ -69,9 +68,9 @@ public final class Requests {
     /**
      * Receives more of the body.
      *
-     * @param bytes an array that begins with the body so far; not copied, and replaced by another
-     *     array when it grows
-     * @param size the number of bytes of the body so far
+     * @param bytes an array that begins with the body received so far. The array is not copied, and
+     *     a larger body can be in another array
+     * @param size the number of bytes received so far
      */
     void more(byte[] bytes, int size);
   }
@@ -82,9 +81,9 @@ public final class Requests {
    *
    * @param context the context of the request; the call must come from its event loop
    * @param request the request, not yet read
-   * @return a future that completes on the event loop at the end of the body, or fails; after a
-   *     failure, the rest is read and dropped. A caller may complete the future on the event loop;
-   *     then the rest is dropped too
+   * @return a future that completes on the event loop at the end of the body, or fails. After a
+   *     failure, the rest of the body is read and dropped. The caller can also complete the future
+   *     on the event loop; then the rest is dropped too
    */
   public static CompletableFuture<?> readAsItArrives(
       ServiceRequestContext context, HttpRequest request, BodyReader reader) {
@@ -96,34 +95,34 @@ public final class Requests {
   }
 
   /**
-   * Charges the answers of a stream, both future and unread ones, to the budget of bytes in flight,
-   * except the first 4 KiB. Belongs to the event loop of its request.
+   * Charges the responses of a stream to the budget: the responses that the client has not read,
+   * and future responses. The first 4 KiB are free. Belongs to the event loop of its request.
    */
   public interface HeldAnswers {
 
     /**
-     * Charges answers of at most this size before they are made; returns false if the budget has no
-     * room for them now.
+     * Charges responses of at most this size before they are made; returns false if the budget has
+     * no room for them now.
      */
     boolean hold(long bytes);
 
     /**
-     * Releases the charge for answers that were read, or are shorter than charged.
+     * Releases the charge for responses that the client has read, or that are shorter than charged.
      *
-     * @param bytes how many bytes to release; negative for answers that are longer than charged:
-     *     the missing bytes are charged with the next answers
+     * @param bytes how many bytes to release; negative for responses that are longer than charged:
+     *     the missing bytes are charged with the next responses
      */
     void drop(long bytes);
   }
 
-  /** Returns the charges, initially none, of a request that is answered by a stream. */
+  /** Returns the charges of a request whose response is a stream; at first nothing is charged. */
   public static HeldAnswers heldAnswers(ServiceRequestContext context) {
     return Exchange.of(context);
   }
 
   /**
-   * Returns how long the client still has to read the answer of a request. Soon afterwards its
-   * connection is closed, with the other requests on it.
+   * Returns how long the client still has to read the response of a request. Soon after this time,
+   * the server closes the connection, with all other requests on it.
    */
   public static long nanosLeft(ServiceRequestContext context) {
     return Exchange.of(context).nanosLeft();
@@ -142,9 +141,9 @@ public final class Requests {
   }
 
   /**
-   * A service that can answer a piece of a request before the next piece is sent, so the server
-   * must not wait for the whole body. The service holds only one piece of a body at a time, or
-   * reads the body with {@link Requests#readAsItArrives}, which charges the body.
+   * A service that can answer a part of a request before the client sends the next part, so the
+   * server must not wait for the whole body. The service keeps only one part of a body in memory,
+   * or reads the body with {@link Requests#readAsItArrives}, which charges the body.
    */
   public interface StreamingService extends HttpService {}
 }

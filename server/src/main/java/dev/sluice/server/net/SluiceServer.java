@@ -59,27 +59,27 @@ import org.slf4j.spi.LoggingEventAware;
 /**
  * A running server on one port, with its parts.
  *
- * <p>This class sets every bound instead of using the library's defaults: the time that a client
- * may be silent or take for a request, the number of clients, the size of their requests, and the
- * memory that all clients together may occupy.
+ * <p>This class sets every bound instead of using Armeria's defaults: how long a client may be
+ * silent, how long a request may take, the number of clients, the size of requests, and the memory
+ * for all clients together.
  *
- * <p>Thread-safe; {@link Builder#start} blocks until the port is open, {@link #close} until the
- * last answer was sent, up to {@link #LONGEST_SHUTDOWN}.
+ * <p>Thread-safe. {@link Builder#start} blocks until the port is open; {@link #close} blocks until
+ * the last response was sent, up to {@link #LONGEST_SHUTDOWN}.
  */
 public final class SluiceServer implements AutoCloseable {
 
   /** How long a connection may be silent before it is closed. */
   public static final Duration IDLE_TIMEOUT = Duration.ofSeconds(30);
 
-  /** How long a request may take, from its first header to the answer. */
+  /** The longest time from the first header of a request to its response. */
   public static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(10);
 
-  /** How long a client may take to read an answer, after {@link #REQUEST_TIMEOUT}. */
+  /** How long a client may take to read a response, after {@link #REQUEST_TIMEOUT}. */
   public static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
 
   /**
    * How long the server reports that it is not ready before it stops accepting connections, so that
-   * load balancers notice.
+   * load balancers stop sending requests.
    */
   public static final Duration UNREADY_PERIOD = Duration.ofSeconds(1);
 
@@ -87,41 +87,42 @@ public final class SluiceServer implements AutoCloseable {
   public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
 
   /**
-   * The longest life of a connection. After this time the server asks the client to open a new one,
-   * so that the client resolves the server's name again; requests in flight are answered.
+   * The longest life of a connection. At this age, the server asks the client to open a new
+   * connection, so that the client resolves the server's name again. Requests in flight are still
+   * answered.
    */
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
   /**
-   * The most connections at a time, if the heap has {@link #HEAP_PER_CONNECTION} for each; a
-   * further connection replaces an idle one.
+   * The most open connections, if the heap has {@link #HEAP_PER_CONNECTION} for each. A further
+   * connection replaces an idle connection.
    */
   public static final int MAX_CONNECTIONS = 10_000;
 
   /**
-   * The heap that each possible connection needs, in bytes. An idle HTTP/2 connection over TLS
-   * takes up to 10 KB; the rest is for requests, buckets and the server itself.
+   * The heap that the server plans for each possible connection, in bytes. An idle HTTP/2
+   * connection over TLS takes up to 10 KB; the rest is for requests, buckets and the server itself.
    */
   public static final int HEAP_PER_CONNECTION = 24 << 10;
 
   /** The most connections at a time from one IPv4 address or one IPv6 network of 64 bits. */
   public static final int MAX_CONNECTIONS_PER_PEER = 2_500;
 
-  /** The largest request body, in bytes: a batch of 1000 transactions fits. */
+  /** The most bytes of a request body; a batch of 1000 transactions fits. */
   public static final int MAX_BODY = 128 << 10;
 
-  /** The largest request line, in bytes: an id of 1024 characters, percent-encoded, fits. */
+  /** The most bytes of a request line; a percent-encoded id of 1024 characters fits. */
   public static final int MAX_LINE = 16 << 10;
 
-  /** The largest headers of a request, in bytes. */
+  /** The most bytes of a request's headers. */
   public static final int MAX_HEADERS = 16 << 10;
 
-  /** The most requests at a time on one HTTP/2 connection. */
+  /** The most concurrent requests on one HTTP/2 connection. */
   public static final int MAX_STREAMS = 100;
 
   /**
-   * The most threads for requests that may block: probes that ping the store, metrics, lists.
-   * Decisions need no such thread; changes have a thread of their own, and so have reloads.
+   * The most threads for requests that may block, such as readiness probes, metrics and lists.
+   * Decisions need none of these threads; changes and reloads each have one thread of their own.
    */
   public static final int MAX_TASK_THREADS = 16;
 
@@ -129,8 +130,8 @@ public final class SluiceServer implements AutoCloseable {
   public static final int MAX_WAITING_TASKS = 1_000;
 
   /**
-   * Requests in flight may hold the heap divided by this number, or the JVM's direct memory divided
-   * by this number if that is smaller.
+   * The budget of requests in flight is the heap divided by this number, or the JVM's direct memory
+   * divided by this number if that is smaller.
    */
   public static final int HEAP_PER_BUDGET = 4;
 
@@ -183,9 +184,10 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Stops the server without losing a request. First {@code /readyz} answers 503 for the unready
-   * period. Then the port is closed, each client is told that its connection ends, and each request
-   * in flight is answered. An interrupted thread does not wait.
+   * Stops the server without losing a request. First {@code /readyz} responds with 503 for the
+   * unready period. After this period the server closes the port, announces the end of each
+   * connection to its client, and answers each request in flight. An interrupted thread does not
+   * wait.
    */
   @Override
   public void close() {
@@ -198,7 +200,7 @@ public final class SluiceServer implements AutoCloseable {
     drain();
   }
 
-  /** Makes {@code /readyz} answer 503; other requests are still answered. Never blocks. */
+  /** Makes {@code /readyz} respond with 503; other requests are still answered. Never blocks. */
   public void unready() {
     traffic.unready();
   }
@@ -282,8 +284,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Adds a name without port that clients may use for this server in {@code Host}; {@code *} for
-     * any. {@code localhost} and IP addresses need not be added.
+     * Adds a host name, without port, that clients may send in the header {@code Host}; {@code *}
+     * allows any name. {@code localhost} and IP addresses are always allowed.
      */
     @CanIgnoreReturnValue
     public Builder host(String name) {
@@ -292,8 +294,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Adds an origin, such as {@code https://example.com} or {@code *} for any, whose web pages may
-     * call this server; without this call, only the server's own pages may.
+     * Adds an origin whose web pages may call this server, such as {@code https://example.com};
+     * {@code *} allows any origin. The server's own pages are always allowed.
      */
     @CanIgnoreReturnValue
     public Builder origin(String origin) {
@@ -301,7 +303,10 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /** Encrypts all connections; no TLS if not called, or with null. */
+    /**
+     * Encrypts all connections with TLS; without this call, or with null, connections are not
+     * encrypted.
+     */
     @CanIgnoreReturnValue
     public Builder tls(@Nullable Tls newTls) {
       this.tls = newTls;
@@ -333,7 +338,7 @@ public final class SluiceServer implements AutoCloseable {
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
-              // The library does not end the executor: it would wait for a task that hangs.
+              // Armeria does not end the executor: it would wait for a task that hangs.
               .blockingTaskExecutor(tasks, /* shutdownOnStop= */ false)
               .maxNumConnections(MAX_CONNECTIONS + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
@@ -359,7 +364,7 @@ public final class SluiceServer implements AutoCloseable {
                   })
               .gracefulShutdownTimeout(QUIET_PERIOD, LONGEST_SHUTDOWN)
               .unloggedExceptionsReportInterval(Duration.ZERO) // Sluice logs these exceptions
-              // Discards the library's metrics, since the parts of the server have their own.
+              // Discards Armeria's metrics, since the parts of the server have their own.
               .meterRegistry(new CompositeMeterRegistry())
               .disableServerHeader();
       if (requestLog) {
@@ -391,7 +396,10 @@ public final class SluiceServer implements AutoCloseable {
       return new SluiceServer(server, tasks, traffic, unready);
     }
 
-    /** Reads one buffer at a time, so that {@link Connection} can stop reading after each. */
+    /**
+     * Makes the transport read one buffer at a time, so that {@link Connection} can stop after
+     * each.
+     */
     private static RecvByteBufAllocator readBuffers() {
       return new AdaptiveRecvByteBufAllocator(LEAST_READ_BUFFER, FIRST_READ_BUFFER, READ_BUFFER)
           .maxMessagesPerRead(1);
@@ -400,7 +408,7 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * The thread that accepts the connections of one port. The thread ends as soon as the port is
-   * closed; by default, Netty would wait for 2 s without a task. Thread-safe.
+   * closed; Netty's default is to wait for 2 s without a task. Thread-safe.
    */
   private static final class Acceptor extends MultiThreadIoEventLoopGroup {
 
@@ -416,7 +424,7 @@ public final class SluiceServer implements AutoCloseable {
       };
     }
 
-    /** Returns an acceptor for the transport that the library uses on this machine. */
+    /** Returns an acceptor for the transport that Armeria uses on this machine. */
     static EventLoopGroup of(String name) {
       return switch (Flags.transportType()) {
         case EPOLL -> new Acceptor(name, EpollIoHandler.newFactory());
@@ -432,8 +440,8 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Handles errors before the library's last handler, which logs a stack trace for each. For errors
-   * that clients can cause, a paced single line is enough.
+   * Handles errors before Armeria's last handler, which logs a stack trace for each error. An error
+   * that clients can cause is logged in one line, at a limited rate.
    */
   private static final class TransportErrors extends ChannelInboundHandlerAdapter {
 
@@ -466,8 +474,8 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * Writes a log line for each request: as fields if the log supports fields, otherwise in the
-   * common log format. Whoever has a reservation's token can cancel the reservation, so the token
-   * in a path is masked. Thread-safe.
+   * common log format. A reservation's token in a path is masked, since whoever has the token can
+   * cancel the reservation. Thread-safe.
    */
   private static final class RequestLogWriter implements AccessLogWriter {
 

@@ -10,9 +10,9 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A few threads for work that may block on a store, a database, a disk or a lock, since event loops
- * must not block. The number of threads and of waiting tasks is bounded: a further task is refused,
- * like a request for which the server has no room. Thread-safe.
+ * A few threads for work that can block on a store, a database, a disk or a lock, since event loops
+ * must not block. The number of threads and of waiting tasks is bounded: when the queue is full, a
+ * further task is refused with a 503. Thread-safe.
  */
 public final class TaskThreads extends ScheduledThreadPoolExecutor {
 
@@ -32,8 +32,8 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
   }
 
   /**
-   * Makes one thread, which ends with a server. It runs tasks one after another that would delay
-   * other requests on shared threads.
+   * Makes a single thread, which ends when the server stops. The thread runs tasks one after
+   * another; on shared threads, these tasks would delay other requests.
    */
   public static TaskThreads one(ServerBuilder server, String name, int mostWaiting) {
     TaskThreads one = new TaskThreads(name, 1, mostWaiting);

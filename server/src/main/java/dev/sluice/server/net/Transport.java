@@ -5,29 +5,29 @@ import com.linecorp.armeria.common.FlagsProvider;
 import com.linecorp.armeria.common.util.TransportType;
 
 /**
- * The library's settings that differ from its defaults.
+ * Settings of Armeria that differ from Armeria's defaults.
  *
- * <p>The first setting chooses the JDK's selector for the network. Netty's epoll transport (4.2.18)
- * forgets a connection that for a moment neither reads nor writes. Then a client that sent many
- * requests and closed its sending side loses answers.
+ * <p>The first setting selects the JDK's selector as the network transport. Netty's epoll transport
+ * (4.2.18) forgets a connection that for a moment neither reads nor writes. A client of this
+ * connection that has sent many requests and closed its sending side loses responses.
  *
  * <p>The second setting is how long a finished connection lingers. The third setting allows ".." in
- * queries, since ids may contain it and no query names a file here. In paths, the library still
- * refuses "..".
+ * queries, since ids can contain ".." and no query of this server names a file. In paths, Armeria
+ * still refuses "..".
  *
- * <p>The settings apply to every server of the library in this process, including an application's.
- * System properties such as {@code com.linecorp.armeria.transportType} override all settings.
- * Stateless and thread-safe.
+ * <p>The settings apply to every Armeria server in this process, including servers of the
+ * application. System properties such as {@code com.linecorp.armeria.transportType} override all
+ * settings. Stateless and thread-safe.
  */
 public final class Transport implements FlagsProvider {
 
   /**
-   * How long a connection stays open for a client that is still sending: closing it at once may
-   * lose the answer.
+   * How long a connection stays open for a client that is still sending. If the server closed the
+   * connection at once, the client could lose the response.
    */
   private static final long LINGER_MILLIS = 500;
 
-  /** Called by the library, which finds this class as a service. */
+  /** Called by Armeria, which loads this class as a service. */
   public Transport() {}
 
   @Override
@@ -40,7 +40,7 @@ public final class Transport implements FlagsProvider {
     return TransportType.NIO;
   }
 
-  /** Returns a shorter time than the library's 3 s, for HTTP/1.0 and {@code Connection: close}. */
+  /** Returns a shorter time than Armeria's 3 s, for HTTP/1.0 and {@code Connection: close}. */
   @Override
   public Long defaultHttp1ConnectionCloseDelayMillis() {
     return LINGER_MILLIS;

@@ -26,22 +26,22 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscriber;
 
 /*
- * The library makes a stream of every response, and another one around it for each function that
- * maps its headers or recovers from a failure. Most answers here are known as a whole: for them a
- * function is applied to the answer, and the library takes the answer as it is. This needs a
- * service whose exchange type does not stream responses; for other services, the response becomes
- * an ordinary stream.
+ * Armeria makes a stream of every response, and a further stream for each function that maps the
+ * headers or recovers from a failure. Most responses of this server are known as a whole. This
+ * class applies the functions to the whole response, and Armeria sends the result without a stream.
+ * This is possible only if the exchange type of the service says that responses are not streamed.
+ * For other services, the response becomes an ordinary stream.
  */
 
 /**
- * A response that is sent as a whole, known now or later, without the library's streams.
- * Thread-safe; never blocks.
+ * A response that is sent as a whole, known now or later, without Armeria's streams. Thread-safe;
+ * never blocks.
  */
 public final class WholeResponse implements HttpResponse {
 
   private final CompletableFuture<AggregatedHttpResponse> whole;
 
-  /** The answer before functions are applied; an abort ends it. */
+  /** The response before functions are applied; an abort completes this future with a failure. */
   private final CompletableFuture<AggregatedHttpResponse> source;
 
   private final EventLoop loop;
@@ -58,7 +58,7 @@ public final class WholeResponse implements HttpResponse {
   /**
    * Makes a response.
    *
-   * @param response the answer, now or later; if it fails, the response fails too
+   * @param response the whole response, now or later; if this stage fails, the response fails too
    * @param context the context of the request; functions are applied on its event loop
    */
   public static HttpResponse of(
@@ -164,22 +164,22 @@ public final class WholeResponse implements HttpResponse {
     abort(AbortedStreamException.get());
   }
 
-  /** Fails the response, unless its answer is already known. */
+  /** Fails the response, unless the whole response is already known. */
   @Override
   public void abort(Throwable cause) {
     source.completeExceptionally(cause);
   }
 
   /**
-   * An answer in the form in which it is sent. The library's own class copies all headers to add
-   * the content length.
+   * A response, ready to be sent. Armeria's own class would copy all headers to add the content
+   * length.
    *
    * @param headers the headers, including the content length if the status allows a body
    */
   public record WholeAnswer(ResponseHeaders headers, HttpData content)
       implements AggregatedHttpResponse {
 
-    /** Makes an answer; the content length is added to the headers. */
+    /** Makes a response; the content length is added to the headers. */
     public static WholeAnswer of(ResponseHeadersBuilder headers, HttpData content) {
       if (!headers.status().isContentAlwaysEmpty()) {
         headers.contentLength(content.length());

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts the messages of one kind that did not reach the receiver. Logs the first failure, and no
- * further failure until a message arrives again. Thread-safe; never blocks.
+ * Counts the messages of one kind that did not reach the receiver. Logs the first failure. The next
+ * failure is logged only after a message has arrived again. Thread-safe; never blocks.
  */
 final class Delivery {
 
@@ -31,7 +31,7 @@ final class Delivery {
   private final Counter failed;
   private final AtomicBoolean failing = new AtomicBoolean();
 
-  /** Makes the counter of {@code metrics} or {@code traces}. */
+  /** Makes the counter; {@code kind} is {@code metrics} or {@code traces}. */
   Delivery(String kind, String endpoint, MeterRegistry meters) {
     this.kind = kind;
     this.endpoint = endpoint;
@@ -43,9 +43,9 @@ final class Delivery {
   }
 
   /**
-   * Returns why a message failed. The library's own exceptions only mean that the receiver
-   * answered, but not with 200. For a refused connection, the JDK's client reports a closed channel
-   * as the cause.
+   * Returns why a message failed. An exception of the OpenTelemetry library means that the receiver
+   * has answered with another status than 200. For a refused connection, the JDK's HTTP client
+   * reports a closed channel as the cause.
    */
   private static String reason(@Nullable Throwable failure) {
     Throwable root = failure;
@@ -62,7 +62,7 @@ final class Delivery {
         : root.toString();
   }
 
-  /** Watches the outcome of a message. */
+  /** Counts a message when its outcome is known. */
   CompletableResultCode of(CompletableResultCode sent) {
     return sent.whenComplete(() -> ended(sent));
   }

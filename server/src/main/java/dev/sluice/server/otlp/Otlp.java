@@ -28,9 +28,9 @@ import java.util.logging.Logger;
 /**
  * Sends metrics and traces to a receiver of OTLP over HTTP.
  *
- * <p>Decisions continue while the receiver is unreachable: all metrics are sent again after an
- * interval, and at most {@link #MOST_SPANS} spans wait; further spans are dropped. Thread-safe.
- * Only {@link #close} blocks, up to {@link #LONGEST_CLOSE}.
+ * <p>Decisions continue while the receiver is unreachable. After each interval, all metrics are
+ * sent again. At most {@link #MOST_SPANS} spans wait to be sent; further spans are dropped.
+ * Thread-safe. Only {@link #close} blocks, up to {@link #LONGEST_CLOSE}.
  */
 public final class Otlp implements AutoCloseable {
 
@@ -44,8 +44,9 @@ public final class Otlp implements AutoCloseable {
   private static final Duration SPANS_EVERY = Duration.ofSeconds(1);
 
   /**
-   * The library's logger, which is off because the library logs each failure. A logger without a
-   * reference to it would lose its level.
+   * The logger of the OpenTelemetry library. This class switches the logger off, because the
+   * library logs each failure. Without this reference, the logger could be garbage-collected and
+   * lose its level.
    */
   private static final Logger LIBRARY = Logger.getLogger("io.opentelemetry");
 

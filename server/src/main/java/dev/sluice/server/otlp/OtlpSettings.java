@@ -8,15 +8,15 @@ import java.util.Map;
 import java.util.TreeSet;
 
 /**
- * Where metrics and traces are sent. Immutable.
+ * Where and how metrics and traces are sent. Immutable.
  *
  * @param receiver the base of the receiver's URLs, such as {@code http://collector:4318}
  * @param interval how often metrics are sent, more than zero and at most 292 years
- * @param traced the share of requests that are traced although their caller traces nothing, from 0
- *     to 1
+ * @param traced the share of requests, from 0 to 1, that are traced although their client traces
+ *     nothing
  * @param headers the headers of each message to the receiver, such as a header with a key; never
  *     logged
- * @param attributes the resource attributes of the sender, besides {@code service.name}
+ * @param attributes the resource attributes of the sender, in addition to {@code service.name}
  */
 public record OtlpSettings(
     URI receiver,
@@ -50,8 +50,8 @@ public record OtlpSettings(
   }
 
   /**
-   * Returns the settings for people. Shows only the names of the headers, since their values may be
-   * keys.
+   * Returns the settings for people. Shows only the names of the headers, since header values can
+   * be keys.
    */
   @Override
   public String toString() {

@@ -37,12 +37,12 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The meters are those of GET /metrics, read when they are sent: a request is recorded once. Names
- * and labels are the same too, so that a query works on both; a receiver that writes for Prometheus
- * adds "_total" to counters itself.
+ * The metrics are the same as those of GET /metrics, and are read when they are sent. So each
+ * request is recorded only once. Names and labels are also the same, so that a query works on both.
+ * A receiver that writes for Prometheus adds "_total" to the names of counters itself.
  */
 
-/** The metrics of {@code /metrics} as data of OpenTelemetry. Thread-safe. */
+/** The metrics of {@code /metrics} in the form of OpenTelemetry. Thread-safe. */
 final class ScrapedMetrics implements MetricProducer {
 
   private static final InstrumentationScopeInfo SCOPE = InstrumentationScopeInfo.create("sluice");
@@ -84,8 +84,8 @@ final class ScrapedMetrics implements MetricProducer {
   }
 
   /**
-   * Returns the name of a metric. The page adds {@code _info} to some names, so this method does
-   * too.
+   * Returns the name of a metric. The metrics page adds {@code _info} to some names, and this
+   * method adds the same suffix.
    */
   private static String name(MetricSnapshot metric) {
     String name = metric.getMetadata().getPrometheusName();
@@ -96,10 +96,10 @@ final class ScrapedMetrics implements MetricProducer {
     return help == null ? "" : help;
   }
 
-  /** The data of a metric, and their type. */
+  /** The data of a metric, and the type of the data. */
   private record Converted(MetricDataType type, Data<?> data) {}
 
-  /** Returns the data of a metric; null for a kind of metric that this server does not have. */
+  /** Returns the data of a metric; null for a type of metric that this server does not use. */
   private @Nullable Converted convert(MetricSnapshot metric, long now) {
     if (metric instanceof CounterSnapshot counter) {
       List<DoublePointData> points =
@@ -149,8 +149,8 @@ final class ScrapedMetrics implements MetricProducer {
   }
 
   /**
-   * Converts a histogram. Its last bucket reaches to infinity, for which OpenTelemetry has no
-   * bound.
+   * Converts a histogram. Leaves out the infinite upper bound of the last bucket, which
+   * OpenTelemetry does not list.
    */
   private HistogramPointData point(long now, HistogramDataPointSnapshot one) {
     ClassicHistogramBuckets buckets = one.getClassicBuckets();
@@ -174,7 +174,7 @@ final class ScrapedMetrics implements MetricProducer {
     return attributes.build();
   }
 
-  /** One metric, as the exporter reads it. */
+  /** One metric in the form that the exporter reads. */
   private record One(
       Resource getResource,
       InstrumentationScopeInfo getInstrumentationScopeInfo,

@@ -29,13 +29,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a span for each traced request over HTTP and gRPC, which continues the trace of its caller
- * ({@code traceparent}). Names and attributes follow OpenTelemetry's conventions; a span has no id,
- * no address and no token. Immutable and thread-safe.
+ * Makes a span for each traced request over HTTP and gRPC. The span continues the client's trace,
+ * which the header {@code traceparent} identifies. Names and attributes follow OpenTelemetry's
+ * conventions; a span has no id, no address and no token. Immutable and thread-safe.
  */
 final class TracesPart implements Part {
 
-  /** Routes without traces: the page, probes, metrics, and the API description. */
+  /** The routes that are never traced: the page, probes, metrics, and the API description. */
   private static final Set<String> UNTRACED =
       Set.of(
           "/",
@@ -65,7 +65,7 @@ final class TracesPart implements Part {
     decorators.add(new Traced(tracer));
   }
 
-  /** Begins a span, and ends it with the answer. */
+  /** Begins a span for a request, and ends the span with the response. */
   private record Traced(Tracer tracer) implements DecoratingHttpServiceFunction {
 
     @Override

@@ -48,21 +48,21 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A client over the wire can reserve at one server and cancel or settle at another. So a token
- * contains everything that a cancellation or settlement needs (Receipt), signed with the key of the
- * fleet.
+ * A client can reserve at one server, and cancel or settle at another server. So a token contains
+ * everything that a cancellation or settlement needs (Receipt). The token is signed with the key
+ * that all servers of the fleet share.
  *
- * The store of the buckets also makes sure that a token is used once. A cancellation or settlement
- * first spends from a bucket with a burst of 1, whose id is the token's nonce. This bucket does not
- * fill up before the token expires, so a second use finds the bucket empty, at whichever server.
- * The nonce's bucket is spent before anything is refunded: if a server dies in between, the
- * reserved tokens stay spent, and nothing is refunded twice.
+ * The bucket store makes sure that a token is used only once. A cancellation or settlement first
+ * spends from a bucket with a burst of 1, whose id is the token's nonce. This bucket is not
+ * refilled before the token expires, so a second use at any server finds the bucket empty. The
+ * nonce's bucket is spent before tokens are refunded. If a server dies in between, the reserved
+ * tokens stay spent, and nothing is refunded twice.
  *
  * The server that made a reservation remembers it, because a Reservation is more exact than a
- * Receipt: it includes other refunds since then. The server remembers the latest reservations, as
- * many as fit into MOST_REMEMBERED, and refunds expired ones if their limits say so. While a
- * settlement waits for the store, its token has no other use here, and its reservation does not
- * lapse.
+ * Receipt: a Reservation includes other refunds since it was made. The server remembers the latest
+ * reservations, as many as fit into MOST_REMEMBERED. The server refunds expired reservations if
+ * their limits say so. While a settlement waits for the store, this server refuses every other use
+ * of its token, and does not refund its reservation as expired.
  */
 
 /**
@@ -73,24 +73,25 @@ public final class Reservations implements AutoCloseable {
   /** How long a token is valid by default. */
   public static final Duration USUAL_LIFE = LongestReservations.USUAL;
 
-  /** The longest life that a client may request, if each limit allows it. */
+  /** The longest life that a client may request for a token, if each limit allows it. */
   public static final Duration LONGEST_LIFE = LongestReservations.MOST;
 
   /**
-   * The most marks of used tokens that this server keeps in the store, where they take 88 MB of
-   * Redis. In a store with a bound on its buckets, marks take at most a quarter of the buckets.
+   * The most marks of used tokens that this server keeps in the store at a time. This number of
+   * marks takes 88 MB of Redis. In a store that bounds its buckets, marks take at most a quarter of
+   * the buckets.
    */
   public static final int MOST_MARKS = 1_000_000;
 
-  /** The shortest life that a client may request. */
+  /** The shortest life that a client may request for a token. */
   public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
 
   /** How far the clocks of a fleet's servers may differ. */
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
   /**
-   * The most bytes of remembered reservations, as tokens encode them; the heap holds about ten
-   * times as much.
+   * The most bytes of remembered reservations, in the encoding of tokens. On the heap, remembered
+   * reservations take about ten times as many bytes.
    */
   static final int MOST_REMEMBERED = 1 << 20;
 
@@ -113,9 +114,9 @@ public final class Reservations implements AutoCloseable {
   private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // guarded by itself
   private int rememberedSize; // guarded by remembered
   private final TreeMap<Long, Set<String>> ends =
-      // Nonces by the time at which their reservations lapse; guarded by remembered.
+      // Nonces by the time at which their reservations expire; guarded by remembered.
       new TreeMap<>();
-  // Nonces whose settlement waits; guarded by remembered.
+  // Nonces of settlements that wait for the store; guarded by remembered.
   private final Set<String> settling = new HashSet<>();
   private long alarmMillis = Long.MAX_VALUE; // guarded by remembered, like the alarm
   private Future<?> alarm = CompletableFuture.completedFuture(null);
@@ -127,7 +128,7 @@ public final class Reservations implements AutoCloseable {
    * Makes the reservations of a server.
    *
    * @param store the limiter's store, which also marks used tokens
-   * @param observer the limiter's observer, which also counts settlements lost here
+   * @param observer the limiter's observer, which also counts settlements that this server loses
    */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key, LimiterObserver observer) {
     this(limiter, store, key, observer, TimeSource.system(), MOST_MARKS);
@@ -159,18 +160,19 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * A reservation of this server.
+   * A reservation that this server made and remembers.
    *
-   * @param lapsing the token, if one of its limits refunds unused tokens when the token expires
+   * @param lapsing the token, if one of its limits refunds unused tokens when the token expires;
+   *     otherwise null
    */
   private record Remembered(
       Reservation reservation, long expiresMillis, int size, @Nullable Token lapsing) {}
 
-  /** A decision, with the token to cancel it, null for a denial. */
+  /** A decision, and the token that cancels the spend. The token is null for a denial. */
   public record Held(Decision decision, @Nullable String token, Duration life) {}
 
   /**
-   * Parses how long a token is to be valid.
+   * Parses the life of a token.
    *
    * @param text a duration such as {@code 30s} or {@code 10m}; null for {@link #USUAL_LIFE}
    * @return a time from {@link #SHORTEST_LIFE} to {@link #LONGEST_LIFE}
@@ -286,7 +288,10 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /** Removes and returns the reservation that this server remembers for a token. */
+  /**
+   * Removes the reservation of a token from the remembered reservations, and returns it; null if
+   * there is none.
+   */
   private @Nullable Remembered taken(Token token) {
     synchronized (remembered) {
       Remembered own = remembered.remove(token.nonce());
@@ -307,7 +312,7 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /** Keeps a single alarm, which rings at the first expiry or earlier. */
+  /** Schedules a single alarm, at or before the first expiry of a reservation. */
   private void setAlarm() {
     if (ends.isEmpty() || ends.firstKey() >= alarmMillis) {
       return;
@@ -317,7 +322,7 @@ public final class Reservations implements AutoCloseable {
     alarm = time.alarm(TimeUnit.MILLISECONDS.toNanos(alarmMillis), this::lapse);
   }
 
-  /** Refunds the reservations that have expired unused, as far as their limits say so. */
+  /** Refunds reservations that have expired unused, if their limits say so. */
   private void lapse() {
     List<Remembered> over = new ArrayList<>();
     synchronized (remembered) {
@@ -334,7 +339,7 @@ public final class Reservations implements AutoCloseable {
     over.forEach(this::lapse);
   }
 
-  /** If the refund fails, the tokens stay spent. */
+  /** Refunds a reservation that has expired unused. If the refund fails, the tokens stay spent. */
   private void lapse(Remembered one) {
     Token token = Objects.requireNonNull(one.lapsing);
     Function<Token, CompletionStage<Void>> giveBack =
@@ -358,13 +363,13 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Refunds the tokens of a reservation that have not been refilled since.
+   * Refunds the reserved tokens that were not refilled since the reservation.
    *
    * @param access refuses a limit that the caller may not use
    * @return a stage that completes when the tokens are refunded. The stage fails with a {@link
    *     TokenException} if the token is unknown, expired or used, and with a {@link
-   *     dev.sluice.store.StoreException} if the store fails. The tokens then stay spent, unless
-   *     only the store's answer was lost
+   *     dev.sluice.store.StoreException} if the store fails. After a store failure, the tokens stay
+   *     spent, unless only the store's answer was lost
    * @throws RefusedException if the caller may not use one of the limits, or this server has used
    *     too many tokens
    */
@@ -393,7 +398,7 @@ public final class Reservations implements AutoCloseable {
    *     The stage fails as in {@link #cancel}
    * @throws InvalidRequestException for costs that do not match the reservation; the token can
    *     still be used
-   * @throws RefusedException as {@link #cancel}
+   * @throws RefusedException as in {@link #cancel}
    */
   public CompletionStage<Settlement> settle(String text, Consumer<String> access, Costs costs) {
     return using(
@@ -426,7 +431,9 @@ public final class Reservations implements AutoCloseable {
         .thenCompose(settlement -> settlement);
   }
 
-  /** Lets a settlement wait; its reservation no longer lapses. */
+  /**
+   * Queues a settlement until the store is back. The settlement's reservation no longer expires.
+   */
   private CompletionStage<Settlement> waiting(
       Token token, Duration left, Costs costs, Throwable failure) {
     String nonce = token.nonce();
@@ -469,12 +476,12 @@ public final class Reservations implements AutoCloseable {
     observer.settlementLost();
   }
 
-  /** Completes with false if the store is still unreachable. */
+  /** Retries a settlement; completes with false if the store is still unreachable. */
   private CompletionStage<Boolean> settleLater(Token token, Duration left, Costs costs) {
     return marked(token, left)
         .handle(
             (marked, failure) -> {
-              if (failure == null) { // the limiter counts tokens that the settlement loses
+              if (failure == null) { // the limiter counts the lost tokens
                 waited(token.nonce());
                 return settled(token, costs).handle((settlement, lost) -> true);
               }
@@ -514,7 +521,7 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /** Checks that a token is known and has not expired, then uses it. */
+  /** Checks that a token is known and has not expired, then calls {@code use} with it. */
   private <T> CompletionStage<T> using(
       String text, Consumer<String> access, Function<Token, CompletionStage<T>> use) {
     Token token = Token.read(text, key);
@@ -535,8 +542,9 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Marks a token as used, which the store allows once. A token that charged no bucket needs no
-   * mark: only this server can remember its reservation, and it forgets used reservations.
+   * Marks a token as used, which the store allows only once. A token that charged no bucket needs
+   * no mark: only the server that made its reservation accepts the token, and this server forgets
+   * the reservation after the first use.
    *
    * @param left how long the token is still valid
    */
@@ -577,25 +585,25 @@ public final class Reservations implements AutoCloseable {
     return TimeUnit.NANOSECONDS.toMillis(time.nanos());
   }
 
-  /** Thrown for a token that cannot be cancelled. Nothing was changed. */
+  /** Thrown for a token that cannot be cancelled or settled. Nothing was changed. */
   public static final class TokenException extends RuntimeException {
 
     private static final long serialVersionUID = 1;
 
-    /** Why a token cannot be cancelled. */
+    /** Why a token cannot be cancelled or settled. */
     public enum Reason {
       /** No server with this key has made the token. */
       UNKNOWN,
       /** The token has expired, so the reserved tokens stay spent. */
       EXPIRED,
-      /** The token was cancelled already. */
+      /** The token was cancelled or settled already. */
       USED
     }
 
     private final Reason reason;
 
     TokenException(Reason reason, String message) {
-      super(message, null, false, false); // an answer, not a fault of the server
+      super(message, null, false, false); // an answer to the client, not a fault of the server
       this.reason = reason;
     }
 
@@ -605,8 +613,8 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Counts the marks of used tokens that this server has put into the store. A mark counts until
-   * the end of the minute in which the store forgets it. Thread-safe.
+   * Counts the marks of used tokens that this server has put into the store. Each mark is counted
+   * until the end of the minute in which the store removes it. Thread-safe.
    */
   private static final class Marks {
 
@@ -626,8 +634,8 @@ public final class Reservations implements AutoCloseable {
     }
 
     /**
-     * Counts a mark if there is room for it; returns 0, or how many seconds pass until there is
-     * room again.
+     * Counts a mark and returns 0, if there is room for the mark. Otherwise returns the seconds
+     * until there is room again.
      */
     synchronized long add(long nowMillis, long endMillis) {
       Map<Long, Integer> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);

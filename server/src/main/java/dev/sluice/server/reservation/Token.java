@@ -25,16 +25,16 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * The token that a client gets for a reservation: the reserved tokens, the expiry, and a nonce that
- * lets the server detect a second use. Signed, not encrypted: its holder can read limits and ids.
- * Immutable.
+ * The token that a client gets for a reservation. This token contains the reserved tokens, the
+ * expiry, and a nonce by which the server detects a second use. A token is signed, not encrypted:
+ * its holder can read the limits and ids. Immutable.
  *
  * @param nonce random bytes in base64url
  * @param expiresMillis when the token expires, in milliseconds since the Unix epoch
  */
 record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 
-  /** The longest token, in characters, which fits into the path of a request. */
+  /** The most characters of a token; this many fit into the path of a request. */
   static final int LONGEST = 4096;
 
   static final int NONCE_BYTES = 16;
@@ -48,7 +48,8 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
 
   /**
-   * A {@link Receipt.Part}, with names in place of objects; the interval is 0 if no limit applied.
+   * A {@link Receipt.Part} with the limit's name in place of the limit. The interval is 0 if no
+   * limit applied to the id.
    */
   record TokenPart(String limit, String id, long cost, long intervalNanos, long untilNanos) {
 
@@ -84,7 +85,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     return new Receipt(parts.stream().map(part -> part.toReceipt(limits)).toList());
   }
 
-  /** Returns the limits of which the reservation may have taken tokens. */
+  /** Returns the names of the limits from which the reservation can have taken tokens. */
   List<String> charged() {
     return parts.stream()
         .filter(part -> !part.isUncharged())
@@ -142,8 +143,8 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   /**
-   * Reads a token; returns null for a text that was not signed with the key: a forgery, or the
-   * token of another fleet.
+   * Reads a token. Returns null if the text was not signed with the key: the text is forged, or a
+   * server with another key made it.
    */
   static @Nullable Token read(String text, TokenKey key) {
     byte[] bytes;
@@ -153,7 +154,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
       return null;
     }
     int length = bytes.length - TokenKey.SIGNATURE_BYTES;
-    // Only one base64 spelling of a token is accepted; a lenient decoder would accept several.
+    // Only one base64 spelling of a token is accepted; a lenient decoder would accept others too.
     if (length < FRAME_BYTES
         || !Base64.getUrlEncoder().withoutPadding().encodeToString(bytes).equals(text)
         || !key.isSigned(bytes, length)) {

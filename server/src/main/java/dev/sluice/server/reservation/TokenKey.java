@@ -11,15 +11,18 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The secret by which a server recognizes tokens of its own fleet. Immutable and thread-safe;
- * {@link #toString} does not show the secret.
+ * The secret with which a fleet's servers sign tokens and recognize their own tokens. Immutable and
+ * thread-safe; {@link #toString} does not show the secret.
  */
 public final class TokenKey {
 
   /** The fewest bytes of a secret, so that it cannot be guessed. */
   public static final int LEAST_BYTES = 32;
 
-  /** Half of the digest, as RFC 2104, section 5, allows. A forgery takes about 2^128 guesses. */
+  /**
+   * The length of a signature: half of the digest, as RFC 2104, section 5, allows. A forgery takes
+   * about 2^128 guesses.
+   */
   static final int SIGNATURE_BYTES = 16;
 
   private static final int HASH_BYTES = 8;
@@ -32,8 +35,8 @@ public final class TokenKey {
   }
 
   /**
-   * Returns a random key. Only this server recognizes the tokens of this key, and only until it
-   * stops.
+   * Returns a random key. Only this server recognizes the tokens of this key, and only until the
+   * server stops.
    */
   public static TokenKey random() {
     byte[] secret = new byte[LEAST_BYTES];
@@ -56,14 +59,14 @@ public final class TokenKey {
     return new TokenKey(secret);
   }
 
-  /** Returns a key for another purpose, so that nothing made with it is a valid token. */
+  /** Returns a key for another purpose; no text that is signed with it is a valid token. */
   public TokenKey derived(String purpose) {
     return new TokenKey(mac(purpose.getBytes(StandardCharsets.UTF_8)));
   }
 
   /**
-   * Returns a short keyed hash of a text, 16 hexadecimal digits: without the key, nobody can find
-   * the text by trying.
+   * Returns a keyed hash of a text, as 16 hexadecimal digits. Without the key, nobody can test
+   * guesses of the text.
    */
   public String hash(String text) {
     return HexFormat.of().formatHex(mac(text.getBytes(StandardCharsets.UTF_8)), 0, HASH_BYTES);
@@ -85,8 +88,7 @@ public final class TokenKey {
   }
 
   /**
-   * Whether the first bytes, as many as the length, are followed by their signature. Takes constant
-   * time.
+   * Whether the first {@code length} bytes are followed by their signature. Takes constant time.
    */
   boolean isSigned(byte[] bytes, int length) {
     return MessageDigest.isEqual(

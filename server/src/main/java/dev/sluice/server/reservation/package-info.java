@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Reservations that are cancelled over the wire, by a token that the client holds. {@link
+ * Reservations that a client cancels or settles over the network, with a token. {@link
  * dev.sluice.server.reservation.Reservations} explains how.
  */
 @NullMarked

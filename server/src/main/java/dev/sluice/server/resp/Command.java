@@ -10,22 +10,24 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A command: its name, its arguments, and its action. Thread-safe; called on the connections'
- * threads, which a command must not block.
+ * A command: its name, its arguments, and its action. Thread-safe. Called on event loops, so a
+ * command must not block.
  */
 final class Command {
 
   @FunctionalInterface
   interface Action {
 
-    /** Replies exactly once, immediately or later. */
+    /** Handles the request, and replies exactly once, immediately or later. */
     void call(Request request, Session session);
   }
 
-  /** Returns the operations of a request, for the audit log. */
+  /** Finds the operations of a request that the audit log records. */
   interface Asked {
 
-    /** Returns the operations; empty if the audit log does not record them. */
+    /**
+     * Returns the operations of the request; empty if the audit log does not record the request.
+     */
     List<Noted> acts(Request request);
   }
 
@@ -68,27 +70,28 @@ final class Command {
    * Makes a command that changes no bucket.
    *
    * @param usage the name and the arguments in the notation of help texts: {@code SLUICE.SPEND
-   *     limit id [cost]}; brackets make an argument optional, and "..." lets the last argument
-   *     repeat; Redis clients see an argument named "key" as a key
+   *     limit id [cost]}. Brackets make an argument optional; "..." lets the last argument repeat;
+   *     Redis clients see an argument named "key" as a key
    * @param summary what the command does, for {@code COMMAND DOCS}
    */
   static Command of(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, false, false, request -> List.of(), body);
   }
 
-  /** Makes a command that may change a bucket. */
+  /** Makes a command that can change a bucket. */
   static Command writing(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, false, true, request -> List.of(), body);
   }
 
   /**
-   * Makes a command that may change a bucket and may {@linkplain Replies#gather gather} requests.
+   * Makes a command that can change a bucket, and whose requests can be {@linkplain Replies#gather
+   * gathered} and decided together.
    */
   static Command gathering(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, true, true, request -> List.of(), body);
   }
 
-  /** Makes a command that may change a bucket and is recorded in the audit log. */
+  /** Makes a command that can change a bucket and is recorded in the audit log. */
   static Command noted(String usage, Permission need, String summary, Asked asked, Action body) {
     return new Command(Usage.of(usage), need, summary, false, true, asked, body);
   }
@@ -151,12 +154,12 @@ final class Command {
     return usage.hasKey();
   }
 
-  /** Whether the command may change a bucket. */
+  /** Whether the command can change a bucket. */
   boolean writes() {
     return writes;
   }
 
-  /** Whether requests gathered earlier may stay undecided during the call. */
+  /** Whether requests that were gathered earlier can stay undecided while this command runs. */
   boolean gathers() {
     return gathers;
   }
@@ -166,8 +169,8 @@ final class Command {
   }
 
   /**
-   * Returns the number of arguments as Redis counts: with the name, and negative if more arguments
-   * are allowed.
+   * Returns the number of arguments as Redis counts them: including the name, and negative if
+   * further arguments are allowed.
    */
   int arity() {
     return least == most ? least : -least;
@@ -177,14 +180,17 @@ final class Command {
     return calls.sum();
   }
 
-  /** Counts several calls at once, since a count costs about as much as parsing an argument. */
+  /**
+   * Counts several calls at once, since each update of the counter costs as much as parsing an
+   * argument.
+   */
   void count(int newCalls) {
     calls.add(newCalls);
   }
 
   /**
-   * Runs the command, or replies with its syntax if the number of arguments is wrong. The caller
-   * must count the call first.
+   * Runs the command; if the number of arguments is wrong, replies with the syntax instead. The
+   * caller must count the call first.
    */
   void call(Request request, Session session) {
     if (request.count() < least || request.count() > most) {
@@ -203,7 +209,7 @@ final class Command {
     return text.toString();
   }
 
-  /** A table of commands, looked up by the bytes of a request without making a string. */
+  /** A table that finds commands by the bytes of their name, without making a string. */
   static final class CommandTable {
 
     private final List<Command> commands;

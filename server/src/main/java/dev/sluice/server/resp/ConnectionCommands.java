@@ -17,13 +17,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The commands of Redis clients that decide nothing: to connect, to stay connected, and to identify
- * the server. The answers are those of a Redis server without a password, a cluster or data.
- * Thread-safe.
+ * The Redis commands that decide nothing: commands to connect, to stay connected, and to identify
+ * the server. The replies are the same as from a Redis server without a password, a cluster or
+ * data. Thread-safe.
  */
 final class ConnectionCommands {
 
-  /** The Redis version for clients that check for features such as RESP3 and CLIENT SETINFO. */
+  /**
+   * The Redis version that the server reports. From this version, clients conclude that RESP3 and
+   * CLIENT SETINFO are supported.
+   */
   private static final String REDIS_VERSION = "7.2.0";
 
   private static final Map<String, String> CONFIGURATION = Map.of("save", "", "appendonly", "no");
@@ -34,7 +37,7 @@ final class ConnectionCommands {
   private final Supplier<String> statistics;
   private @Nullable CommandTable table; // set once, before the first connection
 
-  /** Makes the commands; {@code statistics} returns the lines of INFO that change. */
+  /** Makes the commands; {@code statistics} returns the variable lines of the reply to INFO. */
   ConnectionCommands(String version, Supplier<String> statistics) {
     this.version = version;
     this.statistics = statistics;
@@ -170,15 +173,15 @@ final class ConnectionCommands {
               "AUTH <password> called without any password configured for the default user:"
                   + " this server has none");
     } else if (request.text(1).equals(DEFAULT_USER)) {
-      session.replies().now(ReplyWriter::ok); // as Redis does if the user needs no password
+      session.replies().now(ReplyWriter::ok); // as Redis replies if the user needs no password
     } else {
       refuseUser(session);
     }
   }
 
   /**
-   * Whether a login is valid. Without access control, the only user is Redis' default user, who has
-   * no password.
+   * Whether a login is valid. Without access control, the only user is Redis' default user, which
+   * has no password.
    */
   private static boolean isAuthentic(Session session, String user, String token) {
     return session.identity().isOpen()
@@ -223,7 +226,7 @@ final class ConnectionCommands {
     }
   }
 
-  /** Whether a subcommand only describes the client, or sets switches that matter only for keys. */
+  /** Whether a subcommand only describes the client, or sets options that matter only for keys. */
   private static boolean isWithoutEffect(Request request) {
     int count = request.count();
     return (request.is(1, "SETINFO") && count == 4)
@@ -280,7 +283,8 @@ final class ConnectionCommands {
   }
 
   /**
-   * Returns the named commands, with null for each unknown name; all commands if no name is given.
+   * Returns the commands that a request names, with null for each unknown name; all commands if the
+   * request names none.
    */
   private static List<@Nullable Command> asked(Request request, CommandTable all) {
     if (request.count() == 2) {
@@ -314,7 +318,7 @@ final class ConnectionCommands {
       writer.simple("write");
     }
     writer.simple("fast");
-    writer.number(key); // the first key, the last, the step
+    writer.number(key); // the first key, the last key, the step
     writer.number(key);
     writer.number(key);
     writer.array(0); // categories, tips, specifications of keys, subcommands
@@ -357,7 +361,10 @@ final class ConnectionCommands {
     }
   }
 
-  /** Replies with the parameters that redis-benchmark requests: nothing is written to a disk. */
+  /**
+   * Replies with the parameters that redis-benchmark reads; their values mean that nothing is
+   * written to a disk.
+   */
   private void config(Request request, Session session) {
     if (!request.is(1, "GET") || request.count() < 3) {
       unknownSubcommand(request, session, "CONFIG");

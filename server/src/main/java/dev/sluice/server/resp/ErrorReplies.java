@@ -14,10 +14,10 @@ import java.util.Locale;
 import java.util.concurrent.CancellationException;
 
 /**
- * Writes failures as error replies. The first word is for programs: {@code ERR} for a mistake of
- * the client; {@code UNKNOWNTOKEN}, {@code EXPIREDTOKEN} and {@code USEDTOKEN} for a token that
- * cannot be cancelled or settled; {@code UNAVAILABLE} if the store could not decide; {@code
- * INTERNAL} for a fault of the server.
+ * Writes failures as error replies. The first word of a reply is for programs: {@code ERR} for a
+ * mistake of the client; {@code UNKNOWNTOKEN}, {@code EXPIREDTOKEN} and {@code USEDTOKEN} for a
+ * token that cannot be cancelled or settled; {@code UNAVAILABLE} if the store could not decide;
+ * {@code INTERNAL} for a fault of the server.
  */
 final class ErrorReplies {
 
@@ -40,7 +40,7 @@ final class ErrorReplies {
     }
   }
 
-  /** Logs the failure; only the log names the store. */
+  /** Logs the failure. Only the log contains the store's name. */
   private static void undecided(StoreException failure, ReplyWriter writer) {
     writer.error(
         UNAVAILABLE,
@@ -55,7 +55,7 @@ final class ErrorReplies {
             + FailureLog.internal(cause));
   }
 
-  /** Refuses an unknown client, or one without permission, with the words of Redis. */
+  /** Refuses an unknown client, or a client without permission, with the same words as Redis. */
   static final class AccessRefusals {
 
     private static final int UNAUTHORIZED = 401;
@@ -82,7 +82,7 @@ final class ErrorReplies {
     }
   }
 
-  /** Refuses an unknown command with the words of Redis. */
+  /** Refuses an unknown command with the same words as Redis. */
   static final class UnknownCommand {
 
     private static final int SHOWN = 128;
@@ -111,13 +111,13 @@ final class ErrorReplies {
     }
   }
 
-  /** Thrown for bytes that are not a request, after which the next request cannot be found. */
+  /** Thrown if bytes are not a request. The start of the next request is then unknown. */
   static final class ProtocolException extends Exception {
 
     @Serial private static final long serialVersionUID = 1L;
 
     ProtocolException(String message) {
-      super(message, null, false, false); // clients can cause many: no stack trace
+      super(message, null, false, false); // no stack trace: clients can cause this exception often
     }
   }
 }

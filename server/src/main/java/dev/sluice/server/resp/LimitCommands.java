@@ -147,7 +147,10 @@ final class LimitCommands {
     return request.count() > index ? UnknownCommand.shown(request, index) : null;
   }
 
-  /** Spends a cost, if possible together with neighbouring spends; see {@link ThrottleCommands}. */
+  /**
+   * Spends a cost. Decides several consecutive spends together if possible; see {@link
+   * ThrottleCommands}.
+   */
   private void spend(Request request, Session session) {
     Replies replies = session.replies();
     LimitRun run = replies.waiting() == 0 ? runs.get().find(request, LIMIT) : null;
@@ -201,13 +204,13 @@ final class LimitCommands {
     return acts.transactions(WireRequest.of(single(request)), session.caller());
   }
 
-  /** Reports a denial, and returns the decision. */
+  /** Adds a denial to the statistics, and returns the decision. */
   @CanIgnoreReturnValue
   Decision reported(Decision decision) {
     return acts.reported(decision);
   }
 
-  /** Replies with a mistake that was found before the limiter was called. */
+  /** Replies with a mistake that the server found before it called the limiter. */
   private static void refuse(WireException e, Session session) {
     session.noteRefused(String.valueOf(e.getMessage()));
     session.replies().error("ERR", everything(e));
@@ -278,7 +281,7 @@ final class LimitCommands {
             sent,
             (decision, writer) -> {
               if (act == Act.RESET) {
-                writer.ok(); // a reset always succeeds; the other commands report penalties
+                writer.ok(); // a reset always succeeds; other commands report penalties
               } else {
                 reply.accept(decision.orElseThrow(), writer);
               }
@@ -307,7 +310,7 @@ final class LimitCommands {
     }
   }
 
-  /** Returns one line with all mistakes. */
+  /** Returns all mistakes as one line. */
   static String everything(WireException e) {
     List<String> mistakes = new ArrayList<>();
     e.mistakes().forEach(mistake -> mistakes.add(mistake.toString()));
@@ -352,7 +355,7 @@ final class LimitCommands {
    * Writes the fields of a decision.
    *
    * @param remaining the remaining tokens, {@link #UNLIMITED} if nothing limits the id
-   * @param decidedBy the store, or the word of the failure rule
+   * @param decidedBy "store", or the word of the failure rule
    */
   static void writeFields(
       boolean allowed,

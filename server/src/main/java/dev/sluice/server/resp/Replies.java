@@ -13,8 +13,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts the replies of a connection into the order of its requests: a known reply waits for earlier
- * replies. Belongs to the connection's thread.
+ * Sends the replies of a connection in the order of its requests: a reply that is known early waits
+ * for the replies to earlier requests. Belongs to the connection's thread.
  */
 final class Replies {
 
@@ -65,8 +65,8 @@ final class Replies {
   }
 
   /**
-   * Defers the current request, so that it is decided together with others before any other reply.
-   * Must not be called while a reply waits.
+   * Defers the current request, so that the server decides it together with other requests, before
+   * it writes any other reply. Must not be called while a reply waits.
    */
   void gather(Gathered requests) {
     if (gathered != requests) {
@@ -75,7 +75,7 @@ final class Replies {
     }
   }
 
-  /** Decides the requests that were gathered. */
+  /** Decides the gathered requests. */
   void settle() {
     Gathered requests = gathered;
     if (requests != null) {
@@ -85,7 +85,7 @@ final class Replies {
     }
   }
 
-  /** Sets the protocol version of later replies. */
+  /** Sets the protocol version of all later replies. */
   void resp3(boolean wanted) {
     settle();
     resp3 = wanted;
@@ -100,17 +100,17 @@ final class Replies {
     return waiting.size();
   }
 
-  /** Returns about how many bytes of memory the waiting requests hold. */
+  /** Returns the approximate memory of the waiting requests, in bytes. */
   long waitingBytes() {
     return waitingBytes;
   }
 
-  /** Returns the writer, which has the bytes that were not sent yet. */
+  /** Returns the writer, which holds the bytes that were not sent yet. */
   ReplyWriter writer() {
     return writer;
   }
 
-  /** Adds a reply that is known already. */
+  /** Adds a reply that is already known. */
   void now(Consumer<ReplyWriter> reply) {
     settle();
     if (waiting.isEmpty()) {
@@ -126,7 +126,7 @@ final class Replies {
   }
 
   /**
-   * Adds a reply that is written when a stage has completed; if the stage fails, writes an error.
+   * Adds a reply that is written when a stage completes. If the stage fails, the reply is an error.
    */
   <T> void later(CompletionStage<T> stage, BiConsumer<? super T, ReplyWriter> reply) {
     settle();
@@ -137,7 +137,7 @@ final class Replies {
       return;
     }
     add(answer, reply);
-    Stages.onEnd(answer, (known, failure) -> tell()); // immediately if the answer is known by now
+    Stages.onEnd(answer, (known, failure) -> tell()); // immediately if the answer is known
   }
 
   private <T> void add(CompletableFuture<T> answer, BiConsumer<? super T, ReplyWriter> reply) {
@@ -146,7 +146,7 @@ final class Replies {
     waitingBytes += bytes;
   }
 
-  /** Wakes the connection's thread, once for many replies. */
+  /** Wakes the connection's thread, unless a wake-up is already pending. */
   private void tell() {
     if (told.compareAndSet(false, true)) {
       connection.execute(this::look);
@@ -162,9 +162,9 @@ final class Replies {
   }
 
   /**
-   * Writes the first waiting reply; returns false if no reply waits, or if the first is not known
-   * yet. Replies can be large, so the caller sends each one, and stops while its client does not
-   * read.
+   * Writes the first waiting reply. Returns false if no reply waits, or if the first waiting reply
+   * is not known yet. Since replies can be large, the caller must send each reply, and must stop
+   * while its client does not read.
    */
   boolean writeKnown() {
     Waiting<?> first = waiting.peek();

@@ -6,8 +6,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Writes replies as RESP2 or RESP3. Types that RESP2 lacks are written as Redis does: a map as an
- * array of keys and values, booleans as 1 and 0. Belongs to one thread.
+ * Writes replies in RESP2 or RESP3. RESP2 lacks some types; these are written as Redis writes them:
+ * a map as an array of keys and values, booleans as 1 and 0. Belongs to one thread.
  */
 final class ReplyWriter {
 
@@ -37,7 +37,7 @@ final class ReplyWriter {
     return size;
   }
 
-  /** Moves all written bytes to the end of a buffer. */
+  /** Appends all written bytes to a buffer, and removes them from this writer. */
   void moveTo(ByteBuf target) {
     target.writeBytes(bytes, 0, size);
     size = 0;
@@ -59,7 +59,7 @@ final class ReplyWriter {
     lineEnd();
   }
 
-  /** Writes an error; characters that could end its line become blanks. */
+  /** Writes an error. Characters that could end the line are replaced by blanks. */
   void error(String code, String text) {
     put('-');
     ascii(code);
@@ -135,8 +135,8 @@ final class ReplyWriter {
   }
 
   /**
-   * Writes digits from the last to the first, two for each division. The value is negative, since
-   * the smallest number has no positive counterpart.
+   * Writes the digits from the last to the first, two per division. The value must be negative,
+   * since the smallest number has no positive counterpart.
    */
   private void digits(long value) {
     long rest = value;

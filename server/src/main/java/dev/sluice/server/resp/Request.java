@@ -7,7 +7,7 @@ import java.util.OptionalLong;
 
 /**
  * The arguments of one request, as slices of the bytes that were read. Each connection reuses one
- * object, so no reference may be kept. Not thread-safe.
+ * object for all requests, so callers must not keep a reference. Not thread-safe.
  */
 final class Request {
 
@@ -15,8 +15,8 @@ final class Request {
   private static final int BYTES_OF_WAITING = 512;
 
   /**
-   * The memory that an argument takes while its reply waits, with its share of a decision: four
-   * arguments make a transaction of a batch.
+   * The approximate memory that one argument takes while its reply waits, including a share of the
+   * decision. Four arguments make a transaction of a batch.
    */
   private static final int BYTES_OF_ARGUMENT = 75;
 
@@ -29,7 +29,7 @@ final class Request {
     count = 0;
   }
 
-  /** Adds an argument; its start is relative to the start of the request. */
+  /** Adds an argument. {@code start} is relative to the start of the request. */
   void add(int start, int length) {
     if (count == starts.length) {
       starts = Arrays.copyOf(starts, 2 * count);
@@ -40,7 +40,10 @@ final class Request {
     count++;
   }
 
-  /** Sets the bytes and the start of the request, once it is complete. */
+  /**
+   * Sets the bytes that contain the request, and the request's start. Called when the request is
+   * complete.
+   */
   void isAt(byte[] newBytes, int start) {
     bytes = newBytes;
     for (int i = 0; i < count; i++) {
@@ -48,7 +51,7 @@ final class Request {
     }
   }
 
-  /** Returns about how many bytes the request holds while its reply waits. */
+  /** Returns the approximate number of bytes that the request takes while its reply waits. */
   int bytesWhileWaiting() {
     int bytes = BYTES_OF_ARGUMENT * count;
     for (int i = 0; i < count; i++) {
@@ -57,12 +60,12 @@ final class Request {
     return Math.max(BYTES_OF_WAITING, bytes);
   }
 
-  /** Returns the number of arguments, with the command's name. */
+  /** Returns the number of arguments, including the command's name. */
   int count() {
     return count;
   }
 
-  /** Returns the bytes that {@link #start} and {@link #length} point into. */
+  /** Returns the bytes; {@link #start} and {@link #length} are positions in them. */
   byte[] bytes() {
     return bytes;
   }
@@ -103,7 +106,7 @@ final class Request {
     return true;
   }
 
-  /** Returns the ASCII capital of a letter; any other byte unchanged. */
+  /** Returns the ASCII capital of a letter, and any other byte unchanged. */
   static int upper(byte b) {
     return b >= 'a' && b <= 'z' ? b - ('a' - 'A') : b;
   }
@@ -114,8 +117,8 @@ final class Request {
     private Decimals() {}
 
     /**
-     * Parses a signed 64-bit decimal number: an optional sign, then digits only. Empty for any
-     * other bytes.
+     * Parses a signed 64-bit decimal number: an optional sign, then only digits. Returns an empty
+     * result for all other bytes.
      */
     static OptionalLong read(byte[] bytes, int start, int length) {
       long value = readOr(Long.MIN_VALUE, bytes, start, length);
@@ -125,8 +128,8 @@ final class Request {
     }
 
     /**
-     * Parses a signed 64-bit decimal number without making an object; {@code otherwise} for any
-     * other text.
+     * Parses a signed 64-bit decimal number without making an object. Returns {@code otherwise} for
+     * all other bytes.
      */
     static long readOr(long otherwise, byte[] bytes, int start, int length) {
       int at = start;

@@ -9,22 +9,23 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /*
- * Bytes are copied once from the network's buffer to an array that all connections of a thread
- * share, and are parsed there. A connection keeps only the bytes of an incomplete request. When
- * more arrives, parsing continues where it stopped, so a client that sends one byte at a time costs
- * no more than others.
+ * The reader copies bytes once, from the network's buffer to an array that all connections of a
+ * thread share, and parses them there. A connection keeps only the bytes of an incomplete request.
+ * When further bytes arrive, parsing continues where it stopped, so a client that sends one byte at
+ * a time costs no more than other clients.
  *
- * netty-codec-redis is not used because it makes an object of each part of each request, and
- * accepts a million arguments and strings of 512 MB. docs/decisions has the figures.
+ * Sluice does not use netty-codec-redis, because that library makes an object for each part of each
+ * request, and accepts a million arguments and strings of 512 MB. The figures are in
+ * docs/decisions.
  */
 
 /**
- * Parses the requests of a client: arrays of bulk strings, or lines of words ("inline commands"),
- * as in the Redis protocol. Belongs to its connection's thread.
+ * Parses requests in the Redis protocol: arrays of bulk strings, or lines of words ("inline
+ * commands"). Belongs to its connection's thread.
  */
 final class RequestReader {
 
-  /** The most arguments of a request, with the command's name. */
+  /** The most arguments of a request, including the command's name. */
   static final int MAX_ARGUMENTS = 1024;
 
   /** The most bytes of an argument. */
@@ -39,7 +40,7 @@ final class RequestReader {
   /** The most bytes of a header line. */
   private static final int MAX_HEADER = 24;
 
-  /** The most digits of an allowed length. */
+  /** The most digits of an allowed length of an argument. */
   private static final int USUAL_DIGITS = 5;
 
   private static final byte[] NONE = new byte[0];
@@ -64,7 +65,7 @@ final class RequestReader {
   private long number;
   private int headerEnd;
 
-  /** Adds a buffer, and releases it. */
+  /** Adds the bytes of a buffer, and releases the buffer. */
   void add(ByteBuf read) {
     int more = read.readableBytes();
     int kept = end - start;
@@ -83,7 +84,10 @@ final class RequestReader {
     end = kept + more;
   }
 
-  /** Copies unparsed bytes from the shared array. Must be called after parsing. */
+  /**
+   * Copies the unparsed bytes from the shared array to the connection. Must be called after
+   * parsing.
+   */
   void keep() {
     int kept = end - start;
     if (kept == 0) {
@@ -98,12 +102,12 @@ final class RequestReader {
     end = kept;
   }
 
-  /** Returns how many bytes of memory hold incomplete or waiting requests. */
+  /** Returns how many bytes of memory this reader holds for incomplete or waiting requests. */
   int heldBytes() {
     return start == end ? 0 : bytes.length;
   }
 
-  /** Moves to the next request; returns false if it is incomplete. */
+  /** Parses the next request; returns false if the next request is incomplete. */
   boolean next() throws ProtocolException {
     while (at < end) {
       if (expected == UNKNOWN) {
@@ -141,7 +145,7 @@ final class RequestReader {
     expected = UNKNOWN;
   }
 
-  /** Reads the number of arguments. Requests without arguments are ignored, as in Redis. */
+  /** Reads the number of arguments. Like Redis, ignores a request without arguments. */
   private boolean readCount() throws ProtocolException {
     if (!readHeader("too big mbulk count string", "invalid multibulk length")) {
       return false;
@@ -211,7 +215,9 @@ final class RequestReader {
     return true;
   }
 
-  /** Reads a header line in one pass, if it is complete and has few digits, as is usual. */
+  /**
+   * Reads a header line in one pass if the line is complete and has few digits, as most lines do.
+   */
   private boolean readUsualHeader() {
     int place = at + 1;
     int last = Math.min(end - 1, place + USUAL_DIGITS + 1); // the last possible position of the CR
@@ -228,7 +234,7 @@ final class RequestReader {
     return true;
   }
 
-  /** Returns the position of the CR of a header line; -1 if the line is incomplete. */
+  /** Returns the position of the CR at the end of a header line; -1 if the line is incomplete. */
   private int lineEnd(int from, String tooLong) throws ProtocolException {
     int last = Math.min(end - 1, from + MAX_HEADER);
     for (int i = from; i < last; i++) {
@@ -263,7 +269,7 @@ final class RequestReader {
     return negative ? -value : value;
   }
 
-  /** Reads an inline command, for people with telnet. An empty line is ignored. */
+  /** Reads an inline command, as people type it with telnet. An empty line is ignored. */
   private boolean readLine() throws ProtocolException {
     int lineEnd = at;
     while (lineEnd < end && bytes[lineEnd] != '\n') {
@@ -272,7 +278,7 @@ final class RequestReader {
     if (lineEnd - start > MAX_INLINE) {
       throw new ProtocolException("too big inline request");
     }
-    at = lineEnd; // the bytes before this place contain no line end
+    at = lineEnd; // there is no line end before this position
     if (lineEnd == end) {
       return false;
     }
@@ -288,7 +294,7 @@ final class RequestReader {
     return true;
   }
 
-  /** Splits a line into words as redis-cli does; quoted words are unescaped in place. */
+  /** Splits a line into words in the same way as redis-cli. Quoted words are unescaped in place. */
   private void split(int from, int to) throws ProtocolException {
     int i = from;
     while (true) {
@@ -329,7 +335,10 @@ final class RequestReader {
     return b == ' ' || b == '\t' || b == '\r' || b == '\n' || b == 0x0b || b == '\f';
   }
 
-  /** Returns the byte of an escape in double quotes, 0 to 255; -1 if there is no escape. */
+  /**
+   * Returns the byte that an escape in double quotes stands for, 0 to 255; -1 if there is no
+   * escape.
+   */
   private int escaped(int i, int to) {
     if (bytes[i] != '\\' || i + 1 == to) {
       return -1;

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * {@code SLUICE.RESERVE}, {@code SLUICE.CANCEL} and {@code SLUICE.SETTLE}: a spend that can be
- * cancelled or settled by a token. Thread-safe.
+ * {@code SLUICE.RESERVE}, {@code SLUICE.CANCEL} and {@code SLUICE.SETTLE}: commands for a spend
+ * that can be cancelled or settled with a token. Thread-safe.
  */
 final class ReservationCommands {
 

@@ -24,21 +24,23 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * All requests of one read are answered by one write. While the client does not read its replies,
- * or too many of its requests wait for the store, nothing more is read. Bytes that were already
- * read are kept, at most one read's worth beyond the current request. All of this is charged to the
- * server's budget.
+ * or while too many of its requests wait for the store, the server reads no further bytes from the
+ * connection. The server keeps the bytes that it has already read: the current request, and at most
+ * the bytes of one read. The server's budget is charged for all of these bytes.
  */
 
-/** One connection: parses requests, calls commands, and sends replies. */
+/** One connection of a Redis client: parses requests, calls commands, and sends replies. */
 final class RespConnection extends Client {
 
   /**
-   * The most bytes of requests of one connection that wait for the store: enough for 1,024 usual
+   * The most bytes of one connection's requests that wait for the store: enough for 1,024 typical
    * requests.
    */
   private static final int MAX_WAITING_BYTES = 512 << 10;
 
-  /** Replies are sent once they have this many bytes, and at the end of each read. */
+  /**
+   * The number of bytes from which replies are sent; at the end of each read, all replies are sent.
+   */
   private static final int SEND_AT = 32 << 10;
 
   private static final long LINGER_MILLIS = 500;
@@ -52,20 +54,20 @@ final class RespConnection extends Client {
   private @Nullable Command last; // the last command called
   private int uncounted; // calls of the last command that were not counted yet
   private boolean inputEnded;
-  private boolean leaving; // reads no more from the network
+  private boolean leaving; // whether the server reads no further bytes from the network
   private boolean ended;
   private long chargedBytes;
   private @Nullable ChannelFuture lastSent; // the last write that did not finish at once
 
-  // What the server waits for since waitsSinceNanos: the client must read replies, or complete a
-  // request.
+  // What the server waits for since waitsSinceNanos: the client must read replies, or must complete
+  // a request.
   private @Nullable ChannelFuture awaitedReading;
   private boolean awaitsRequest;
 
   // Written by the event loop, read by all threads.
   private volatile boolean busy;
   private volatile long quietSinceNanos = System.nanoTime();
-  private volatile long waitsSinceNanos = NEVER; // the wait for the client
+  private volatile long waitsSinceNanos = NEVER; // since when the server has waited for the client
 
   RespConnection(
       ConnectionBudget.Accepted accepted,
@@ -101,7 +103,7 @@ final class RespConnection extends Client {
     answer();
   }
 
-  /** Continues after a waiting reply became known, or after the client has read replies. */
+  /** Continues after a waiting reply is known, or after the client has read replies. */
   private void goOn() {
     if (channel.isActive()) {
       answer();
@@ -133,7 +135,7 @@ final class RespConnection extends Client {
     endIfDone();
   }
 
-  /** Finds the next request; ends the connection if there is none and the server reads no more. */
+  /** Finds the next request. If there is none and the server reads no more, ends the connection. */
   private boolean next() throws ProtocolException {
     boolean found = reader.next();
     ended |= !found && (inputEnded || leaving);
@@ -151,7 +153,9 @@ final class RespConnection extends Client {
     }
   }
 
-  /** Finds the command; tries the last command first, since clients often repeat a command. */
+  /**
+   * Finds the command of a request. Checks the last command first, since clients often repeat one.
+   */
   private @Nullable Command find(Request request) {
     Command command = last;
     return command != null && command.isNamed(request, 0) ? command : commands.find(request, 0);
@@ -173,8 +177,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Counts a call. Gathered calls are counted together, before another command or at the end of the
-   * read.
+   * Counts a call. Repeated calls of one command are counted together, before another command or at
+   * the end of the read.
    */
   private void count(Command command) {
     if (command != last) {
@@ -195,7 +199,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /** Whether a request is a line of HTTP: a web page can make a browser send HTTP here. */
+  /** Whether a request is a line of HTTP. A web page can make a browser send HTTP to this port. */
   private static boolean isHttp(Request request) {
     return request.is(0, "POST") || request.is(0, "HOST:");
   }
@@ -232,7 +236,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /** Charges the bytes held, and updates the state that the budget reads. */
+  /** Charges the bytes that the connection holds, and updates the fields that the budget reads. */
   private void account() {
     if (!channel.isActive()) {
       return; // closing releases all charges
@@ -259,9 +263,9 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Records when the server began to wait for the client. The wait ends only when everything that
-   * the server waits for has arrived, not when the client reads a few bytes or begins a new
-   * request.
+   * Records when the server began to wait for the client. The wait ends only when the client has
+   * read all replies and completed its request. The wait does not end when the client reads a few
+   * bytes or begins a new request.
    */
   private void await(boolean reading, boolean request, long now) {
     boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
@@ -282,7 +286,7 @@ final class RespConnection extends Client {
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (channel.isWritable()) {
-      channel.eventLoop().execute(this::goOn); // not within the current flush
+      channel.eventLoop().execute(this::goOn); // not during the current flush
     }
   }
 
@@ -295,7 +299,7 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Ends the connection if {@code ended} is set and all replies are written. A client that has
+   * Ends the connection if {@code ended} is set and all replies are written. So a client that has
    * closed its sending side still gets every reply.
    */
   private void endIfDone() {
@@ -311,8 +315,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Closes the server's side, but reads the remaining input for a moment: unread bytes would reset
-   * the connection, and the client would lose the last replies.
+   * Closes the sending side of the connection, but reads the remaining input for a moment. Unread
+   * bytes would reset the connection, and the client would lose the last replies.
    */
   private void endOutput() {
     SslHandler tls = channel.pipeline().get(SslHandler.class);
@@ -368,8 +372,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Closes the server's side once all requests are answered, since the protocol cannot announce the
-   * end.
+   * Closes the sending side once all requests are answered. The Redis protocol cannot announce the
+   * end of a connection.
    */
   @Override
   protected void sayGoodbye() {

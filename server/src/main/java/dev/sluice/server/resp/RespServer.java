@@ -35,11 +35,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A port for Redis clients: {@code CL.THROTTLE} and {@code THROTTLE} with quotas that the caller
- * sends, and {@code SLUICE.*} on configured limits. Speaks RESP2 and RESP3.
+ * A port for Redis clients. The port serves {@code CL.THROTTLE} and {@code THROTTLE} with quotas
+ * that the client sends, and {@code SLUICE.*} for configured limits. Supports RESP2 and RESP3.
  *
- * <p>Thread-safe. {@link #start} blocks until the port is open, {@link #close} until the last reply
- * was sent.
+ * <p>Thread-safe. {@link #start} blocks until the port is open; {@link #close} blocks until the
+ * last reply was sent.
  */
 public final class RespServer implements AutoCloseable {
 
@@ -102,18 +102,20 @@ public final class RespServer implements AutoCloseable {
     return new RespServer(traffic, loops, bound.channel());
   }
 
-  /** Reads one buffer at a time, and answers its requests before the next buffer. */
+  /**
+   * Makes the transport read one buffer at a time; its requests are answered before the next read.
+   */
   private static RecvByteBufAllocator readBuffers() {
     return new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ)
         .maxMessagesPerRead(1);
   }
 
-  /** Returns the address, with the port that was opened. */
+  /** Returns the address on which the server listens, with the port that was opened. */
   public InetSocketAddress address() {
     return (InetSocketAddress) listening.localAddress();
   }
 
-  /** Closes the port once every connection of the budget got its answers. */
+  /** Closes the port after all connections of the budget have got their replies. */
   @Override
   public void close() {
     traffic.drain();

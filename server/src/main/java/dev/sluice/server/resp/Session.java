@@ -8,7 +8,7 @@ import dev.sluice.server.access.Permission;
 import java.net.SocketAddress;
 import java.util.List;
 
-/** The state of a connection's client. Belongs to the connection's thread. */
+/** The state of one connection's client. Belongs to the connection's thread. */
 final class Session {
 
   private final long id;
@@ -59,7 +59,10 @@ final class Session {
     identity.require(caller, need);
   }
 
-  /** Records in the audit log that the command's operations were refused, if there are any. */
+  /**
+   * Records in the audit log that the command's operations were refused; does nothing without
+   * operations.
+   */
   void noteRefused(String why) {
     identity.audit().refused(caller, "resp", why);
   }
@@ -68,7 +71,7 @@ final class Session {
     return replies;
   }
 
-  /** Returns the name that the client set, empty if it set none. */
+  /** Returns the name that the client set, empty if the client set no name. */
   String clientName() {
     return clientName;
   }
@@ -77,7 +80,7 @@ final class Session {
     clientName = newName;
   }
 
-  /** Makes the connection close once the replies so far are sent. */
+  /** Closes the connection after all replies up to now are sent. */
   void end() {
     ending = true;
   }

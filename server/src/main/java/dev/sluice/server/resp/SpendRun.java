@@ -14,8 +14,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A run of spends of one limit, received in one read of one connection and decided together.
- * Belongs to a thread, whose connections use the run one after the other.
+ * A run: consecutive spends from one limit that arrived in one read of one connection, and that are
+ * decided together. Belongs to one thread; the thread's connections use it in turn.
  */
 abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
@@ -30,15 +30,15 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
   }
 
   /**
-   * Adds a spend; if there is no room, decides the earlier spends first.
+   * Adds a spend. If the run is full, decides the earlier spends first.
    *
    * @param id the index of the argument that is the id
-   * @param quota the quota, null for the limit's own
-   * @return the index of the spend; -1 if nothing was added, and the limiter itself has to decide
+   * @param quota the quota, null for the limit's own quota
+   * @return the index of the spend; -1 if nothing was added, and the caller must call the limiter
    */
   final int add(Replies replies, Request request, int id, @Nullable Quota quota, long cost) {
     if (owner != replies) {
-      spends.clear(); // a broken connection may have left spends
+      spends.clear(); // a connection that failed can have left spends behind
     } else if (spends.size() == SpendPipeline.CAPACITY) {
       replies.settle();
     }
@@ -51,7 +51,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     return place;
   }
 
-  /** Returns the writer of the replies, during the decision. */
+  /** Returns the writer of the replies; only valid during the decision. */
   final ReplyWriter writer() {
     return writer;
   }
@@ -87,7 +87,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
       this.name = name;
     }
 
-    /** Whether an argument names the limit. */
+    /** Whether an argument is the name of this run's limit. */
     boolean isNamed(Request request, int index) {
       return request.is(index, name);
     }
@@ -96,7 +96,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
       return text;
     }
 
-    /** Adds a command; returns false, and adds nothing, if the limiter itself has to decide. */
+    /** Adds a command; returns false, and adds nothing, if the caller must call the limiter. */
     boolean add(Replies replies, Request request, long cost) {
       try {
         return add(replies, request, ID, null, cost) >= 0;
@@ -137,7 +137,8 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
   }
 
   /**
-   * The runs of a thread, for a few limits at a time, looked up by the bytes of the limit's name.
+   * The runs of a thread, for a few limits at a time. A run is found by the bytes of its limit's
+   * name.
    */
   static final class LimitRuns {
 
@@ -145,13 +146,13 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
     private final Limiter limiter;
     private final @Nullable LimitRun[] slots = new @Nullable LimitRun[SLOTS];
-    private boolean none; // whether no run is possible, since the store may not answer at once
+    private boolean none; // no run is possible: the store cannot always answer at once
 
     LimitRuns(Limiter limiter) {
       this.limiter = limiter;
     }
 
-    /** Returns the run for the limit that an argument names; null if there is none. */
+    /** Returns the run for the limit that an argument names; null if no run is possible. */
     @Nullable LimitRun find(Request request, int index) {
       if (none) {
         return null;
@@ -184,7 +185,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
         SpendPipeline spends = limit.spends();
         none = spends == null;
         return spends;
-      } catch (UnknownLimitException e) { // new limits no longer contain the name
+      } catch (UnknownLimitException e) { // the new limits no longer contain the name
         return null;
       }
     }
@@ -201,7 +202,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
   }
 
-  /** A run of commands with quotas that the caller sends. */
+  /** A run of commands whose quotas the client sends. */
   static final class ThrottleRun extends SpendRun {
 
     private static final int KEY = 1;
@@ -214,11 +215,11 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
 
     /**
-     * Adds a command; returns false, and adds nothing, if the limiter itself has to decide.
+     * Adds a command; returns false, and adds nothing, if the caller must call the limiter.
      *
      * @param cost the cost, in tokens, at most the quota's burst
-     * @param fitting false for a command whose quantity is above the limit, which only reads the
-     *     bucket
+     * @param fitting false for a command whose quantity exceeds the burst, so that the command only
+     *     reads the bucket
      */
     boolean add(
         Replies replies,

@@ -25,23 +25,24 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Consecutive commands of one read make a run. The commands of a run are decided together, with one
+ * Consecutive commands of one read form a run. The commands of a run are decided together, with one
  * reading of the clock and without an object for each command
- * (dev.sluice.internal.direct.SpendPipeline). A key that is not plain ASCII, a store over a
- * network, and a command behind one that waits for a store use the limiter's ordinary path, with
- * the same decisions. SLUICE.SPEND makes such runs too, one for each limit (LimitRuns).
+ * (dev.sluice.internal.direct.SpendPipeline). In three cases a command instead uses the limiter's
+ * ordinary path, with the same decisions: its key is not plain ASCII, the store is on a network, or
+ * an earlier command still waits for a store. SLUICE.SPEND forms such runs too, one for each limit
+ * (LimitRuns).
  */
 
 /**
- * {@code CL.THROTTLE} as in redis-cell, and {@code THROTTLE} as in throttlecrab: the caller sends
+ * {@code CL.THROTTLE} as in redis-cell, and {@code THROTTLE} as in throttlecrab: the client sends
  * the quota with each request. Both commands use the same buckets, one for each key.
  *
- * <p>Thread-safe. Where the two originals are wrong, Sluice differs on purpose: docs/doors/redis.md
- * lists the differences.
+ * <p>Thread-safe. Where redis-cell or throttlecrab is wrong, Sluice differs on purpose;
+ * docs/doors/redis.md lists the differences.
  */
 final class ThrottleCommands {
 
-  /** The limit of all keys; its number is part of bucket keys and must never change. */
+  /** The limit of all keys. The limit's number is part of the bucket keys and must never change. */
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
@@ -68,16 +69,18 @@ final class ThrottleCommands {
     this.denials = denials;
   }
 
-  /** A quota and the numbers that it was made from. Immutable, since threads race to replace it. */
+  /**
+   * A quota, with the numbers that it was made from. Immutable, since threads race to replace it.
+   */
   private record CachedQuota(long burst, long count, long periodSeconds, Quota quota) {}
 
-  /** The runs that a thread keeps for its connections. */
+  /** The run that a thread keeps for its connections. */
   private final class Runs {
     final SentQuota sent = new SentQuota();
     private @Nullable ThrottleRun run; // made when it is first needed
     private boolean known;
 
-    /** Returns the run; null if the store may not answer at once. */
+    /** Returns the run; null if the store cannot always answer at once. */
     @Nullable ThrottleRun run() {
       if (!known) {
         DirectLimit limit = limiter.limit(LIMIT, SOME);
@@ -116,7 +119,7 @@ final class ThrottleCommands {
       }
       boolean fits = quantity <= quota.burst();
       long cost = fits ? quantity : 0;
-      // Replies keep their order, so no run can begin while an earlier reply waits.
+      // The replies must stay in order, so no run can begin while an earlier reply waits.
       ThrottleRun run = replies.waiting() == 0 ? ofThread.run() : null;
       if (run == null || !run.add(replies, request, dialect, quota, cost, fits)) {
         spend(replies, request, dialect, quota, cost, fits);
@@ -126,7 +129,7 @@ final class ThrottleCommands {
     }
   }
 
-  /** Returns the quota of a request without mistakes. */
+  /** Checks the arguments of a request, and returns its quota. */
   private Quota checked(Request request, Dialect dialect, long quantity) {
     long maxBurst = number(request, 2);
     long count = number(request, 3);
@@ -155,7 +158,8 @@ final class ThrottleCommands {
   }
 
   /**
-   * Returns an argument; if it is not a 64-bit number, a value below the range of every argument.
+   * Returns a numeric argument. If the argument is not a 64-bit number, returns a value below the
+   * range of every argument.
    */
   private static long number(Request request, int index) {
     return Decimals.readOr(
@@ -201,8 +205,8 @@ final class ThrottleCommands {
   }
 
   /**
-   * Refuses an overflow here, since a quota's message would use names that the caller does not
-   * know.
+   * Refuses a quota that would overflow. The error message uses the names of the client's
+   * arguments.
    */
   private static void requireNoOverflow(
       long maxBurst, long count, long periodSeconds, Dialect dialect) {
@@ -226,8 +230,9 @@ final class ThrottleCommands {
   }
 
   /**
-   * The last quota, with the bytes of max_burst, count and period. Callers send the same quota
-   * repeatedly, and comparing bytes is faster than parsing three numbers. Belongs to a thread.
+   * The last quota, with the bytes of the arguments max_burst, count and period. Clients send the
+   * same quota repeatedly, and comparing bytes is faster than parsing three numbers. Belongs to one
+   * thread.
    */
   static final class SentQuota {
 
@@ -242,7 +247,7 @@ final class ThrottleCommands {
     private @Nullable Dialect dialect;
     private @Nullable Quota quota;
 
-    /** Returns the last quota if a request has the same bytes; otherwise null. */
+    /** Returns the last quota if the request contains the same bytes; otherwise null. */
     @Nullable Quota of(Request request, Dialect spoken) {
       int from = request.start(FIRST);
       int to = request.start(LAST) + request.length(LAST);
@@ -262,7 +267,7 @@ final class ThrottleCommands {
       return alike;
     }
 
-    /** Keeps a quota, unless its numbers have too many digits, such as leading zeros. */
+    /** Keeps a quota, unless its arguments are too long, for example because of leading zeros. */
     void set(Request request, Dialect spoken, Quota sent) {
       int from = request.start(FIRST);
       int size = request.start(LAST) + request.length(LAST) - from;
@@ -284,8 +289,8 @@ final class ThrottleCommands {
   enum Dialect {
 
     /**
-     * Replies with: limited, limit, remaining, seconds to wait (-1 if none or for ever), seconds
-     * until full.
+     * The reply contains: limited, limit, remaining, seconds to wait (-1 if none or for ever),
+     * seconds until full.
      */
     REDIS_CELL(1, 0) {
       @Override
@@ -296,8 +301,8 @@ final class ThrottleCommands {
     },
 
     /**
-     * Replies with: allowed, limit, remaining, seconds until full, seconds to wait (0 if none, -1
-     * for ever).
+     * The reply contains: allowed, limit, remaining, seconds until full, seconds to wait (0 if
+     * none, -1 for ever).
      */
     THROTTLECRAB(0, 1) {
       @Override
@@ -307,7 +312,7 @@ final class ThrottleCommands {
       }
     };
 
-    /** The waiting time for a quantity above the limit. */
+    /** The waiting time for a quantity that exceeds the burst. */
     static final long FOR_EVER = -1;
 
     private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -316,8 +321,8 @@ final class ThrottleCommands {
     private final int passing;
 
     /**
-     * Makes a dialect. A reply to an allowed request begins with the number {@code passing}, 0 or
-     * 1.
+     * Makes a dialect. {@code passing}, 0 or 1, is the first number of the reply to an allowed
+     * request.
      */
     Dialect(int beyondMaxBurst, int passing) {
       this.beyondMaxBurst = beyondMaxBurst;
@@ -329,10 +334,10 @@ final class ThrottleCommands {
       return beyondMaxBurst;
     }
 
-    /** Writes the last two numbers, in seconds. */
+    /** Writes the last two numbers of the reply, in seconds. */
     abstract void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer);
 
-    /** Writes a decision; the wait is {@link #FOR_EVER} for a quantity above the limit. */
+    /** Writes a decision. The wait is {@link #FOR_EVER} for a quantity that exceeds the burst. */
     void write(
         boolean passes,
         long burst,
@@ -351,8 +356,8 @@ final class ThrottleCommands {
     /**
      * Writes a decision.
      *
-     * @param quota the quota that the client sent; a failure rule may have applied a share of it
-     * @param fits false for a quantity above the limit, for which the decision charged nothing
+     * @param quota the quota that the client sent; a failure rule can have applied a share of it
+     * @param fits false for a quantity that exceeds the burst, so that nothing was charged
      */
     void write(Decision decision, Quota quota, boolean fits, ReplyWriter writer) {
       write(

@@ -13,13 +13,13 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Envoy's limit is a number and a calendar unit; Sluice's limit is a bucket. If the burst is
- * exactly the tokens refilled in one unit, the two are the same. Otherwise the number is the burst,
- * the most that can ever remain, and the unit is UNKNOWN. Envoy then omits the window from its
- * headers, rather than send a wrong one.
+ * Envoy's limit is a number of requests per calendar unit; Sluice's limit is a bucket. If the burst
+ * is equal to the tokens that are refilled in one unit, the two limits are the same. Otherwise the
+ * response reports the burst as the number, since at most the burst can remain, and UNKNOWN as the
+ * unit. Envoy then omits the window from its headers; any window would be wrong.
  */
 
-/** Converts quotas to and from Envoy's terms. */
+/** Converts quotas of Sluice to limits of Envoy, and back. */
 final class CurrentLimit {
 
   static final int UINT32_MAX = -1;
@@ -42,7 +42,7 @@ final class CurrentLimit {
     return periods;
   }
 
-  /** Returns a quota as Envoy's limit. */
+  /** Converts a quota to a limit of Envoy. */
   static RateLimit of(Quota quota, String name) {
     return RateLimit.newBuilder()
         .setRequestsPerUnit(uint32(quota.burst()))
@@ -60,15 +60,15 @@ final class CurrentLimit {
     return Unit.UNKNOWN;
   }
 
-  /** Whether a limit that a caller sent has a known unit. */
+  /** Whether a limit that a proxy has sent has a known unit. */
   static boolean hasUnit(RateLimitOverride override) {
     return PERIODS.containsKey(unit(override));
   }
 
   /**
-   * Returns the quota of a limit that a caller sent with a known unit; null for a limit of zero
-   * requests, which denies every request. The rate is capped at one per nanosecond, the fastest
-   * refill of a bucket.
+   * Converts a limit that a proxy has sent, with a known unit, to a quota. Returns null for a limit
+   * of zero requests, which denies every request. The rate is at most one request per nanosecond,
+   * the fastest refill of a bucket.
    */
   static @Nullable Quota quota(RateLimitOverride override) {
     Duration period = Objects.requireNonNull(PERIODS.get(unit(override)));
@@ -83,7 +83,7 @@ final class CurrentLimit {
         : Unit.forNumber(override.getUnitValue());
   }
 
-  /** Returns a quota of the same rate whose bucket can owe {@code bursts} bursts. */
+  /** Returns a quota with the same rate, whose bucket can have a debt of {@code bursts} bursts. */
   static Quota inDebt(Quota quota, int bursts) {
     long deepest = Long.MAX_VALUE / quota.intervalNanos();
     long factor = 1L + bursts;
@@ -91,14 +91,14 @@ final class CurrentLimit {
     return Quota.burst(burst).refill(quota.count(), quota.period());
   }
 
-  /** Returns a number capped at the field's largest value. */
+  /** Converts a number to 32 bits; a larger number becomes the largest value of 32 bits. */
   static int uint32(long number) {
     return Long.compareUnsigned(number, Integer.toUnsignedLong(UINT32_MAX)) >= 0
         ? UINT32_MAX
         : (int) number;
   }
 
-  /** Returns whole seconds, rounded up, as Envoy ignores fractions. */
+  /** Converts nanoseconds to whole seconds, rounded up, since Envoy ignores fractions. */
   static com.google.protobuf.Duration seconds(long nanos) {
     long seconds = nanos / NANOS_PER_SECOND + (nanos % NANOS_PER_SECOND > 0 ? 1 : 0);
     return com.google.protobuf.Duration.newBuilder().setSeconds(seconds).build();

@@ -39,15 +39,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buckets and costs of a request's descriptors, as the rule book determines them. A descriptor
- * without a rule can {@linkplain NamedLimits name a limit itself}, unless the book maps its domain
- * by rules only. Belongs to one request.
+ * The buckets and costs of a request's descriptors, as the rules determine them. A descriptor
+ * without a rule can {@linkplain NamedLimits name a limit itself}, unless the rules say that its
+ * domain is mapped only by rules. Belongs to one request.
  */
 final class DescriptorCharges {
 
   /**
-   * The limit of descriptors that carry their own limit and match no configured limit. The limit's
-   * number is part of bucket keys and must never change.
+   * The limit for descriptors for which the proxy sends a limit, and which match no configured
+   * limit. The number of this limit is part of bucket keys and must never change.
    */
   static final LimitName OF_CALLER =
       LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
@@ -80,10 +80,10 @@ final class DescriptorCharges {
   /**
    * The result of matching one descriptor with the rules.
    *
-   * @param matched whether a rule or the name of a limit matches; a descriptor without a match is
-   *     allowed, and is counted
-   * @param denied why a rule denies the descriptor, or why its values make no valid id; null
-   *     otherwise
+   * @param matched whether the descriptor matches a rule or the name of a limit; a descriptor
+   *     without a match is counted and allowed
+   * @param denied why a rule denies the descriptor, or why its values make no valid id; otherwise
+   *     null
    * @param charges one charge for each limit of the rule; after merging, one for each bucket, which
    *     other descriptors can share
    * @param replaces the limits that this descriptor replaces: the request's other descriptors are
@@ -110,12 +110,13 @@ final class DescriptorCharges {
   /**
    * A descriptor that is always denied.
    *
-   * @param line the line of the rule that matches, 0 for none
-   * @param byRule whether a rule denies the descriptor; otherwise no limit can be charged for it
+   * @param line the line of the matching rule, 0 for none
+   * @param byRule whether a rule denies the descriptor; otherwise no limit can be charged for the
+   *     descriptor
    */
   record RefusedDescriptor(String why, int line, boolean byRule) {
 
-    /** Returns the denial of a descriptor that no limit can be charged for. */
+    /** Returns the denial of a descriptor for which no limit can be charged. */
     static RefusedDescriptor unusable(String why) {
       return new RefusedDescriptor(why, 0, false);
     }
@@ -145,17 +146,17 @@ final class DescriptorCharges {
     return charges;
   }
 
-  /** Returns the meaning of each descriptor, in order. */
+  /** Returns the match of each descriptor, in order. */
   List<Found> found() {
     return found;
   }
 
-  /** Returns the charges, each bucket once, without the settlements. */
+  /** Returns the charges without the settlements, one for each bucket. */
   List<DescriptorCharge> all() {
     return all;
   }
 
-  /** Returns the refunds, each bucket once. */
+  /** Returns the refunds, one for each bucket. */
   List<DescriptorCharge> refunds() {
     return List.copyOf(refunds.values());
   }
@@ -211,7 +212,7 @@ final class DescriptorCharges {
                     .ofCall(descriptor.getIsNegativeHits() ? null : charge.call())
                     .matchedOn(match.line()));
           } catch (InvalidIdException | MissingDefaultException e) {
-            if (!charge.shadow()) { // a charge in shadow never denies
+            if (!charge.shadow()) { // a shadow charge never denies a request
               throw e;
             }
           }
@@ -235,8 +236,9 @@ final class DescriptorCharges {
   }
 
   /**
-   * Returns the cost of a rule's charge. At the end of a request, this is the number of hits that
-   * the proxy reports, or 0 without a report: a cost of 1 would refund the estimate.
+   * Returns the cost of a rule's charge. When a request has ended, the cost is the number of hits
+   * that the proxy reports. Without a report the cost is 0, since a cost of 1 would refund most of
+   * the estimate.
    */
   private long cost(RuleCharge charge, RateLimitDescriptor descriptor) {
     boolean isReport = charge.excess() == Excess.SETTLE && charge.fixedCost() == null;
@@ -249,9 +251,10 @@ final class DescriptorCharges {
 
   /**
    * Returns the hits of a descriptor. A proxy sends an unsigned number; a number above {@code
-   * Long.MAX_VALUE} fits no bucket, and is capped at that value.
+   * Long.MAX_VALUE} exceeds every bucket, and is capped at {@code Long.MAX_VALUE}.
    *
-   * @param fewest the hits of a descriptor without a number of its own, unless the request has more
+   * @param fewest the hits if the descriptor does not contain a number, unless the request contains
+   *     a larger number
    */
   private long hits(RateLimitDescriptor descriptor, long fewest) {
     if (!descriptor.hasHitsAddend()) {
@@ -262,8 +265,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * Makes the charge of a descriptor. A refund is capped at the cost that a request without
-   * negative hits would have.
+   * Makes the charge of a descriptor. A refund is at most the cost of the same request without
+   * negative hits.
    */
   private DescriptorCharge charge(
       Transaction transaction, long cost, Excess excess, RateLimitDescriptor descriptor) {
@@ -276,7 +279,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * Removes the limits that other descriptors replace; no rule may replace a limit that it charges.
+   * Removes the charges for limits that other descriptors replace. A rule cannot replace a limit
+   * that it charges itself.
    */
   private static Found withoutReplaced(Found found, Set<String> replaced) {
     return replaced.isEmpty() || found.charges().isEmpty()
@@ -300,10 +304,10 @@ final class DescriptorCharges {
   }
 
   /**
-   * Denies a descriptor if its rule denies it, its limit has no default, its values make no valid
-   * id, or the limit that the caller sent has an unknown unit. Clients can cause each of these
-   * cases. If the whole query failed instead, a proxy would let the request pass all other limits
-   * too.
+   * Denies a descriptor if its rule denies the descriptor, its limit has no default, its values
+   * make no valid id, or the limit that the proxy sent has an unknown unit. Clients can cause each
+   * of these cases. An error for the whole request would be worse: a proxy would then let the
+   * request pass all other limits too.
    */
   private Found closed(RefusedDescriptor why) {
     DescriptorCharge closed =
@@ -312,14 +316,14 @@ final class DescriptorCharges {
     return Found.limited(List.of(closed), List.of());
   }
 
-  /** Whether a penalty is in force, which a limit that the caller sends must not bypass. */
+  /** Whether a penalty is in force. A limit that the proxy sends must not bypass a penalty. */
   private boolean isPenalized(Found meant) {
     return limits.hasPenalties()
         && meant.charges().stream()
             .anyMatch(one -> limits.penaltyFor(one.limit(), one.bucket().id()) != null);
   }
 
-  /** Merges limits of one rule on the same bucket: the highest cost counts. */
+  /** Merges the charges of one rule for the same bucket; the highest cost counts. */
   private Found together(List<DescriptorCharge> meant, RateLimitDescriptor descriptor) {
     Map<OpenCalls.CallKey, DescriptorCharge> highest = new LinkedHashMap<>();
     boolean unlimited = !meant.isEmpty();
@@ -335,7 +339,7 @@ final class DescriptorCharges {
     return new Found(true, unlimited, null, charges, List.of());
   }
 
-  /** Merges descriptors on the same bucket: their costs are added. */
+  /** Merges the charges of several descriptors for the same bucket; the costs are added. */
   private DescriptorCharge merged(
       OpenCalls.CallKey place, DescriptorCharge one, boolean givenBack) {
     DescriptorCharge met =
@@ -353,8 +357,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * Replaces the first limit of a rule by the limit that the caller sent, which is not in shadow.
-   * The rule's cost, excess and other limits stay.
+   * Replaces the first limit of a rule by the limit that the proxy sent. The new limit is not in
+   * shadow. The rule's cost, excess and other limits stay the same.
    */
   private Found overridden(int index, Found meant) {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
@@ -390,8 +394,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * Returns a limit of zero together with the other limits of its rule, which can be charged
-   * although the request is denied.
+   * Returns the charge of a zero limit together with the charges of the rule's other limits. The
+   * other charges can be made although the request is denied.
    */
   private Found withOthers(
       DescriptorCharge closed, List<DescriptorCharge> others, RateLimitDescriptor descriptor) {
@@ -414,8 +418,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * A bucket with its cost and its outcome. Belongs to one request; the outcome is set once, before
-   * the response is made.
+   * A bucket, the cost for it, and the outcome of the charge. Belongs to one request. The outcome
+   * is set once, before the response is made.
    */
   static final class DescriptorCharge {
     private final String domain;
@@ -423,9 +427,9 @@ final class DescriptorCharges {
     private final LimitName limit;
     private final @Nullable RateLimitOverride closed;
     private final @Nullable RefusedDescriptor denied;
-    private final int debt; // how many bursts the bucket may owe
+    private final int debt; // how many bursts of debt the bucket can have
     private final boolean settles;
-    private @Nullable String call; // the id of the request that reserves or settles, null for none
+    private @Nullable String call; // the id of the request that reserves or settles
     private int line; // the matching rule's line, 0 for none
     private long cost;
     private long drained;
@@ -454,8 +458,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Makes a closed charge, without a bucket: a limit of zero from the caller, a rule that denies,
-     * or an id or limit that cannot be used.
+     * Makes a charge without a bucket, which denies every request: the proxy sent a limit of zero,
+     * a rule denies, or an id or limit is not valid.
      */
     private DescriptorCharge(
         LimitName limit, RateLimitOverride closed, @Nullable RefusedDescriptor denied) {
@@ -477,19 +481,22 @@ final class DescriptorCharges {
       return charge.ofCall(call).matchedOn(line);
     }
 
-    /** Sets the id of the request that reserves or settles. */
+    /** Sets the id of the proxy's request that this charge reserves for or settles. */
     @CanIgnoreReturnValue
     private DescriptorCharge ofCall(@Nullable String id) {
       call = id;
       return this;
     }
 
-    /** Whether this is the cost of a request that has ended. */
+    /** Whether this charge settles the cost of a request that has ended. */
     boolean settles() {
       return settles;
     }
 
-    /** Returns the key of the request's reservation; null without reservation and settlement. */
+    /**
+     * Returns the key of the request's reservation; null if this charge neither reserves nor
+     * settles.
+     */
     OpenCalls.@Nullable CallKey call() {
       if (call == null) {
         return null;
@@ -503,7 +510,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the key by which charges are merged: the bucket, and for a settlement the request.
+     * Returns the key for merging charges. Charges with equal keys are for the same bucket;
+     * settlements with equal keys are also for the same request.
      */
     private OpenCalls.CallKey place() {
       OpenCalls.CallKey settled = settles ? call() : null;
@@ -523,7 +531,7 @@ final class DescriptorCharges {
       return line;
     }
 
-    /** Whether a rule denies the descriptor, whatever its limits say. */
+    /** Whether a rule denies the descriptor, regardless of the state of its limits. */
     boolean isDeniedByRule() {
       return denied != null && denied.byRule();
     }
@@ -536,8 +544,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Removes the reservation if another charge of the bucket is not part of it: the settlement
-     * would also refund the other charge.
+     * Removes this charge's reservation unless another charge of the same bucket is part of the
+     * reservation. Otherwise the settlement would also refund the other charge.
      */
     @CanIgnoreReturnValue
     private DescriptorCharge joined(DescriptorCharge other) {
@@ -558,17 +566,17 @@ final class DescriptorCharges {
       return transaction == null || (cost > burst(transaction) && !reserves());
     }
 
-    /** Whether the cost is an estimate. An estimate above the burst counts as the burst. */
+    /** Whether the cost is an estimate. An estimate above the burst is charged as the burst. */
     private boolean reserves() {
       return call != null && !settles;
     }
 
-    /** Whether this charge only checks the bucket, for a proxy that charges later. */
+    /** Whether this charge only checks the bucket; the proxy charges the bucket later. */
     boolean isProbe() {
       return cost == 0;
     }
 
-    /** Returns the transaction for the limiter; null if every request is denied. */
+    /** Returns the transaction for the limiter; null if this charge denies every request. */
     @Nullable Transaction asked() {
       if (transaction == null) {
         return null;
@@ -583,20 +591,20 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the tokens to charge although the cost does not fit: the full cost of charges that
-     * become debt, and of draining charges at most the tokens that the bucket has left.
+     * Returns the tokens to charge although the cost does not fit. A charge that can become debt is
+     * charged in full. A draining charge gets at most the tokens that the bucket has left.
      */
     long chargedDespite(long remaining) {
       return sum(owed, Math.min(drained, Math.max(0, remaining - owed)));
     }
 
-    /** Returns the transaction that charges a number of tokens although the cost does not fit. */
+    /** Returns the transaction that charges {@code tokens} although the cost does not fit. */
     Transaction settled(long tokens) {
       Transaction held = owed > 0 ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(tokens, burst(held))).spendOnly();
     }
 
-    /** Returns the refund of the cost, capped at the burst plus the allowed debt. */
+    /** Returns the refund of the cost; it is at most the burst plus the allowed debt. */
     Transaction givenBack() {
       Transaction held = mayOwe() ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(cost, burst(held)));
@@ -618,7 +626,7 @@ final class DescriptorCharges {
       return held.isShadow() ? deep.inShadow() : deep;
     }
 
-    /** Returns the highest cost that can pass. */
+    /** Returns the highest cost that a full bucket allows. */
     static long burst(Transaction transaction) {
       return Quota.leastBurst(transaction.quotas());
     }
@@ -627,17 +635,20 @@ final class DescriptorCharges {
       return limit;
     }
 
-    /** Returns the quota; null if every request is denied. */
+    /** Returns the quota; null if this charge denies every request. */
     @Nullable Quota quota() {
       return transaction == null ? null : transaction.quota();
     }
 
-    /** Returns the limit of zero that the caller sent, if any. */
+    /** Returns the limit of zero that the proxy sent; null if the proxy sent no such limit. */
     @Nullable RateLimitOverride closedBy() {
       return closed;
     }
 
-    /** Returns why the charge is closed; null if it is open, or closed by a limit of zero. */
+    /**
+     * Returns why this charge denies every request; null if the charge can be allowed, or if a
+     * limit of zero denies.
+     */
     @Nullable String closedWhy() {
       return denied == null ? null : denied.why();
     }
@@ -654,15 +665,15 @@ final class DescriptorCharges {
       return transaction != null && transaction.isShadow();
     }
 
-    /** Sets the outcome of a closed charge: every request is denied. */
+    /** Sets the outcome of a charge that denies every request. */
     void close() {
       decided = true;
       over = true;
     }
 
     /**
-     * Sets the limiter's decision. {@code spent} tells whether an allowed cost was spent, not only
-     * checked.
+     * Sets the limiter's decision. {@code spent} is true if an allowed cost was spent, and false if
+     * it was only checked.
      */
     void decide(Decision made, boolean spent) {
       decided = true;
@@ -683,8 +694,9 @@ final class DescriptorCharges {
     }
 
     /**
-     * Sets the outcome of a refund ({@link #givenBack}), which never denies a request, even if the
-     * bucket was full. With several quotas, the quota with the fewest tokens left counts.
+     * Sets the outcome of a refund ({@link #givenBack}). A refund never denies a request, even if
+     * the bucket was full. If the limit has several quotas, the quota with the fewest tokens left
+     * sets the outcome.
      */
     void refunded(Decision made) {
       decided = true;
@@ -701,15 +713,15 @@ final class DescriptorCharges {
       }
     }
 
-    /** Whether a part of a receipt belongs to this bucket. */
+    /** Whether a part of a receipt is for this charge's bucket. */
     boolean took(Receipt.Part part) {
       Transaction taken = part.transaction();
       return taken.name().equals(limit) && taken.id().equals(bucket().id());
     }
 
     /**
-     * Sets the outcome of a settlement, which never denies a request. With several quotas, the
-     * quota with the fewest tokens left counts.
+     * Sets the outcome of a settlement. A settlement never denies a request. If the limit has
+     * several quotas, the quota with the fewest tokens left sets the outcome.
      */
     void settled(Settlement settlement) {
       long fewest = Long.MAX_VALUE;
@@ -728,7 +740,7 @@ final class DescriptorCharges {
 
     /**
      * Returns the current quota of a settled bucket. A settlement has the same buckets as its
-     * reservation ({@link #call}), so its quotas have the same order.
+     * reservation ({@link #call}), so the quotas of both have the same order.
      */
     private @Nullable Quota quotaOf(Settlement.Part part) {
       Quota own = part.transaction().quota();
@@ -737,12 +749,12 @@ final class DescriptorCharges {
       return index < 0 || index >= now.size() ? quota() : now.get(index);
     }
 
-    /** Removes the outcome, after a trial that failed. */
+    /** Removes the outcome, after a trial charge that failed. */
     void forget() {
       decided = false;
     }
 
-    /** Whether the charge has an outcome; a trial that failed has none. */
+    /** Whether the charge has an outcome. A trial charge that failed has none. */
     boolean isDecided() {
       return decided;
     }
@@ -751,7 +763,7 @@ final class DescriptorCharges {
       return over;
     }
 
-    /** Whether the charge denies the request; a trial never denies. */
+    /** Whether the charge denies the request. A trial charge never denies. */
     boolean refuses() {
       return over && !isShadow();
     }
@@ -760,7 +772,7 @@ final class DescriptorCharges {
       return remaining;
     }
 
-    /** Returns how long the client must wait; 0 if waiting does not help. */
+    /** Returns the nanoseconds that the client must wait; 0 if waiting does not help. */
     long retryInNanos() {
       return retryInNanos;
     }
@@ -770,7 +782,7 @@ final class DescriptorCharges {
       return Objects.requireNonNull(decision).retryAfterSeconds();
     }
 
-    /** Returns how long until the bucket is full. */
+    /** Returns the nanoseconds until the bucket is full. */
     long resetInNanos() {
       return resetInNanos;
     }
@@ -785,9 +797,7 @@ final class DescriptorCharges {
       return decision == null ? DecidedBy.STORE : decision.decidedBy();
     }
 
-    /**
-     * Whether a failure rule decided without a bucket, so that the remaining tokens are unknown.
-     */
+    /** Whether a failure rule decided without a bucket; then the remaining tokens are unknown. */
     boolean isBlind() {
       return !decidedBy().knowsBucket();
     }
@@ -809,8 +819,9 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the charge that determines the status: a denied charge before an allowed one, then a
-     * limit in force before a trial, then the charge with fewer remaining tokens.
+     * Returns the charge that determines the descriptor's status. A denied charge comes before an
+     * allowed charge, then a limit in force before a trial, then the charge with fewer remaining
+     * tokens.
      */
     DescriptorCharge stricter(DescriptorCharge other) {
       if (refuses() != other.refuses()) {

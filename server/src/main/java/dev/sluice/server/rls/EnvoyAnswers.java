@@ -31,15 +31,18 @@ import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Builds the response to one request of Envoy's rate limit service. For one request. */
+/** Builds the response to one request of Envoy's rate limit protocol. */
 final class EnvoyAnswers {
 
   private static final String RETRY_AFTER = "Retry-After";
 
-  /** The field in Envoy's dynamic metadata that has the value of {@link HeaderProfile#DEGRADED}. */
+  /**
+   * The field of Envoy's dynamic metadata with the same value as the header {@link
+   * HeaderProfile#DEGRADED}.
+   */
   private static final String DECIDED_BY = "decidedBy";
 
-  /** The status of Envoy and of {@code /json} for a request over a limit. */
+  /** The HTTP status that Envoy and {@code /json} return for a request over a limit. */
   private static final int TOO_MANY_REQUESTS = 429;
 
   private static final DescriptorStatus PASSES =
@@ -54,7 +57,7 @@ final class EnvoyAnswers {
   private final List<DescriptorCharge> refusals = new ArrayList<>(0);
   private @Nullable Decision whole;
 
-  /** Makes the builder for charges that are not decided yet. */
+  /** Makes the builder, before the charges are decided. */
   EnvoyAnswers(
       Settings settings,
       List<Found> found,
@@ -79,14 +82,14 @@ final class EnvoyAnswers {
   }
 
   /**
-   * Sets the decision on all charges, for the headers. Must be called only if the decision shows
-   * the state of the charged buckets.
+   * Sets the decision on all charges, for the response headers. Must be called only if the decision
+   * shows the state of the charged buckets.
    */
   void decidedBy(Decision decision) {
     whole = decision;
   }
 
-  /** Returns the response, once the charges are decided. */
+  /** Returns the response. Must be called after the charges are decided. */
   RateLimitResponse response() {
     charges.removeIf(charge -> !charge.isDecided()); // removes trials that failed
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder();
@@ -117,7 +120,9 @@ final class EnvoyAnswers {
     return response.build();
   }
 
-  /** Counts a request that passes only because of shadow mode, and hits near a limit. */
+  /**
+   * Counts a request that passes only because of shadow mode, and hits that are near their limit.
+   */
   void count(RlsMeters meters) {
     if (!refusals.isEmpty() && settings.shadow()) {
       meters.shadowed();
@@ -136,10 +141,11 @@ final class EnvoyAnswers {
   }
 
   /**
-   * Reports the charges that deny a request, unless it passes because of shadow mode.
+   * Adds the charges that deny a request to the statistics, unless the request passes because of
+   * shadow mode.
    *
    * @param rules the file of the rules, empty for none
-   * @param request the request, whose entries may have a method and a path
+   * @param request the request, whose entries can contain a method and a path
    */
   void report(Denials denials, String door, String rules, RateLimitRequest request) {
     if (denials.isOff() || settings.shadow()) {
@@ -164,7 +170,7 @@ final class EnvoyAnswers {
     }
   }
 
-  /** Returns the first value of an entry with this key, which may begin with a colon. */
+  /** Returns the first value of an entry with this key, or with this key after a colon. */
   private static @Nullable String entry(RateLimitRequest request, String key) {
     return request.getDescriptorsList().stream()
         .flatMap(descriptor -> descriptor.getEntriesList().stream())
@@ -224,7 +230,7 @@ final class EnvoyAnswers {
       add(response, RETRY_AFTER, Long.toString(seconds));
     }
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
-    add(response, "Cache-Control", "no-store"); // a later request may pass
+    add(response, "Cache-Control", "no-store"); // a later request can pass
     // A cost above the burst is refused even if the store answers.
     boolean degraded =
         refusals.stream().anyMatch(refusal -> refusal.isBlind() && !refusal.neverFits());
@@ -274,13 +280,13 @@ final class EnvoyAnswers {
   }
 
   /*
-   * If descriptors only check their buckets, or a cost fits no bucket, the limiter decided on
-   * another cost. The remaining tokens of that decision differ from the outcomes of the charges, so
-   * the headers are made from the charges.
+   * If descriptors only check their buckets, or a cost exceeds its burst, the limiter decided on
+   * another cost than the request's. The remaining tokens of this decision differ from the outcomes
+   * of the charges, so the headers are made from the charges.
    */
   /**
-   * Returns the headers of charges. If a failure rule decided, the headers include the rule's word;
-   * if the remaining tokens are unknown, they include nothing else.
+   * Returns the headers for charges. If a failure rule decided, the headers contain the rule's
+   * word. If the remaining tokens are also unknown, the headers contain only the rule's word.
    */
   private static Map<String, String> headers(
       List<DescriptorCharge> charges, HeaderProfile profile) {

@@ -43,9 +43,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Handles every gRPC request, even for an unknown method: the request's deadline applies if it is
- * shorter than the server's, and a refusal by the server becomes a gRPC status. Other requests pass
- * unchanged.
+ * Handles all gRPC requests, even for unknown methods. The deadline of a request applies if it is
+ * shorter than the server's time-out. Refusals by the server become gRPC statuses. Other requests
+ * pass unchanged.
  */
 final class GrpcRequests implements DecoratingHttpServiceFunction {
 
@@ -97,7 +97,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     return HttpResponse.of(trailers(GrpcStatuses.status(failure)));
   }
 
-  /** Returns the headers of a response without a message; they are also its trailers. */
+  /** Returns the headers of a response without a message; such headers are also the trailers. */
   static ResponseHeaders trailers(Status status) {
     ResponseHeadersBuilder headers =
         ResponseHeaders.builder(HttpStatus.OK)
@@ -127,12 +127,12 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
   }
 
   /**
-   * Turns failures into gRPC statuses. A proxy treats each status as a failure of the service, and
-   * applies its own failure rule. So a failure never becomes a decision.
+   * Converts failures to gRPC statuses. A proxy treats each such status as a failure of this
+   * service, and applies its own failure rule. So a failure never becomes a decision.
    */
   static final class GrpcStatuses {
 
-    /** The class name with which a library's messages begin. */
+    /** The start of a class name, which libraries put at the beginning of messages. */
     private static final Pattern CLASS =
         Pattern.compile("\\b(com\\.(linecorp|google)|io\\.(grpc|netty)|java)\\.[A-Za-z]");
 
@@ -204,7 +204,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
           || cause instanceof ResponseCompleteException;
     }
 
-    /** Returns the status for bytes that are not gRPC and did not reach the service. */
+    /** Returns the status for a body that is not valid gRPC, so that the service was not called. */
     static Status ofProtocol(Throwable failure) {
       Throwable cause = Exceptions.peel(failure);
       if (cause instanceof IndexOutOfBoundsException) {
@@ -233,7 +233,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
           });
     }
 
-    /** Logs the failure; only the log names the store. */
+    /** Logs the failure. Only the log contains the store's name. */
     private static Status undecided(StoreException failure) {
       return Status.UNAVAILABLE.withDescription(
           "the store could not decide; %s (incident %s)"

@@ -54,10 +54,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code POST /json}: Envoy's request as JSON, for clients without gRPC. The statuses are those of
- * the reference server: 200 for {@code OK}, 429 for {@code OVER_LIMIT}, 400 for a request that must
- * be changed, 415 for a body in another charset or compressed, 500 if nothing was decided.
- * Thread-safe; runs on event loops and never blocks.
+ * {@code POST /json}: accepts Envoy's request as JSON, for clients without gRPC. The statuses are
+ * the same as in Envoy's reference server: 200 for {@code OK}, 429 for {@code OVER_LIMIT}, 400 for
+ * a request that the client must change, 415 for a compressed body or another charset, 500 if
+ * nothing was decided. Thread-safe; runs on event loops and never blocks.
  */
 final class JsonService implements HttpService {
 
@@ -105,7 +105,7 @@ final class JsonService implements HttpService {
                 failure == null ? answer(response, start) : fault(failure, start)));
   }
 
-  /** Returns why the headers do not fit a JSON body; null if they fit. */
+  /** Returns why the headers are not valid for a JSON body; null if they are valid. */
   private static @Nullable String unreadable(RequestHeaders headers) {
     if (!Requests.isUtf8(headers)) {
       return "found Content-Type: %s, expected application/json, whose charset is UTF-8"
@@ -118,7 +118,7 @@ final class JsonService implements HttpService {
             .formatted(compression);
   }
 
-  /** Decodes strictly: a lenient decoder would turn different bytes into the same id. */
+  /** Decodes UTF-8 strictly: a lenient decoder would turn different bytes into the same id. */
   private static String text(byte[] body) {
     try {
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
@@ -127,7 +127,7 @@ final class JsonService implements HttpService {
     }
   }
 
-  /** Refuses half of a surrogate pair, which JSON can escape and UTF-8 cannot encode. */
+  /** Refuses half of a surrogate pair: JSON can escape it, but UTF-8 cannot encode it. */
   private static void requireUnicode(RateLimitRequestOrBuilder request) {
     if (!RequestMessages.isText(request)) {
       throw new BadRequest("found half of a surrogate pair, expected Unicode text");
@@ -147,7 +147,9 @@ final class JsonService implements HttpService {
         request.build(), AccessPart.caller(context), "http", context.whenRequestCancelling());
   }
 
-  /** Returns the library's message without class names and advice for programmers. */
+  /**
+   * Returns the message of protobuf's JSON parser, without class names and advice for programmers.
+   */
   private static String words(InvalidProtocolBufferException e) {
     String message = String.valueOf(e.getMessage());
     return EXCEPTION.matcher(message).find() ? "a field has a value of another kind" : message;
@@ -201,13 +203,16 @@ final class JsonService implements HttpService {
   }
 
   /**
-   * Refuses JSON that protobuf's library mishandles: numbers such as {@code 1e100000000}, which the
-   * library would expand; text that is not JSON; a repeated field; text after the object; and an
+   * Refuses JSON that protobuf's JSON parser mishandles: numbers such as {@code 1e100000000}, which
+   * the parser would expand; text that is not JSON; a repeated field; text after the object; and an
    * unknown field of a descriptor.
    */
   private static final class JsonShape {
 
-    /** The deepest nesting: deeper than any valid request, less than the library can parse. */
+    /**
+     * The deepest nesting: deeper than any valid request, and less deep than protobuf's parser
+     * allows.
+     */
     private static final int DEEPEST = 32;
 
     private static final JsonFactory JSON =
@@ -216,7 +221,8 @@ final class JsonService implements HttpService {
             .build();
 
     /**
-     * A number without an exponent, so that its length bounds its value; or a word, such as a unit.
+     * Matches a number without an exponent, whose length bounds its value, or a word, such as a
+     * unit.
      */
     private static final Pattern BOUNDED = Pattern.compile("-?[0-9.]{1,20}|[A-Za-z_]*");
 
@@ -224,7 +230,7 @@ final class JsonService implements HttpService {
 
     private JsonShape() {}
 
-    /** Checks a request; throws {@link BadRequest} if the JSON is refused. */
+    /** Checks the JSON of a request; throws {@link BadRequest} if the JSON is refused. */
     static void require(String json) {
       try (JsonParser parser = JSON.createParser(json)) {
         JsonToken first = parser.nextToken();
@@ -285,7 +291,7 @@ final class JsonService implements HttpService {
       boolean isText = field.getJavaType() == JavaType.STRING;
       boolean isMessage = field.getJavaType() == JavaType.MESSAGE && !isWrapper(field);
       JsonToken token = parser.currentToken();
-      if (token == JsonToken.START_ARRAY) { // the library also accepts a single number in a list
+      if (token == JsonToken.START_ARRAY) { // protobuf also accepts a single number in a list
         for (int i = 0; parser.nextToken() != JsonToken.END_ARRAY; i++) {
           value(field, path + "[" + i + "]", parser);
         }
@@ -301,12 +307,14 @@ final class JsonService implements HttpService {
       }
     }
 
-    /** Whether a field is a wrapper, which JSON writes as its value. */
+    /**
+     * Whether a field is a wrapper type. JSON contains the value of a wrapper without an object.
+     */
     private static boolean isWrapper(FieldDescriptor field) {
       return field.getMessageType().getFile().getPackage().equals("google.protobuf");
     }
 
-    /** Refuses an unknown enum word, which the library would ignore. */
+    /** Refuses an unknown word of an enum, which protobuf's parser would ignore. */
     private static void requireKnown(EnumDescriptor type, String field, String word) {
       if (type.findValueByName(word) == null && !word.matches("-?[0-9]+")) {
         throw new BadRequest(

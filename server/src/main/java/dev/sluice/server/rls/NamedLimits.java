@@ -17,9 +17,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the limit that a descriptor names itself, without a rule: by the key of its only entry, or
- * by the value of its first entry if the key is {@code limit} or {@code generic_key}. In a domain
- * {@code d} the limit {@code d.Name} takes precedence over {@code Name}.
+ * Finds the limit that a descriptor names itself, without a rule. The name is the key of the
+ * descriptor's only entry, or the value of its first entry if the first key is {@code limit} or
+ * {@code generic_key}. In a domain {@code d}, the limit {@code d.Name} takes precedence over {@code
+ * Name}.
  */
 public final class NamedLimits {
 
@@ -31,7 +32,7 @@ public final class NamedLimits {
    * Returns the transaction that Envoy's door charges for a descriptor without a rule.
    *
    * @return the transaction with a cost of 1; null if the descriptor names no limit, or its domain
-   *     is mapped by rules only
+   *     is mapped only by rules
    * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no valid
    *     id of the limit
    * @throws MissingDefaultException if the limit has no default
@@ -46,7 +47,10 @@ public final class NamedLimits {
     return named;
   }
 
-  /** Returns the transaction regardless of rules, even if the limit has no default. */
+  /**
+   * Returns the transaction even if the domain is mapped only by rules, or the limit has no
+   * default.
+   */
   static @Nullable Transaction named(String domain, List<DescriptorEntry> entries, Limits limits) {
     if (entries.isEmpty()) {
       return null;
@@ -63,7 +67,7 @@ public final class NamedLimits {
         : Transaction.of(limits, limit.name(), id(limit, grouped(limit, sent)));
   }
 
-  /** Returns the values, with addresses grouped as in a rule. */
+  /** Returns the values; addresses are replaced by their networks, as in a rule. */
   private static List<String> grouped(LimitName limit, List<DescriptorEntry> sent) {
     List<IdFormat> parts = limit.id().parts();
     List<String> values = new ArrayList<>(sent.size());
@@ -78,7 +82,7 @@ public final class NamedLimits {
     return values;
   }
 
-  /** Groups the addresses in a single value, which may be a whole id of several parts. */
+  /** Replaces addresses by their networks in a value, which can be a whole id of several parts. */
   private static String groupedWithin(IdFormat format, String value) {
     if (format.parts().size() == 1) {
       return value;
@@ -94,7 +98,9 @@ public final class NamedLimits {
     return format.join(texts, Strictness.LENIENT);
   }
 
-  /** Returns the limit; a configured limit takes precedence over a limit that is only declared. */
+  /**
+   * Returns the limit with this name. A configured limit takes precedence over a declared limit.
+   */
   private static @Nullable LimitName find(String domain, String name, Limits limits) {
     LimitName ofDomain = limits.catalogue().find(domain + "." + name);
     LimitName plain = limits.catalogue().find(name);
@@ -102,7 +108,7 @@ public final class NamedLimits {
     return isPlain ? plain : ofDomain;
   }
 
-  /** Joins the values, in order, so that no two lists of the same length make the same id. */
+  /** Joins values in order. Different lists of the same length never make the same id. */
   static String id(LimitName limit, List<String> values) {
     if (values.size() <= 1) {
       return JoinedIds.ofOne(String.join("", values));

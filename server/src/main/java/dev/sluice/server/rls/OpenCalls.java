@@ -14,9 +14,9 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A request is never charged less than without settlements, since a request that is not found here
- * is charged in full. So this memory is allowed to forget requests, and it does not keep a request
- * whose id is in use.
+ * A request is never charged less than it would be without settlements, since a request that is not
+ * found here is charged in full. So this memory is allowed to forget requests, and does not keep a
+ * request whose id is already in use.
  */
 
 /**
@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class OpenCalls {
 
-  // The largest number of requests; above it, the oldest request is forgotten.
+  // The most requests in this memory; above, the oldest request is forgotten.
   private static final int MOST = 100_000;
 
-  // The most characters of domain and request id together.
+  // The most characters of a domain and a request id together.
   private static final int LONGEST_KEY = 256;
   private static final int LOOKED_AT = 2; // more than one, so that expired requests become fewer
 
@@ -63,9 +63,9 @@ public final class OpenCalls {
   /**
    * The values that are equal at the start and at the end of a request.
    *
-   * @param bucket the key of the bucket, which stands for limit and id
-   * @param terms the quotas that the proxy sent, or else the periods of the limit's further
-   *     buckets: if only some buckets were settled, the other buckets would not be charged
+   * @param bucket the key of the bucket, which identifies the limit and the id
+   * @param terms the quotas that the proxy sent; if the proxy sent none, the periods of the limit's
+   *     further buckets: if only some buckets were settled, the other buckets would not be charged
    * @param call the id of the request
    */
   record CallKey(String domain, String bucket, List<?> terms, String call) {
@@ -77,7 +77,7 @@ public final class OpenCalls {
 
   private record OpenCall(CallKey key, Receipt receipt, long endNanos, long number) {}
 
-  /** Keeps the receipt of a request, unless another request with its id has not ended. */
+  /** Keeps the receipt of a request, unless an earlier request with the same id has not ended. */
   void add(CallKey key, Receipt receipt, Duration life) {
     if (!key.isUsable()) {
       return;

@@ -34,10 +34,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * {@code ShouldRateLimit} as almost every proxy sends it: over HTTP/2, one message, not compressed.
- * Such a call is read and answered here, since the library's requests, calls and listeners would
- * double its cost. The library handles any other call, with the same answer. Thread-safe; runs on
- * event loops and never blocks.
+ * {@code ShouldRateLimit} in the form that almost all proxies use: over HTTP/2, with one message
+ * that is not compressed. This class reads and answers such a call itself, since Armeria's gRPC
+ * requests, calls and listeners would double its cost. Armeria handles all other calls, with the
+ * same responses. Thread-safe; runs on event loops and never blocks.
  */
 final class PlainCalls extends SimpleDecoratingHttpService {
 
@@ -48,7 +48,9 @@ final class PlainCalls extends SimpleDecoratingHttpService {
   private static final String ENCODING = "grpc-encoding";
   private static final String IDENTITY = "identity";
 
-  /** The bytes before a message: one for compression, four for the length. */
+  /**
+   * The length of the prefix of a message: one byte for compression, four for the message's length.
+   */
   private static final int PREFIX = 5;
 
   private static final Status NO_MESSAGE =
@@ -72,7 +74,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
     this.meters = meters;
   }
 
-  /** The body arrives in pieces; the response is sent as a whole. */
+  /** Declares that the body arrives in pieces, and that the response is sent as a whole. */
   @Override
   public ExchangeType exchangeType(RoutingContext context) {
     return context.path().equals(PATH)
@@ -91,7 +93,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
         : unwrap().serve(context, unread(request, body));
   }
 
-  /** Returns a request with an unread copy of the body, since the library reads the body itself. */
+  /** Returns a request with an unread copy of the body, since Armeria reads the body itself. */
   private static HttpRequest unread(HttpRequest request, byte[] body) {
     return HttpRequest.of(request.headers(), HttpData.wrap(body));
   }
@@ -105,7 +107,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
         && headers.get(ENCODING, IDENTITY).equals(IDENTITY);
   }
 
-  /** Whether a body is one frame; the library reports what is wrong with any other body. */
+  /** Whether a body is exactly one frame. Armeria reports the error of any other body. */
   private static boolean isOneMessage(byte[] body) {
     return body.length >= PREFIX
         && body[0] == 0
@@ -137,7 +139,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
 
   private void giveUp(CompletableFuture<AggregatedHttpResponse> response, long start) {
     Status late = GrpcStatuses.late();
-    if (response.complete(trailers(late))) { // otherwise the answer was sent and counted
+    if (response.complete(trailers(late))) { // otherwise the response was sent and counted earlier
       meters.failed(late, start);
     }
   }

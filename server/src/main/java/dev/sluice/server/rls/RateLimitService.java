@@ -40,7 +40,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** {@code ShouldRateLimit} over gRPC. Thread-safe; runs on event loops and never blocks. */
+/** The gRPC service {@code ShouldRateLimit}. Thread-safe; runs on event loops and never blocks. */
 final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBase {
 
   /** The name of gRPC in the audit log. */
@@ -104,15 +104,19 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
   }
 
   /**
-   * Decides Envoy's requests. All descriptors are one batch, charged all or nothing. Descriptors in
-   * shadow are charged separately, and never deny a request. Thread-safe; never blocks.
+   * Decides on requests in Envoy's form. All descriptors of a request are one batch: either all are
+   * charged or none. Descriptors in shadow are charged separately, and never deny a request.
+   * Thread-safe; never blocks.
    */
   static final class RateLimitRequests {
 
     /** The most descriptors in a request. */
     static final int MOST_DESCRIPTORS = 1000;
 
-    /** The number of tries to charge the remaining tokens, which other requests can spend. */
+    /**
+     * How often the server tries to charge the remaining tokens, which other requests can spend
+     * first.
+     */
     private static final int ATTEMPTS = 3;
 
     private final Limiter limiter;
@@ -143,8 +147,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
      * Decides on a request.
      *
      * @param door the door, for the audit log: grpc or http
-     * @param givenUp completes if nobody waits for the answer any more
-     * @throws BadRequest if the request lacks a field, or has a value out of range
+     * @param givenUp completes if nobody waits for the response any more
+     * @throws BadRequest if the request lacks a field, or a value is out of range
      * @throws dev.sluice.server.base.RefusedException if the caller may not use one of the limits
      */
     CompletionStage<RateLimitResponse> decide(
@@ -218,7 +222,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
           });
     }
 
-    /** Requires the permission for refunds, as at the other doors. */
+    /** Requires the permission for refunds; all doors require it. */
     private static void requireMayRefund(RateLimitRequest request, Caller caller) {
       for (int i = 0; i < request.getDescriptorsCount(); i++) {
         if (request.getDescriptors(i).getIsNegativeHits()) {
@@ -263,7 +267,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       return counted(charge, "all", charge(List.of(charge), givenUp, whole -> {}));
     }
 
-    /** Counts the end of a request after its charge has succeeded or failed. */
+    /** Counts the end of a request, when its charge has succeeded or failed. */
     private CompletionStage<Void> counted(
         DescriptorCharge charge, String charged, CompletionStage<Void> ended) {
       return !charge.settles() || charge.call() == null || charge.isProbe()
@@ -272,7 +276,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
               (nothing, failure) -> meters.settled(failure == null ? charged : "failed"));
     }
 
-    /** Charges a trial. A failure of the trial is ignored, so that it cannot fail the answer. */
+    /** Charges a trial. A failure is ignored, so that it cannot fail the request. */
     private CompletionStage<Void> tried(DescriptorCharge trial, CompletableFuture<?> givenUp) {
       return alone(trial, givenUp)
           .exceptionally(
@@ -283,14 +287,14 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Charges all buckets or none. Then also charges a cost that does not fit, if its rule charges
-     * work that is already done.
+     * Charges all buckets or none. Afterwards also charges costs that do not fit, if their rule is
+     * for work that is already done.
      *
      * @param charges the charges, each bucket once; each charge receives its outcome
-     * @param givenUp completes if nobody waits for the answer any more; a charge that was not yet
+     * @param givenUp completes if nobody waits for the response any more; a charge that was not yet
      *     sent to the store is then dropped
      * @param whole receives the decision on all charges; not called if a charge only checks its
-     *     bucket, or a cost fits no bucket
+     *     bucket, or a cost exceeds its burst
      */
     private CompletionStage<Void> charge(
         List<DescriptorCharge> charges, CompletableFuture<?> givenUp, Consumer<Decision> whole) {
@@ -344,15 +348,18 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Removes and returns the receipt of the request that a settlement ends. A cost of 0 settles
-     * nothing, since the proxy's report may have been unreadable.
+     * Removes and returns the receipt of the request that a settlement ends; null for a cost of 0,
+     * which settles nothing, since the proxy's report can have been unreadable.
      */
     private @Nullable Receipt reserved(DescriptorCharge settlement) {
       OpenCalls.CallKey call = settlement.call();
       return call == null || settlement.isProbe() ? null : calls.take(call);
     }
 
-    /** Replaces a request's reserved tokens by its true cost. A failed trial is ignored. */
+    /**
+     * Replaces a request's reserved tokens by its true cost. If a trial fails, the failure is
+     * ignored.
+     */
     private CompletionStage<Void> settle(DescriptorCharge settlement, Receipt reserved) {
       CompletionStage<Void> settled =
           counted(
@@ -364,7 +371,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       return settlement.isShadow() ? settled.exceptionally(failure -> null) : settled;
     }
 
-    /** Spends the costs, and keeps the receipts of requests that are settled when they end. */
+    /** Spends the costs, and keeps the receipts of requests that are to be settled at their end. */
     private CompletionStage<Decision> spend(
         List<DescriptorCharge> charges, List<Transaction> transactions) {
       if (charges.stream().allMatch(charge -> charge.call() == null || charge.settles())) {
@@ -397,7 +404,9 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       }
     }
 
-    /** Charges the costs that did not fit; does nothing if all fit or a failure rule decided. */
+    /**
+     * Charges the costs that did not fit. Does nothing if all costs fit, or a failure rule decided.
+     */
     private CompletionStage<Void> settled(List<DescriptorCharge> charges) {
       boolean over = false;
       boolean degraded = false;
@@ -433,7 +442,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                 List<Transaction> again = new ArrayList<>();
                 for (int i = 0; i < charges.size(); i++) {
                   Decision part = decision.parts().get(i);
-                  // If a limit has several quotas, a quota that allowed its part has been charged.
+                  // Of a limit with several quotas, the quotas that allowed the request have been
+                  // charged.
                   boolean isCharged = part.quotas().stream().anyMatch(Decision::allowed);
                   if (part.denied() && !isCharged && part.remaining() > 0) {
                     rest.add(charges.get(i));
@@ -445,14 +455,14 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
   }
 
-  /** Thrown for a request that the sender must change. */
+  /** Thrown for a request with a mistake, which the client must correct. */
   static final class BadRequest extends RuntimeException {
 
     private static final long serialVersionUID = 1;
 
-    /** The message names the field, what was found and what was expected. */
+    /** Makes an exception. The message names the field, the value found and the values expected. */
     BadRequest(String message) {
-      super(message, null, false, false); // no stack trace: clients cause these
+      super(message, null, false, false); // no stack trace: clients can cause this exception often
     }
   }
 }

@@ -21,19 +21,19 @@ import java.nio.charset.CharsetEncoder;
 import java.nio.charset.StandardCharsets;
 
 /*
- * Protobuf's own reader refuses a whole message for one string that is not UTF-8, and a client of
- * the proxy can choose such a value. A proxy with failure_mode_deny: false lets a request pass if
- * its query is refused. So this class reads such a string as text that no id can contain: each
- * unreadable character becomes half of a surrogate pair. Then only the descriptor with this string
- * is denied. Protobuf's reader is faster, so it tries each message first, and this class reads only
- * messages that Protobuf's reader refuses.
+ * Protobuf's own parser refuses a whole message if one string is not UTF-8, and a proxy's client
+ * can choose such a string. A proxy with failure_mode_deny: false lets a request pass if its query
+ * is refused. So this class reads the string as text that no id can contain: each unreadable
+ * character becomes half of a surrogate pair. So only the descriptor with the unreadable string is
+ * denied. Protobuf's parser is faster, so it is tried first, and this class reads only messages
+ * that Protobuf's parser refuses.
  */
-/** Parses Envoy's requests from protobuf. */
+/** Parses Envoy's requests from the protobuf format. */
 final class RequestMessages implements Marshaller<RateLimitRequest> {
 
   static final RequestMessages INSTANCE = new RequestMessages();
 
-  /** Why a descriptor that is not text is denied. */
+  /** The reason for denying a descriptor that contains invalid UTF-8. */
   static final String NOT_TEXT = "found a value that is not text in UTF-8, expected an id";
 
   private static final String MALFORMED =
@@ -63,9 +63,8 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
    * Reads a message.
    *
    * @param bytes an array that ends with the message
-   * @return the message; a descriptor with bytes that are not UTF-8 is not {@linkplain #isText
-   *     text}
-   * @throws BadRequest if the bytes are not such a message, or its domain is not UTF-8
+   * @return the message; a descriptor that contained invalid UTF-8 is not {@linkplain #isText text}
+   * @throws BadRequest if the bytes are not a rate limit request, or its domain is not UTF-8
    */
   static RateLimitRequest read(byte[] bytes, int offset) {
     int length = bytes.length - offset;
@@ -148,22 +147,22 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
 
   private static void keep(CodedInputStream in, int tag, UnknownFieldSet.Builder unknown)
       throws IOException {
-    if (!unknown.mergeFieldFrom(tag, in)) { // the end of a group that did not begin
+    if (!unknown.mergeFieldFrom(tag, in)) { // a group ends that did not begin
       throw new BadRequest(MALFORMED);
     }
   }
 
   private static void skip(CodedInputStream in, int tag) throws IOException {
-    if (!in.skipField(tag)) { // the end of a group that did not begin
+    if (!in.skipField(tag)) { // a group ends that did not begin
       throw new BadRequest(MALFORMED);
     }
   }
 
   /**
-   * Refuses a descriptor with an unknown field, since such a field can change whether hits are
-   * charged, and to which bucket. Other unknown fields are ignored, so that newer proxies work.
+   * Refuses a descriptor with an unknown field, since an unknown field can change which bucket is
+   * charged and how much. Unknown fields elsewhere are ignored, so that newer proxies work.
    *
-   * @throws BadRequest if there is an unknown field
+   * @throws BadRequest if a descriptor has an unknown field
    */
   static void requireKnownFields(RateLimitRequest request) {
     for (int i = 0; i < request.getDescriptorsCount(); i++) {
@@ -192,7 +191,7 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
             .formatted(message, field));
   }
 
-  /** Reads the domain, which the proxy's configuration sets and not a client. */
+  /** Reads the domain. Only the proxy's configuration sets the domain, not a client. */
   private static String domain(ByteString bytes) {
     if (!bytes.isValidUtf8()) {
       throw new BadRequest("found a domain that is not text in UTF-8");

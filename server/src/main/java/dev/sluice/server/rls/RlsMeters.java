@@ -14,8 +14,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts and times the requests of proxies. Labels are bounded: a proxy can create at most {@value
- * #MOST_DOMAINS} series, and no id is a label. Thread-safe; never blocks.
+ * Counts and times the requests of proxies. The number of series is bounded: a proxy can create at
+ * most {@value #MOST_DOMAINS}, and no label contains an id. Thread-safe; never blocks.
  */
 final class RlsMeters {
 
@@ -37,14 +37,14 @@ final class RlsMeters {
   }
 
   /**
-   * Counts a request that arrived at {@code startNanos} of {@link System#nanoTime}, as {@code ok}
-   * or {@code over_limit}.
+   * Counts a request as {@code ok} or {@code over_limit}. The request arrived at {@code startNanos}
+   * of {@link System#nanoTime}.
    */
   void answered(RateLimitResponse response, long startNanos) {
     count(response.getOverallCode() == Code.OK ? "ok" : "over_limit", startNanos);
   }
 
-  /** Counts a request that failed, by the name of its gRPC status. */
+  /** Counts a request that failed, under the name of its gRPC status. */
   void failed(Status status, long startNanos) {
     count(status.getCode().name().toLowerCase(Locale.ROOT), startNanos);
   }
@@ -80,8 +80,8 @@ final class RlsMeters {
   /**
    * Counts the end of a request that a rule settles.
    *
-   * @param charged {@code difference} to the reservation, {@code all} without a reservation, or
-   *     {@code failed} if the store did not answer
+   * @param charged what was charged: the {@code difference} to the reservation; {@code all} without
+   *     a reservation; {@code failed} if the store did not answer
    */
   void settled(String charged) {
     Counter.builder("sluice.rls.settlements")

@@ -67,8 +67,8 @@ public final class RlsPart implements Part {
   private final Runnable ready;
 
   /**
-   * Makes the part. {@code ready} throws if the server cannot decide now, for health checks; it may
-   * block.
+   * Makes the part. {@code ready} is called for health checks: it throws an exception if the server
+   * cannot decide now, and can block.
    */
   public RlsPart(
       Limiter limiter,
@@ -104,7 +104,8 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * Returns the same service as JSON, {@code POST /json}, for a port that serves more than gRPC.
+   * Returns a part that serves the same requests as JSON, {@code POST /json}, for a port that
+   * serves HTTP too.
    */
   public Part json() {
     return server -> new Endpoint("/json", Permission.DECIDE, json).addTo(server);
@@ -118,10 +119,10 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * Makes the reflection service, which describes the services made so far. It runs outside of the
-   * event loop. On the event loop, the library would allow the next answer before the current one
-   * is written, and gRPC's service would answer the same request twice. Outside of it, the calls of
-   * a stream run one after another.
+   * Makes the reflection service, which describes all services made before it. The service runs
+   * outside of the event loop. On the event loop, Armeria would allow the next response before the
+   * current one is written, and gRPC's service would answer the same request twice. Outside of the
+   * event loop, the calls of a stream run one after another.
    */
   private GrpcService reflection() {
     grpc.make(Runnable::run).join();
@@ -140,7 +141,7 @@ public final class RlsPart implements Part {
         .build();
   }
 
-  /** Makes the services now, so that the first request need not wait. */
+  /** Makes the services now, so that the first request does not wait for the services. */
   @CanIgnoreReturnValue
   public CompletionStage<Void> prepare(Executor executor) {
     return grpc.make(executor).thenRun(() -> {});
@@ -152,8 +153,9 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * A gRPC service that is made when it is needed. The library first generates code for each of its
-   * own messages, which took a third of the start of a server without gRPC clients.
+   * A gRPC service that is made when it is first needed. To make a gRPC service, Armeria generates
+   * code for Armeria's own messages, which took a third of the startup time of a server without
+   * gRPC clients.
    *
    * <p>Thread-safe. The first requests wait for the service, without blocking their event loop.
    */
@@ -169,10 +171,10 @@ public final class RlsPart implements Part {
     private volatile @Nullable GrpcService made;
 
     /**
-     * Describes a service.
+     * Describes a service that is not made yet.
      *
      * @param maker makes the service; blocks
-     * @param needs the permissions that a caller needs, by the full names of all methods
+     * @param needs the permissions that callers need, by the full names of all methods
      */
     LateGrpc(Supplier<GrpcService> maker, Map<String, Permission> needs) {
       this.maker = maker;
@@ -194,9 +196,10 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Returns false, since the library caches the first spelling of a path. A refusal over gRPC is
-     * a 200, so after one request for {@code //envoy.service…}, all later requests would be refused
-     * for their path.
+     * Returns false, so that Armeria does not cache paths. The cache would report the first
+     * client's spelling of a path for later requests. A gRPC error has the HTTP status 200, so its
+     * path would be cached: after one request for {@code //envoy.service…}, all later requests
+     * would be refused because of their path.
      */
     @Override
     public boolean shouldCachePath(String path, @Nullable String query, Route route) {
@@ -209,8 +212,8 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Makes the service once, and returns a future that completes when it is made. While the task
-     * of one caller waits for its executor, the executor of another caller may run first.
+     * Makes the service once, and returns a future for the service. Several callers can each pass
+     * an executor; the first task that runs makes the service.
      */
     @CanIgnoreReturnValue
     CompletableFuture<GrpcService> make(Executor executor) {
@@ -253,8 +256,8 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Returns a type that streams requests, since no budget counts a body that the library
-     * collects.
+     * Returns a type that streams requests. If Armeria collected the bodies, no budget would count
+     * them.
      */
     @Override
     public ExchangeType exchangeType(RoutingContext context) {
@@ -264,7 +267,7 @@ public final class RlsPart implements Part {
           : ExchangeType.REQUEST_STREAMING;
     }
 
-    /** Also finds the gRPC service, once it is made; reflection needs this. */
+    /** Also finds the gRPC service itself, after it is made; reflection needs this service. */
     @Override
     public <T> @Nullable T as(Class<T> type) {
       T own = HttpServiceWithRoutes.super.as(type);
@@ -273,7 +276,8 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * gRPC's reflection as a streaming service: a client reads each answer before its next request.
+   * gRPC's reflection, served as a stream: a client reads each response before it sends its next
+   * request.
    */
   private static final class Reflection extends SimpleDecoratingHttpService
       implements StreamingService {
@@ -288,21 +292,22 @@ public final class RlsPart implements Part {
     }
   }
 
-  /** What to do with a limit that a proxy sends with a descriptor. */
+  /** What the server does with a limit that a proxy sends in a descriptor. */
   public enum OverridePolicy {
-    /** The sent limit replaces the limit of the descriptor. */
+    /** The sent limit replaces the configured limit of the descriptor. */
     ALLOW,
-    /** The sent limit is ignored, since callers are not trusted to choose limits. */
+    /** The server ignores the sent limit, since callers are not trusted to choose limits. */
     IGNORE
   }
 
   /**
-   * The settings of the door.
+   * The settings of Envoy's door.
    *
    * @param headerNames the names of the three headers of {@link HeaderProfile#LEGACY}, for the
    *     limit, the remaining tokens and the reset; empty for the usual names
    * @param shadow whether every request passes, so that denials are only counted
-   * @param nearLimit the share of a limit from which on hits are counted as near it, from 0 to 1
+   * @param nearLimit the share of a limit, from 0 to 1, above which hits are counted as near the
+   *     limit
    */
   public record Settings(
       OverridePolicy overrides,
@@ -311,18 +316,18 @@ public final class RlsPart implements Part {
       boolean shadow,
       double nearLimit) {
 
-    /** The default of {@code nearLimit}, as in the reference server. */
+    /** The default of {@code nearLimit}, as in Envoy's reference server. */
     public static final double USUAL_NEAR_LIMIT = 0.8;
 
-    /** The names of the headers that {@link #headerNames} replace. */
+    /** The usual header names, in the order of {@link #headerNames}. */
     static final List<String> LEGACY_NAMES =
         List.of("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset");
 
     /**
      * Checks the settings.
      *
-     * @throws IllegalArgumentException if the number of names is neither three nor zero, or the
-     *     share is out of range
+     * @throws IllegalArgumentException if the number of names is neither three nor zero, or {@code
+     *     nearLimit} is out of range
      */
     public Settings {
       headerNames = List.copyOf(headerNames);
@@ -336,7 +341,7 @@ public final class RlsPart implements Part {
       }
     }
 
-    /** Returns the usual settings, with the headers of the IETF. */
+    /** Returns the default settings, with the headers of the IETF. */
     public static Settings of(OverridePolicy overrides) {
       return new Settings(overrides, HeaderProfile.IETF, List.of(), false, USUAL_NEAR_LIMIT);
     }
@@ -349,22 +354,25 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * gRPC's health check, which follows the readiness of the server. {@code Watch} is not
-   * implemented, as the protocol allows: endless streams of many clients could not be bounded.
+   * gRPC's health check; it reports whether the server is ready. {@code Watch} is not implemented,
+   * which the protocol allows: the endless streams of many clients could not be bounded.
    * Thread-safe.
    */
   static final class HealthService extends HealthGrpc.HealthImplBase {
 
     /**
-     * The known names: the empty name of the whole server, the reference server's name, and this
-     * service's own name.
+     * The service names that health checks may use: the empty name for the whole server, the name
+     * of Envoy's reference server, and this service's own name.
      */
     private static final Set<String> SERVICES =
         Set.of("", "ratelimit", RateLimitServiceGrpc.SERVICE_NAME);
 
     private final Runnable ready;
 
-    /** Makes the service. {@code ready} throws if the server cannot decide now; it may block. */
+    /**
+     * Makes the service. {@code ready} throws if the server cannot decide now; {@code ready} can
+     * block.
+     */
     HealthService(Runnable ready) {
       this.ready = ready;
     }

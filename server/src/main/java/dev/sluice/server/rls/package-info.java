@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The door for Envoy: its rate limit service over gRPC and as JSON. The limiter makes every
- * decision.
+ * The door for Envoy: serves Envoy's rate limit protocol over gRPC and as JSON. The limiter makes
+ * every decision.
  */
 @NullMarked
 @CheckReturnValue

@@ -43,8 +43,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A port on which clients call the limiter with one protocol. Immutable; {@link #open} is called
- * once.
+ * A port on which clients call the limiter with one protocol. Immutable. {@link #open} must be
+ * called only once.
  */
 interface Door {
 
@@ -59,10 +59,10 @@ interface Door {
   Open open(DoorContext room);
 
   /**
-   * The parts of the server that a door uses. Thread-safe.
+   * The objects of the server that a door uses. Thread-safe.
    *
    * @param ready throws a {@link dev.sluice.server.base.NotReadyException} or a {@link
-   *     dev.sluice.store.StoreException} if the service cannot decide now; may block
+   *     dev.sluice.store.StoreException} if the service cannot decide now; can block
    * @param traces begins and ends the spans of HTTP requests; does nothing if tracing is off
    */
   record DoorContext(
@@ -81,14 +81,14 @@ interface Door {
       Part traces) {}
 
   /**
-   * A door that is open. The service makes all of its doors unready, waits until load balancers
-   * have noticed, and then closes them. Thread-safe.
+   * A door that is open. At shutdown, the service first makes all of its doors report that it is
+   * not ready, waits until load balancers have noticed, and then closes the doors. Thread-safe.
    *
    * @param address the address of the door, with the port that was opened
-   * @param unready makes the door report that the service is not ready, while requests are still
-   *     answered; never blocks
+   * @param unready makes the door report that the service is not ready, while the door still
+   *     answers requests; never blocks
    * @param end stops accepting connections, answers the requests in flight, and closes the port;
-   *     blocks until the port is closed, at most for the time that the door allows
+   *     blocks until the port is closed, or a time limit is over
    */
   record Open(InetSocketAddress address, Runnable unready, Runnable end) implements AutoCloseable {
 
@@ -114,7 +114,7 @@ interface Door {
       shown.add(new OpenDoor(door.protocol(), HostPort.format(opened.address())));
     }
 
-    /** Returns descriptions of the doors, in the order in which the doors were opened. */
+    /** Returns descriptions of the doors, in the order in which they were opened. */
     List<OpenDoor> shown() {
       return List.copyOf(shown);
     }
@@ -125,8 +125,8 @@ interface Door {
     }
 
     /**
-     * Waits until load balancers have noticed that the service stops, then closes the doors. An
-     * interrupted thread closes them at once.
+     * Waits until load balancers have noticed that the service stops, then closes the doors. If the
+     * thread is interrupted, closes the doors at once.
      */
     @Override
     public void close() {
@@ -143,7 +143,9 @@ interface Door {
     }
   }
 
-  /** HTTP with {@code /metrics}, and Envoy's rate limit service. Immutable. */
+  /**
+   * The HTTP port, which also serves {@code /metrics} and Envoy's rate limit protocol. Immutable.
+   */
   final class HttpDoor implements Door {
 
     private final Http settings;
@@ -175,7 +177,7 @@ interface Door {
       return Open.of(server.start());
     }
 
-    /** Returns the parts of the port; access control is the first. */
+    /** Returns the parts of the port; access control must be the first part. */
     List<Part> parts(DoorContext room) {
       RlsPart part = GrpcDoor.part(room, rls);
       return List.of(
@@ -200,18 +202,19 @@ interface Door {
     }
   }
 
-  /** Envoy's rate limit service on a port of its own. Immutable. */
+  /** A separate port for Envoy's rate limit protocol. Immutable. */
   final class GrpcDoor implements Door {
 
     /**
-     * A long time, so that a proxy without traffic keeps its connection: opening a new connection
-     * can take longer than the proxy's time-out.
+     * How long a connection may be silent. The time is long, so that a proxy without traffic keeps
+     * its connection: a new connection can take longer than the proxy's time-out.
      */
     private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
 
     /**
-     * The longest wait for the gRPC services to be made: ten times the usual time on an idle
-     * machine. If the services take longer, the first requests wait for them.
+     * The longest time that startup waits for the gRPC services to be made: ten times the usual
+     * time on an idle machine. If making them takes longer, the first requests wait for the
+     * services.
      */
     private static final long PREPARATION_SECONDS = 5;
 
@@ -247,9 +250,9 @@ interface Door {
     }
 
     /**
-     * Makes the gRPC services and the first calls before the door reports that it listens, because
-     * a proxy may time out after 20 ms even on its first call. Uses its own threads, as other code
-     * may block the common pool.
+     * Makes the gRPC services, and makes first calls to them, before the door reports that it
+     * listens: a proxy's first call can time out after only 20 ms. Uses threads of its own, since
+     * other code can block the common pool.
      */
     private static void awaitPrepared(RlsPart rls) {
       CompletableFuture<Void> called =
@@ -261,7 +264,7 @@ interface Door {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (ExecutionException | TimeoutException e) {
-        // A request that needs the services waits for them. If they could not be made, it fails.
+        // A request waits for the services. If the services could not be made, the request fails.
       }
     }
 
@@ -272,7 +275,7 @@ interface Door {
       try {
         var unused = FirstCalls.make();
       } catch (IOException | RuntimeException e) {
-        // If the first calls fail, the server works, but the first requests of clients take longer.
+        // If the first calls fail, the server still works, but clients' first requests take longer.
       }
     }
 
@@ -282,7 +285,7 @@ interface Door {
       thread.start();
     }
 
-    /** Returns the service, for this port and for the HTTP port. */
+    /** Returns the part that serves Envoy's protocol, on the gRPC port or the HTTP port. */
     static RlsPart part(DoorContext room, Settings settings) {
       Runnable ready =
           () -> {
@@ -302,7 +305,7 @@ interface Door {
     }
   }
 
-  /** The Redis protocol. Immutable. */
+  /** The port for Redis clients. Immutable. */
   final class RespDoor implements Door {
 
     private final InetSocketAddress address;

@@ -33,12 +33,13 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
 /*
- * The first call of a process takes 0.1 s and more, since its classes are loaded; the next thousand
- * run interpreted, at a tenth of the later rate, and delay the calls behind them. A proxy may wait
- * only 20 ms for an answer. So the server makes these calls itself, before it says that it listens.
- * It calls a temporary server of its own on a loopback port: there it needs no token and no
- * certificate, and the calls change no metric, audit log or bucket of the real server. The frames
- * are written by hand, because the HTTP library's client delayed the start by half a second.
+ * The first call of a process takes at least 0.1 s, since the JVM loads classes. The next thousand
+ * calls are interpreted, at a tenth of the later rate, and delay the calls behind them. A proxy can
+ * wait only 20 ms for a response. So the server makes these calls itself, before it reports that it
+ * listens. The server sends these calls to a temporary server on a loopback port. There the calls
+ * need no token and no certificate, and they change no metric, audit log or bucket of the real
+ * server. This class builds the HTTP/2 frames itself, because Armeria's client would delay the
+ * startup by half a second.
  */
 final class FirstCalls {
 
@@ -60,9 +61,9 @@ final class FirstCalls {
   private FirstCalls() {}
 
   /**
-   * Makes calls for at most two seconds, waits for their answers, and returns the number of calls.
+   * Makes calls for at most two seconds, waits for the responses, and returns the number of calls.
    *
-   * @throws IOException if an answer is missing
+   * @throws IOException if a response is missing
    */
   static int make() throws IOException {
     Limits limits = Limits.builder(Catalogue.samples()).limit(LIMIT, quota()).build();
@@ -153,7 +154,7 @@ final class FirstCalls {
     out.writeBytes(content);
   }
 
-  /** Returns the encoded headers, each as a literal without a table. */
+  /** Returns the encoded headers. Each header is a literal, without a compression table. */
   private static byte[] headers() {
     String[] headers = {
       ":method", "POST",

@@ -19,8 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Buckets in memory that survive a restart: read from a snapshot, which is saved periodically and
- * at shutdown. A crash loses the charges since the last save. Thread-safe.
+ * Buckets of the memory store that survive a restart. The buckets are restored from a snapshot,
+ * which is saved periodically and at shutdown. A crash loses the charges since the last save.
+ * Thread-safe.
  */
 final class KeptBuckets implements AutoCloseable {
 
@@ -49,9 +50,11 @@ final class KeptBuckets implements AutoCloseable {
     this.writer = Periodic.scheduler("sluice-snapshot");
   }
 
-  /** Reads the snapshot, if there is one, and writes one to test that the file can be written. */
+  /**
+   * Reads the snapshot, if there is one. Writes a snapshot to test that the file can be written.
+   */
   static KeptBuckets open(Path named, Duration every, MeterRegistry registry) {
-    // Follows links, so that a link keeps pointing to the newest snapshot.
+    // Follows links, so that a link is not replaced by the newest snapshot.
     Path file = SymlinkTargets.followed(named);
     KeptBuckets kept;
     try {
@@ -108,7 +111,7 @@ final class KeptBuckets implements AutoCloseable {
     }
   }
 
-  /** Stops the periodic saving, and saves a last time. Must be called after the last charge. */
+  /** Stops saving periodically, and saves a last snapshot. Must be called after the last charge. */
   @Override
   public void close() {
     writer.shutdown();

@@ -41,9 +41,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The watched files of a server, by their {@linkplain Kind kind}. Each kind is loaded and watched
- * on its own, so a mistake or a slow disk of one kind does not delay another. Not thread-safe; the
- * returned limits are thread-safe.
+ * The watched files of a server, by their {@linkplain Kind kind}. The files of each kind are loaded
+ * and watched separately, so a mistake or a slow disk delays only files of the same kind. Not
+ * thread-safe; the returned limits are thread-safe.
  */
 final class LoadedFiles {
 
@@ -64,8 +64,8 @@ final class LoadedFiles {
    * Loads all files.
    *
    * @throws LimitFilesException if files have mistakes; the message lists all mistakes
-   * @throws UnknownLimitException if required limits have unknown names; the message has a line for
-   *     each
+   * @throws UnknownLimitException if the settings require limits with unknown names; the message
+   *     has a line for each name
    * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
    *     has no default
    */
@@ -102,8 +102,8 @@ final class LoadedFiles {
   }
 
   /**
-   * Returns the limits of the files. If the files have mistakes and the settings allow it, returns
-   * the limits of the last good load.
+   * Returns the limits of the files. If the files have mistakes and the settings allow this,
+   * returns the limits of the last load without mistakes.
    */
   private CurrentLimits limits(Sources sources, List<Problem> mistakes) {
     LimitFiles all = files(sources);
@@ -177,8 +177,9 @@ final class LoadedFiles {
   }
 
   /**
-   * Returns current limits in which the required limits must be present, now and after each reload.
-   * An unknown name is always an error, even if the settings allow missing limits.
+   * Returns the current limits. The required limits must be present, now and after each reload. A
+   * required limit with an unknown name is always an error, even if the settings allow missing
+   * limits.
    */
   private static CurrentLimits required(Sources sources, Limits read) {
     List<String> unknown = new ArrayList<>();
@@ -197,7 +198,9 @@ final class LoadedFiles {
     return limits;
   }
 
-  /** Returns the content of the files of a kind; the sample limits if there are no limit files. */
+  /**
+   * Returns the content of the files of one kind; the sample limits if there are no limit files.
+   */
   CurrentLimits of(Kind kind) {
     return Objects.requireNonNull(contents.get(kind), "no files of " + kind.word());
   }
@@ -210,8 +213,8 @@ final class LoadedFiles {
   /**
    * Watches all files.
    *
-   * @param ofLimits receives each load of the limit files after the load was logged
-   * @param broken counts an unexpected failure to load another kind of files
+   * @param ofLimits receives each load of the limit files, after the load was logged
+   * @param broken called after an unexpected failure to load files of another kind
    */
   void watch(
       Generations generations,

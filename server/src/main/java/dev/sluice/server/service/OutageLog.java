@@ -29,8 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs outages of the store: at the start what decides each limit, every minute the number of
- * decisions by failure rules, and at the end a summary. Thread-safe.
+ * Logs outages of the store. At the start of an outage it logs the failure rule of each limit,
+ * every minute the number of decisions by failure rules, and at the end a summary. Thread-safe.
  *
  * <p>An outage lasts while at least one server of the store is marked down.
  */
@@ -58,7 +58,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
 
   private volatile boolean isOut;
 
-  /** {@code next} also receives the events of the store. */
+  /** Makes a log that passes the store's events on to {@code next}. */
   OutageLog(Storage storage, Fleet fleet, BucketStore.Observer next) {
     this(storage, fleet, next, System::nanoTime);
   }
@@ -78,7 +78,9 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     return counters;
   }
 
-  /** Describes the rule of each limit that has its own failure rule, and the rule of all others. */
+  /**
+   * Describes the failure rules: one for each limit that has its own, and one for all other limits.
+   */
   private String rules() {
     StringJoiner rules = new StringJoiner("; ");
     new TreeMap<>(storage.onFailureByLimit())
@@ -87,7 +89,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     return rules.add("%s: %s".formatted(others, outcome(storage.onFailure()))).toString();
   }
 
-  /** Describes what a failure rule does now. */
+  /** Describes a failure rule with the current number of servers. */
   String words(FailureRule rule) {
     int size = fleet.size();
     int seen = fleet.seen();
@@ -196,7 +198,9 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     }
   }
 
-  /** Does nothing: only the memory store, which has no outages, decides many spends at a time. */
+  /**
+   * Does nothing: only the memory store, which has no outages, decides several spends at a time.
+   */
   @Override
   public void spent(LimitName limit, Spent spends, long elapsedNanos) {}
 

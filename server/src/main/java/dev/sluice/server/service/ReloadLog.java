@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Logs each reload of the limit files, and updates the metrics. The file of overrides has its own
+ * Logs each reload of the limit files, and updates the metrics. A file of overrides has separate
  * metrics, unless the overrides come from a table.
  */
 final class ReloadLog implements ReloadListener {
@@ -43,7 +43,7 @@ final class ReloadLog implements ReloadListener {
   private final LimiterMetrics metrics;
   private final @Nullable Path overrides;
 
-  /** {@code overrides} is null if the overrides come from a table, or if there are none. */
+  /** Makes a log; {@code overrides} is the file of overrides, null for a table or no overrides. */
   ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) {
     this.metrics = metrics;
     this.overrides = overrides;
@@ -85,7 +85,7 @@ final class ReloadLog implements ReloadListener {
     log.error("limits not loaded; the previous ones stay in force{}", list(problems));
   }
 
-  /** Counts the failure, which the watcher has already logged. */
+  /** Counts an unexpected failure to read the files. The watcher has already logged the failure. */
   @Override
   public void broke(Instant at, Throwable failure) {
     OutOfMemory.report(failure);
@@ -99,14 +99,14 @@ final class ReloadLog implements ReloadListener {
   }
 
   /**
-   * Records each generation of the files of one kind with its changes, records the outcome in the
+   * Records each generation of the files of one kind with its changes, writes the outcome to the
    * audit log, and calls another listener. Not thread-safe.
    */
   static final class GenerationLog implements ReloadListener {
 
     private static final String RELOAD = "reload of the files";
 
-    /** The largest number of changes of one reload that are logged and kept. */
+    /** The most changes of one reload that are logged and kept. */
     private static final int MOST_CHANGES = 50;
 
     private final Kind kind;
@@ -133,7 +133,7 @@ final class ReloadLog implements ReloadListener {
 
     @Override
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {
-      // Whether the server is starting.
+      // True while the server starts.
       boolean first = generations.state().active().hash().equals(Generations.NONE);
       boolean changed = !generations.state().active().hash().equals(hash);
       List<String> changes = changes(limits);
@@ -181,7 +181,10 @@ final class ReloadLog implements ReloadListener {
     }
   }
 
-  /** Registers meters of the active and of the offered generation, for each kind of files. */
+  /**
+   * Registers meters of the generation in force and of the generation that was read last, for each
+   * kind of files.
+   */
   static final class GenerationMeters {
 
     private static final double MILLIS_PER_SECOND = 1e3;
@@ -189,7 +192,7 @@ final class ReloadLog implements ReloadListener {
 
     private GenerationMeters() {}
 
-    /** Registers the meters of the limit files, and of saved overrides and penalties. */
+    /** Registers the meters of the limit files, and the meters of saved overrides and penalties. */
     static void register(Generations generations, MeterRegistry registry) {
       register(generations, Kind.LIMITS, registry);
       Gauge.builder(
@@ -244,15 +247,15 @@ final class ReloadLog implements ReloadListener {
       return Duration.between(since, Clock.systemUTC().instant()).toMillis() / MILLIS_PER_SECOND;
     }
 
-    /** Returns a hash as a number: its twelve hexadecimal digits fit in a double. */
+    /** Returns a hash as a number. The twelve hexadecimal digits of a hash fit into a double. */
     private static double number(String hash) {
       return hash.equals(Generations.NONE) ? 0 : Long.parseLong(hash, HEXADECIMAL);
     }
   }
 
   /**
-   * Tells the metrics which limits the rules in force name, so that missing defaults of these
-   * limits are counted, then calls another listener. Not thread-safe.
+   * Reports to the metrics which limits the rules name, so that requests for these limits are
+   * counted if they have no default. Afterwards, calls another listener. Not thread-safe.
    */
   static final class NamedByRules implements ReloadListener {
 
@@ -290,7 +293,7 @@ final class ReloadLog implements ReloadListener {
     }
   }
 
-  /** Writes one line for each reload of the tokens or the certificates. */
+  /** Logs each reload of the tokens or the certificates in one line. */
   static final class CredentialsLog implements ReloadListener {
 
     private static final Logger log = LoggerFactory.getLogger(CredentialsLog.class);
@@ -298,7 +301,7 @@ final class ReloadLog implements ReloadListener {
     private final Kind kind;
     private final Runnable broken;
 
-    /** {@code broken} counts an unexpected failure, which no content of a file should cause. */
+    /** Makes a log; {@code broken} counts failures that no content of a file should cause. */
     CredentialsLog(Kind kind, Runnable broken) {
       this.kind = kind;
       this.broken = broken;
@@ -319,7 +322,9 @@ final class ReloadLog implements ReloadListener {
           ReloadLog.list(problems));
     }
 
-    /** Counts the failure, which the watcher has already logged. */
+    /**
+     * Counts an unexpected failure to read the files. The watcher has already logged the failure.
+     */
     @Override
     public void broke(Instant at, Throwable failure) {
       OutOfMemory.report(failure);

@@ -49,8 +49,8 @@ public record ServerConfig(
    * Checks the settings.
    *
    * @throws InsecureException if a door would listen beyond loopback without TLS or without access
-   *     control, unless {@link Doors#plaintext} or {@link Doors#open} allows that
-   * @throws IllegalArgumentException if both a table and a file keep overrides
+   *     control, unless {@link Doors#plaintext} or {@link Doors#open} allows this
+   * @throws IllegalArgumentException if both a table and a file would save overrides
    */
   public ServerConfig {
     doors.requireSafe(control);
@@ -60,9 +60,9 @@ public record ServerConfig(
   }
 
   /**
-   * Requires that the server writes no file that it also reads or writes for another setting.
+   * Requires that every file that the server writes is named by only one setting.
    *
-   * @throws ConfigException naming two settings with one file
+   * @throws ConfigException if two settings name the same file; the message names both settings
    */
   void requireFilesApart() {
     Map<String, Path> written = new LinkedHashMap<>();
@@ -116,11 +116,11 @@ public record ServerConfig(
   }
 
   /**
-   * The ports that answer clients.
+   * The ports on which clients call the server.
    *
    * @param resp the address for Redis clients, port 0 for any free port; null for none
-   * @param grpc a second address for Envoy's rate limit service, besides the HTTP port; port 0 for
-   *     any free port, null for none
+   * @param grpc a second address for Envoy's rate limit protocol, in addition to the HTTP port;
+   *     port 0 for any free port, null for none
    * @param tls the certificate, its key, and the authorities of clients, for all doors; null for no
    *     TLS
    * @param plaintext whether doors may listen beyond loopback without TLS
@@ -142,10 +142,10 @@ public record ServerConfig(
     }
 
     /**
-     * Requires TLS and access control for doors beyond loopback.
+     * Requires TLS and access control if a door listens beyond loopback.
      *
      * @throws InsecureException if TLS or access control is missing, unless {@link #plaintext} or
-     *     {@link #open} allows that
+     *     {@link #open} allows this
      */
     public void requireSafe(Control control) {
       boolean lacksTls = tls == null && !plaintext;
@@ -161,7 +161,8 @@ public record ServerConfig(
     }
 
     /**
-     * Whether callers beyond loopback can have the role admin, or the server has no such callers.
+     * Whether every caller can have the role {@code admin}: access control checks the role, or all
+     * doors listen only on loopback.
      */
     boolean adminsAnywhere(Control control) {
       return controlsAccess(control) || exposed() == null;
@@ -188,9 +189,9 @@ public record ServerConfig(
    * The HTTP door.
    *
    * @param address the address to listen on; port 0 for any free port
-   * @param hosts names that clients may use in {@code Host}, besides localhost and IP addresses;
-   *     {@code *} for any
-   * @param origins origins whose web pages may call the server; {@code *} for any
+   * @param hosts further names that clients may use in {@code Host}, in addition to localhost and
+   *     IP addresses; {@code *} for any name
+   * @param origins origins whose web pages may call the server; {@code *} for any origin
    */
   public record Http(
       InetSocketAddress address,
@@ -211,10 +212,11 @@ public record ServerConfig(
   }
 
   /**
-   * The sources of the limits.
+   * Where the limits come from.
    *
-   * @param required the limits that must not be missing, at the start and after each reload
-   * @param onMissing what to do with a request for an id that has neither a default nor an override
+   * @param required the limits that must be present, at startup and after each reload
+   * @param onMissing what the server does with a request for an id that has neither a default nor
+   *     an override
    */
   public record Sources(
       Files files,
@@ -231,7 +233,7 @@ public record ServerConfig(
     }
 
     /**
-     * Returns sources of files only, without required limits; a request for a limit without a
+     * Returns sources with only files and no required limits. A request for a limit without a
      * default is refused.
      */
     public static Sources of(Files files) {
@@ -240,10 +242,10 @@ public record ServerConfig(
   }
 
   /**
-   * A file with a copy of the limit files of the last good load.
+   * A file with a copy of the limit files that were last loaded without mistakes.
    *
-   * @param startsWithLastGood whether a service starts with this copy if the limit files have
-   *     mistakes; otherwise it does not start
+   * @param startsWithLastGood whether a service uses this copy if the limit files have mistakes at
+   *     startup; otherwise the service does not start
    */
   public record Copy(Path file, boolean startsWithLastGood) {}
 
@@ -252,9 +254,9 @@ public record ServerConfig(
    *
    * @param limits the defaults, null for none
    * @param names the limit names, null for the bundled names
-   * @param rules the rule book, null for none; a rule book needs a file of limits
-   * @param onRequest whether changed files are applied only at a request to reload, instead of at
-   *     once
+   * @param rules the rules, null for none; rules need a file of limits
+   * @param onRequest whether changed files are applied only when a reload is requested; otherwise
+   *     changes are applied at once
    */
   public record Files(
       @Nullable Path limits,
@@ -290,7 +292,7 @@ public record ServerConfig(
   /**
    * A database table of overrides, which take precedence over the overrides in the file.
    *
-   * @param every how often the table is read, more than zero and at most 292 years
+   * @param every the interval at which the table is read, more than zero and at most 292 years
    */
   public record Table(DataSource database, Duration every) {
 
@@ -300,15 +302,14 @@ public record ServerConfig(
   }
 
   /**
-   * The store of the buckets, and what happens while it fails.
+   * The bucket store, and the behavior while the store fails.
    *
-   * @param onFailure the failure rule of limits without a rule of their own, used while the store
-   *     cannot decide
+   * @param onFailure the failure rule of limits without a rule of their own
    * @param onFailureByLimit the failure rules of single limits, by limit name
-   * @param localAtLeast the smallest number of servers by which {@link FailureRule#localAuto}
-   *     divides, at least 1
-   * @param readyWithoutStore whether a server that decides without its store is ready before the
-   *     store has answered once
+   * @param localAtLeast the smallest number of servers that {@link FailureRule#localAuto} divides a
+   *     limit by, at least 1
+   * @param readyWithoutStore whether a server that can decide without its store reports that it is
+   *     ready before the store has answered once
    */
   public record Storage(
       StoreAccess store,
@@ -333,7 +334,7 @@ public record ServerConfig(
       }
     }
 
-    /** Makes the settings, with 1 as the smallest number of servers. */
+    /** Makes settings with 1 as the smallest number of servers. */
     public Storage(
         StoreAccess store,
         @Nullable Snapshot snapshot,
@@ -350,8 +351,8 @@ public record ServerConfig(
     }
 
     /**
-     * Returns the settings of a store without a snapshot, with a random token key. While the store
-     * fails, each request gets an error.
+     * Returns settings without a snapshot, with a random token key. While the store fails, each
+     * request gets an error.
      */
     public static Storage in(StoreAccess store) {
       return new Storage(store, null, TokenKey.random(), FailureRule.fail(), Map.of(), false);
@@ -359,10 +360,10 @@ public record ServerConfig(
   }
 
   /**
-   * A file that keeps the buckets of the memory store over restarts.
+   * A file that saves the buckets of the memory store, so that they survive restarts.
    *
-   * @param file the file, read at the start, written periodically and at shutdown
-   * @param every how often the file is written, more than zero and at most 292 years
+   * @param file the file, read at startup, written periodically and at shutdown
+   * @param every the interval at which the file is written, more than zero and at most 292 years
    */
   public record Snapshot(Path file, Duration every) {
 
@@ -374,12 +375,12 @@ public record ServerConfig(
   /**
    * Access control, the audit log, and the place that saves changes at run time.
    *
-   * @param tokens the file of tokens, null for no access control
-   * @param auditLog the file that takes the audit log, "-" for standard error, null for none
+   * @param tokens the tokens file, null for no access control
+   * @param auditLog the file of the audit log, "-" for standard error, null for none
    * @param overrideStore the file that saves overrides and penalties set at run time; if null, the
-   *     table saves them, or they stay in memory if there is no table
-   * @param requestsPerAddress how many requests an address may send without a known token or
-   *     certificate, not counting health checks; null for any number
+   *     table saves them; without a table, overrides and penalties are only in memory
+   * @param requestsPerAddress the limit on requests per client address without a known token or
+   *     certificate, not counting health checks; null for no limit
    */
   public record Control(
       @Nullable Path tokens,
@@ -392,9 +393,9 @@ public record ServerConfig(
   }
 
   /**
-   * The telemetry in addition to the scraped metrics.
+   * Telemetry in addition to the metrics page.
    *
-   * @param topDenied whether the server keeps the ids that each limit denies most, in bounded
+   * @param topDenied whether the server counts the ids that each limit denies most, in bounded
    *     memory, for administrators; ids are often personal data
    */
   public record Telemetry(
@@ -440,15 +441,14 @@ public record ServerConfig(
     }
 
     /**
-     * Returns the name of the option of {@code sluice serve} that cannot be used, such as {@code
-     * store}.
+     * Returns the option of {@code sluice serve} whose value cannot be used, such as {@code store}.
      */
     public String setting() {
       return setting;
     }
   }
 
-  /** Thrown when a port would be open to a network without TLS or without access control. */
+  /** Thrown if a port would be open to a network without TLS or without access control. */
   public static final class InsecureException extends RuntimeException {
 
     private static final long serialVersionUID = 1;
@@ -457,7 +457,7 @@ public record ServerConfig(
      * Makes the exception.
      *
      * @param lacksControl whether access control is missing; true if {@code lacksTls} is false
-     * @param asksForCertificates whether a client certificate is optional
+     * @param asksForCertificates whether clients may send a certificate but need not
      */
     InsecureException(
         String address, boolean lacksTls, boolean lacksControl, boolean asksForCertificates) {
@@ -489,12 +489,15 @@ public record ServerConfig(
     }
   }
 
-  /** The limits of a service without limit files; also in examples/limits/samples.yml. */
+  /**
+   * The limits of a service without limit files. The same limits are in
+   * examples/limits/samples.yml.
+   */
   public static final class SampleLimits {
 
     private SampleLimits() {}
 
-    /** Returns limits of the bundled names. */
+    /** Returns sample limits with bundled names. */
     public static Limits make() {
       return Limits.builder(BundledNames.catalogue())
           .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
@@ -508,14 +511,14 @@ public record ServerConfig(
   }
 
   /**
-   * The limit names that the server and every command know: always the nine names of Let's Encrypt,
-   * and the sample names unless a file declares names.
+   * The limit names that the server and every command know without a file: always the nine names of
+   * Let's Encrypt, and the sample names unless a file declares names.
    */
   public static final class BundledNames {
 
     private BundledNames() {}
 
-    /** Returns a builder of limit files that may use these names and their id formats. */
+    /** Returns a builder of limit files that can use the bundled names and their id formats. */
     public static LimitFiles.Builder files() {
       return LimitFiles.builder()
           .catalogue(AcmeLimits.bundled().catalogue())
@@ -523,7 +526,7 @@ public record ServerConfig(
           .idFormats(AcmeLimits.bundled().idFormats());
     }
 
-    /** Returns all bundled names, samples included. */
+    /** Returns all bundled names, including the sample names. */
     public static Catalogue catalogue() {
       return AcmeLimits.bundled().catalogue().plus(Catalogue.samples());
     }

@@ -81,8 +81,9 @@ import org.slf4j.LoggerFactory;
 /**
  * A running server with all its parts: limits, overrides, buckets, meters and doors.
  *
- * <p>Parts are closed in the reverse order of their start, also if the start fails. Thread-safe.
- * {@link #start} blocks until the last door is open, {@link #close} until the last answer was sent.
+ * <p>Parts are closed in the reverse order of their start, even if the start fails. Thread-safe.
+ * {@link #start} blocks until the last door is open; {@link #close} blocks until the last response
+ * was sent.
  */
 public final class Service implements AutoCloseable {
 
@@ -109,13 +110,13 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Starts a service without waiting for a store or a database over a network.
+   * Starts a service. Does not wait for a store or a database on a network.
    *
    * @throws ConfigException if a setting cannot be used, such as the store's address or the
    *     snapshot
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
-   * @throws UnknownLimitException if required limits have unknown names; the message has a line for
-   *     each
+   * @throws UnknownLimitException if the settings require limits with unknown names; the message
+   *     has a line for each name
    * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
    *     has no default
    * @throws dev.sluice.server.net.HostPort.AddressException if a port cannot be opened
@@ -267,8 +268,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Returns a check that passes once the store has answered. Until then the store's address can be
-   * wrong, and each server would enforce the limits alone.
+   * Returns a check that passes after the store has answered once. Before the first answer, the
+   * store's address can be wrong; then each server would enforce the limits alone.
    */
   private static Runnable onceReached(BucketStore store) {
     AtomicBoolean reached = new AtomicBoolean();
@@ -288,8 +289,9 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Whether no failure rule denies requests or fails them. Such a server stays ready during an
-   * outage of the store: all servers lose the store at once, so otherwise none would stay ready.
+   * Whether no failure rule denies or fails requests, so that the server stays ready during an
+   * outage of the store. All servers lose the store at the same time, so otherwise no server would
+   * be ready.
    */
   private static boolean decidesAlone(ServerConfig.Storage storage) {
     return Stream.concat(
@@ -297,7 +299,10 @@ public final class Service implements AutoCloseable {
         .noneMatch(rule -> rule.equals(FailureRule.fail()) || rule.equals(FailureRule.deny()));
   }
 
-  /** Starts OpenTelemetry if a receiver is configured; otherwise its library is not loaded. */
+  /**
+   * Starts OpenTelemetry if a receiver is configured; otherwise OpenTelemetry's classes are not
+   * loaded.
+   */
   private static Part traces(
       ServerConfig config, PrometheusMeterRegistry meters, ShutdownStack started) {
     OtlpSettings settings = config.telemetry().otlp();
@@ -346,7 +351,7 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  /** Returns all doors; HTTP is the first. */
+  /** Returns all doors; the HTTP door is the first. */
   private static List<Door> doors(
       ServerConfig.Doors settings, MetricsPart metrics, StatsPart stats) {
     List<Door> doors = new ArrayList<>();
@@ -361,8 +366,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Returns the store's address for the status page. Without access control everybody can read the
-   * page, so the page shows only the scheme.
+   * Returns the store's address for the status page. Without access control, the page shows only
+   * the scheme, since everybody can read the page.
    */
   private static String shown(StoreAccess store, boolean isOpen) {
     String address = store.toString();
@@ -392,7 +397,10 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  /** Requires that the store has a list of servers if a failure rule needs their number. */
+  /**
+   * Requires that the store can count the servers that share it, if a failure rule needs their
+   * number.
+   */
   private static void requireCounting(Storage storage, BucketStore store) {
     if (store.presence().isEmpty()
         && Stream.concat(
@@ -431,9 +439,9 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Reads all watched files now, applies each kind of files that has no mistake, and returns
-   * whether all kinds were applied. Logs the outcome, also in the audit log. Blocks on the file
-   * system.
+   * Reads all watched files now, and applies the files of each kind that has no mistake. Returns
+   * whether the files of all kinds were applied. The outcome is written to the log and the audit
+   * log. Blocks on the file system.
    */
   @CanIgnoreReturnValue
   public boolean reload() {
@@ -452,16 +460,17 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Describes the shutdown by {@link #close} for people, with the number of requests answered
-   * during the shutdown and of connections cut.
+   * Describes the shutdown for people: the number of requests answered during {@link #close}, and
+   * the number of connections cut.
    */
   public String farewell() {
     return traffic.farewell();
   }
 
   /**
-   * Stops the service without losing a request. Every door reports that it is not ready, answers
-   * its requests in flight and is closed; then the other parts are closed. Later calls do nothing.
+   * Stops the service without losing a request. Every door reports that the service is not ready,
+   * answers the requests in flight, and is closed; then the other parts are closed. Later calls do
+   * nothing.
    */
   @Override
   public void close() {
@@ -469,9 +478,10 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * A stack of started parts. Closing the stack ends the parts in the reverse order, even if a part
-   * fails to end. An interrupt shortens only the end of the current part, since a later part could
-   * not write its snapshot on an interrupted thread. Thread-safe.
+   * A stack of started parts. Closing the stack stops the parts in the reverse order of their
+   * start, even if a part fails to stop. An interrupt stops waiting for the current part, and is
+   * cleared before the next part: a part could not write its snapshot on an interrupted thread.
+   * Thread-safe.
    */
   static final class ShutdownStack implements AutoCloseable {
 
@@ -479,7 +489,7 @@ public final class Service implements AutoCloseable {
 
     private final Deque<Runnable> ends = new ArrayDeque<>();
 
-    /** Adds a task that ends a part. */
+    /** Adds a task that stops a part. */
     synchronized void add(Runnable end) {
       ends.push(end);
     }
@@ -506,7 +516,7 @@ public final class Service implements AutoCloseable {
 
     private AccessSetup() {}
 
-    /** Opens the audit log and access control, and adds both to the stack. */
+    /** Opens the audit log and access control, and adds both to the stack of started parts. */
     static Access access(
         ServerConfig config, LoadedFiles files, MeterRegistry meters, ShutdownStack started) {
       ServerConfig.Control settings = config.control();
@@ -563,8 +573,7 @@ public final class Service implements AutoCloseable {
     }
 
     /**
-     * Returns why a file cannot be written. The message of a FileSystemException may be only a
-     * path.
+     * Returns why a file cannot be written. A FileSystemException's own message can be just a path.
      */
     private static String reason(IOException e) {
       return e instanceof FileSystemException ? e.toString() : String.valueOf(e.getMessage());
@@ -572,12 +581,12 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Runs a check at most twice a second. Concurrent callers share one check, and callers within 0.5
-   * s after a check share its outcome. Thread-safe; blocks as long as the check does.
+   * Runs a check at most twice a second. Concurrent callers share one check. A caller within 0.5 s
+   * after a check gets its outcome. Thread-safe; blocks as long as the check does.
    */
   static final class RecentCheck implements Runnable {
 
-    /** How long an outcome is reused. */
+    /** How long the outcome of a check is reused. */
     static final long RECENT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Runnable check;
@@ -622,7 +631,7 @@ public final class Service implements AutoCloseable {
         return new Checked(nanoTime.getAsLong(), null);
       } catch (RuntimeException e) {
         return new Checked(nanoTime.getAsLong(), e);
-      } catch (Error e) { // otherwise callers that wait for the outcome would hang
+      } catch (Error e) { // otherwise callers that wait for the outcome would wait for ever
         IllegalStateException failure = new IllegalStateException(e);
         return new Checked(nanoTime.getAsLong(), failure);
       }

@@ -28,12 +28,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The address of a store, and the passwords that are given apart from the address. {@link
- * #toString} shows no password.
+ * The address of a store, with the passwords that are given separately. {@link #toString} shows no
+ * password.
  */
 public final class StoreAccess {
 
-  /** Scheme, user (and perhaps password) before the "@", and the rest. */
+  /** The scheme; the user, perhaps with a password, before the "@"; and the rest of the address. */
   private static final Pattern WITH_USER = Pattern.compile("([a-zA-Z-]+://)([^/?#]*)@(.*)");
 
   private static final Pattern SENTINEL_USER = Pattern.compile("[?&]sentinelUser=([^&#]*)");
@@ -61,27 +61,30 @@ public final class StoreAccess {
   }
 
   /**
-   * Returns a copy with the password of the store; null for the password in the address, if any.
-   * The user is the one in the address, {@code redis://app@host}, or else {@code default}.
+   * Returns a copy with the store's password; null means the password in the address, if any. The
+   * user name is the one in the address, as in {@code redis://app@host}; otherwise {@code default}.
    */
   public StoreAccess withPassword(@Nullable String newPassword) {
     return new StoreAccess(address, newPassword, sentinelPassword);
   }
 
   /**
-   * Returns a copy with the password of the Sentinels; null for the password in the address, if
-   * any. The user name is the option {@code sentinelUser} of the address, or else {@code default}.
+   * Returns a copy with the Sentinels' password; null means the password in the address, if any.
+   * The user name is the address's option {@code sentinelUser}; otherwise {@code default}.
    */
   public StoreAccess withSentinelPassword(@Nullable String newPassword) {
     return new StoreAccess(address, password, newPassword);
   }
 
-  /** Whether the store is the memory of this process. */
+  /** Whether the store is in the memory of this process. */
   public boolean isMemory() {
     return address.equals(Stores.MEMORY);
   }
 
-  /** Whether Sentinels name the store's server, as in an address {@code redis-sentinel://…}. */
+  /**
+   * Whether Sentinels report the address of the store's server: the address has the scheme {@code
+   * redis-sentinel}.
+   */
   public boolean isSentinel() {
     return address.startsWith("redis-sentinel:");
   }
@@ -90,13 +93,13 @@ public final class StoreAccess {
     return address;
   }
 
-  /** Returns the address, with a note if the store uses its clients' clocks. */
+  /** Returns the address, with a note if the store uses the clocks of its clients. */
   String described() {
     boolean clients = address.matches(".*[?&]clock=client(&.*)?");
     return clients ? this + " with clock=client" : toString();
   }
 
-  /** Returns the kind of the store, for metrics. */
+  /** Returns the kind of store, for metrics. */
   String kind() {
     Stores.Product kind = Stores.find(this);
     return kind == Stores.Product.POSTGRES || kind == Stores.Product.MARIADB
@@ -154,9 +157,8 @@ public final class StoreAccess {
   }
 
   /**
-   * Opens stores by their address. The only class that knows every kind of store.
-   *
-   * <p>Opening does not wait for a network.
+   * Opens stores by their address. Only this class depends on every kind of store. Opening a store
+   * does not wait for a network.
    */
   public static final class Stores {
 
@@ -174,8 +176,8 @@ public final class StoreAccess {
         Stream.concat(Stream.of(MEMORY), SHOWN.stream()).toList();
 
     /**
-     * How far the clock of a replay may step back: merged logs of several servers are not strictly
-     * in order.
+     * How far a replay's clock may go back: the lines of merged logs are not strictly ordered by
+     * time.
      */
     public static final Duration REPLAY_STEPS_BACK = Duration.ofHours(1);
 
@@ -200,7 +202,7 @@ public final class StoreAccess {
     }
 
     /**
-     * Checks that a store can be opened with an address and passwords; opens nothing.
+     * Checks that a store's address and passwords are valid; opens no store.
      *
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
@@ -215,8 +217,8 @@ public final class StoreAccess {
     }
 
     /**
-     * Opens a store for a single operation of a new process. Unless the address sets a time-out,
-     * the time-out allows for a cold start.
+     * Opens a store for a single operation of a new process. The default time-out is long enough
+     * for a cold start.
      *
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
@@ -231,7 +233,7 @@ public final class StoreAccess {
 
     /**
      * Opens a store that uses a given clock, for replays, with the time-out of {@link
-     * #openForOneAct}. For the memory store, the clock may step back by {@link #REPLAY_STEPS_BACK}.
+     * #openForOneAct}. For the memory store, the clock may go back by {@link #REPLAY_STEPS_BACK}.
      *
      * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
@@ -289,10 +291,12 @@ public final class StoreAccess {
     }
 
     /**
-     * Creates a store's schema in its database, or upgrades the schema to this version.
+     * Creates a store's tables in its database, or upgrades them to this version.
      *
-     * @param role a database role or user that gets only the rights to use the store; null for none
-     * @throws IllegalArgumentException if the store is in no database, or the address has a mistake
+     * @param role a database role or user that gets the rights to use the store, and no other
+     *     rights; null for none
+     * @throws IllegalArgumentException if the store is not in a database, or the address has a
+     *     mistake
      * @throws SQLException if the database refuses a statement
      */
     public static void create(StoreAccess access, @Nullable String role) throws SQLException {
@@ -345,8 +349,8 @@ public final class StoreAccess {
     }
 
     /**
-     * Returns a store's address for logs and messages, without user, password and options; only the
-     * scheme if an @ follows a ?, since both characters can then be part of a password.
+     * Returns a store's address for logs and messages, without user, password and options. If an @
+     * follows a ?, both characters can be part of a password, so only the scheme is returned.
      */
     public static String shown(String address) {
       int at = address.lastIndexOf('@');
@@ -364,8 +368,9 @@ public final class StoreAccess {
   }
 
   /**
-   * Passes events to another observer with {@code redis-1} in place of a server's address, for
-   * public metrics. The log shows the address for each number. Thread-safe; no method blocks.
+   * Passes events to another observer, for metrics that everybody can read. Replaces a server's
+   * address by a name such as {@code redis-1}; the log shows the address of each name. Thread-safe;
+   * no method blocks.
    */
   static final class NumberedServers implements BucketStore.Observer {
 

@@ -27,8 +27,8 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds the overrides of a table, if there is one, to the limits of the files. Thread-safe, once
- * started.
+ * Adds the overrides of a database table, if there is one, to the limits of the files. Thread-safe
+ * after {@link #start}.
  */
 final class TableOverrides {
 
@@ -39,7 +39,7 @@ final class TableOverrides {
   private volatile @Nullable RuntimeLimits runtime;
   private final AtomicLong failedReads = new AtomicLong();
 
-  /** Makes limits that do not yet have the table's overrides. */
+  /** Makes limits; the table's overrides are added later. */
   TableOverrides(@Nullable Table table, CurrentLimits files) {
     this.table = table;
     this.files = files;
@@ -50,12 +50,12 @@ final class TableOverrides {
     return table != null;
   }
 
-  /** Returns the limits of the files with the table's overrides. */
+  /** Returns the limits of the files, with the table's overrides. */
   CurrentLimits limits() {
     return limits;
   }
 
-  /** Returns these limits with the overrides and penalties that are set at run time. */
+  /** Returns the limits with the overrides and penalties that are set at run time. */
   RuntimeLimits runtime(@Nullable Path file, BucketStore store) {
     RuntimeLimits over =
         table != null
@@ -82,7 +82,7 @@ final class TableOverrides {
     }
   }
 
-  /** Starts to read the table, if there is one, and to count failed reads. */
+  /** Starts reading the table, if there is one, and counting failed reads. */
   void start(LimiterMetrics metrics, MeterRegistry registry) {
     RuntimeLimits over = runtime;
     if (over != null) {
@@ -112,7 +112,9 @@ final class TableOverrides {
         .register(registry);
   }
 
-  /** Returns a listener that also adds the table's overrides to newly loaded files. */
+  /**
+   * Returns a listener that adds the table's overrides to newly loaded files, then calls another.
+   */
   ReloadListener after(ReloadListener listener) {
     OverridesRefresher started = refresher;
     return new ReloadListener() {
@@ -155,7 +157,7 @@ final class TableOverrides {
     }
   }
 
-  /** Counts bad rows, or a table that can't be read, as mistakes of the last load. */
+  /** Counts invalid rows, or a failed read of the table, as mistakes of the last load. */
   private record Meters(LimiterMetrics metrics, Runnable changed, Runnable failing)
       implements RefreshListener {
 

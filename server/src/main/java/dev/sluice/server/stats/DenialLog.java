@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A log of denials as JSON lines: at most {@link #MOST_A_SECOND} a second for each limit. A
- * separate line counts the further denials of a limit. Thread-safe; never blocks.
+ * A log of denials as JSON lines, at most {@link #MOST_A_SECOND} lines a second for each limit. The
+ * denials beyond this number are counted in one further line. Thread-safe; never blocks.
  */
 public final class DenialLog implements AutoCloseable {
 
@@ -45,8 +45,8 @@ public final class DenialLog implements AutoCloseable {
   }
 
   /**
-   * Starts a log, which closes {@code lines} at its end. {@code ids} returns the text that stands
-   * for an id, such as its hash.
+   * Starts a log. Closing the log closes {@code lines}. {@code ids} returns the text that the log
+   * shows for an id, such as a hash.
    */
   public static DenialLog start(JsonLines lines, UnaryOperator<String> ids) {
     DenialLog started = new DenialLog(lines, ids, System::nanoTime);
@@ -55,7 +55,9 @@ public final class DenialLog implements AutoCloseable {
     return started;
   }
 
-  /** The limit that denied a request, or else the rule that matched it, if any. */
+  /**
+   * The limit that denied a request; without a limit, the rule that matched the request, if any.
+   */
   private record Source(@Nullable String limit, @Nullable String rule) {
 
     static Source of(Denial denial) {
@@ -72,12 +74,12 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /** Returns the text that stands for an id. */
+  /** Returns the text that the log shows for an id. */
   String shown(String id) {
     return ids.apply(id);
   }
 
-  /** Reports the denials that were left out in the seconds that have ended. */
+  /** Reports the number of denials that were left out, for each second that has ended. */
   void tick() {
     long now = nanoTime.getAsLong();
     paces.forEach((source, pace) -> leftOut(source, pace.takeLeftOut(now, false)));
@@ -99,7 +101,9 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /** Reports the denials left out, and writes the queued lines. Blocks up to ten seconds. */
+  /**
+   * Reports the denials that were left out, and writes the queued lines. Blocks up to ten seconds.
+   */
   @Override
   public void close() {
     clock.shutdownNow();
@@ -108,7 +112,7 @@ public final class DenialLog implements AutoCloseable {
     lines.close();
   }
 
-  /** The lines of one limit in the current second. */
+  /** The number of lines of one limit in the current second. */
   private static final class Pace {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -135,7 +139,7 @@ public final class DenialLog implements AutoCloseable {
       return false;
     }
 
-    /** Returns how many denials were left out and not yet reported, if their second has ended. */
+    /** Returns the number of left-out denials to report; 0 if their second has not ended. */
     synchronized long takeLeftOut(long nowNanos, boolean always) {
       if (!always && nowNanos - startNanos < SECOND) {
         return 0;

@@ -26,23 +26,24 @@ import org.jspecify.annotations.Nullable;
  * Receives the denials of all doors, passes them to the {@linkplain DenialLog log of denials}, and
  * keeps the last denials of each id.
  *
- * <p>Each door reports its own denials, since only the door knows the request. The exception is
- * {@link #spent}: only the Redis protocol decides many spends at a time, so the limiter reports
- * their denials. The limiter also reports all spends; a sample of their costs is added up to find
- * the ids that are charged most, of the first {@link TopDenied#MOST_LIMITS} limits. Trials in
- * shadow and checks are left out, since neither denies a request. Thread-safe; never blocks.
+ * <p>Each door reports its denials itself, since only the door knows the request. The exception is
+ * {@link #spent}: only the Redis protocol decides many spends at a time, and the limiter reports
+ * the denials of these spends. The limiter also reports all allowed spends; this class adds up the
+ * costs of a sample, to find the ids that are charged most, for the first {@link
+ * TopDenied#MOST_LIMITS} limits. Shadow trials and checks are ignored, since they deny no request.
+ * Thread-safe; never blocks.
  */
 public final class Denials implements LimiterObserver {
 
   private static final Denials NONE = new Denials(null, false);
 
-  /** One in this many allowed spends is counted, with its cost. */
+  /** One in this many allowed spends is part of the sample. */
   private static final int SAMPLED = 16;
 
-  /** The word in {@link Denial#decidedBy} for a rule that denies regardless of limits. */
+  /** The value of {@link Denial#decidedBy} if a rule denies all matching requests. */
   private static final String RULE = "rule";
 
-  /** The word in {@link Denial#decidedBy} for a request that no limit can be charged for. */
+  /** The value of {@link Denial#decidedBy} for a request for which no limit can be charged. */
   private static final String REQUEST = "request";
 
   private final @Nullable DenialLog log;
@@ -61,8 +62,8 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Returns a receiver that passes denials to a log, if any. With {@code keepsLast}, it keeps the
-   * last denials of each id, in bounded memory.
+   * Returns a receiver that passes denials to a log, if any. With {@code keepsLast}, the receiver
+   * also keeps the last denials of each id, in bounded memory.
    */
   public static Denials to(@Nullable DenialLog log, boolean keepsLast) {
     return log == null && !keepsLast ? NONE : new Denials(log, keepsLast);
@@ -78,14 +79,19 @@ public final class Denials implements LimiterObserver {
     return last == null ? List.of() : last.of(limit, id);
   }
 
-  /** Calls a consumer with the limit's name and each canonical id that was charged most tokens. */
+  /**
+   * Calls a consumer for each id that was charged most, with the limit's name and the canonical id.
+   */
   public void forEachCharged(BiConsumer<String, String> each) {
     if (charged != null) {
       charged.top().forEach((limit, ids) -> ids.forEach(one -> each.accept(limit, one.id())));
     }
   }
 
-  /** Calls a consumer with the limit's name and each canonical id that was denied last. */
+  /**
+   * Calls a consumer for each id that was denied recently, with the limit's name and the canonical
+   * id.
+   */
   public void forEachLast(BiConsumer<String, String> each) {
     if (last != null) {
       last.forEach(each);
@@ -93,7 +99,7 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Returns the text that stands for a canonical id in the log: the id itself or its hash; empty
+   * Returns the text that the log shows for a canonical id: the id itself or its hash; empty
    * without a log.
    */
   public String idInLog(String id) {
@@ -106,17 +112,18 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * The facts about a request that its door reports, besides the decision.
+   * What a door knows about a denied request, besides the decision.
    *
    * @param door {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
-   * @param path its path without the query, null if the door does not know it
+   * @param path the request's path without the query, null if the door does not know the path
    * @param rule the file and line of the rule that matched, null for none
    */
   public record DeniedRequest(
       String door, @Nullable String method, @Nullable String path, @Nullable String rule) {
 
     /**
-     * Makes a request. Its texts are cut, since a client may have written them and many are kept.
+     * Makes a request. Long texts are cut, since clients can have written the texts, and the server
+     * keeps many texts.
      */
     public DeniedRequest {
       method = method == null ? null : JsonLines.shown(method);
@@ -167,7 +174,7 @@ public final class Denials implements LimiterObserver {
       String decidedBy,
       boolean penalized) {
 
-    /** Writes the denial as fields. */
+    /** Writes the denial as fields. {@code shownId} is the text to show for the id. */
     public void write(@Nullable String shownId, JsonGenerator json) throws IOException {
       json.writeStringField("at", at.toString());
       json.writeStringField("door", asked.door());
@@ -211,7 +218,7 @@ public final class Denials implements LimiterObserver {
   /**
    * Reports the denied parts of a decision; does nothing for an allowed request.
    *
-   * @param asked supplies the request; called only for a denial
+   * @param asked returns the request; called only for a denial
    */
   public void report(Decision decision, Supplier<DeniedRequest> asked) {
     if (isOff() || decision.allowed()) {
@@ -227,8 +234,8 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Reports a request that needs more tokens than its limit can ever have. The transaction may have
-   * any cost.
+   * Reports a request whose cost exceeds the burst of its limit. The transaction's own cost is
+   * ignored.
    */
   public void reportNeverFits(Transaction transaction, long cost, DeniedRequest asked) {
     add(
@@ -246,8 +253,8 @@ public final class Denials implements LimiterObserver {
   /**
    * Reports a request that was denied without a limit.
    *
-   * @param byRule whether a rule denies it; otherwise no limit can be charged for it, for example
-   *     because a value makes no valid id
+   * @param byRule whether a rule denies the request; otherwise no limit can be charged for the
+   *     request, for example because a value makes no valid id
    */
   public void reportWithoutLimit(boolean byRule, DeniedRequest asked) {
     add(new Denial(Instant.now(), asked, null, null, 0, 0, byRule ? RULE : REQUEST, false));
@@ -296,8 +303,9 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * The last denials of each id of a limit: at most {@link #MOST_OF_ONE} of one id, and {@link
-   * #MOST} in all. The ids whose last denial is oldest are forgotten first. Thread-safe.
+   * The last denials of each id of a limit: at most {@link #MOST_OF_ONE} for one id, and {@link
+   * #MOST} in total. When the memory is full, the id whose last denial is oldest is removed.
+   * Thread-safe.
    */
   static final class LastDenials {
 
@@ -328,7 +336,7 @@ public final class Denials implements LimiterObserver {
       }
     }
 
-    /** Calls a consumer with the limit and the id of each denial that is kept, each once. */
+    /** Calls a consumer once for each limit and id with a denial in this memory. */
     void forEach(BiConsumer<String, String> each) {
       List<DeniedBucket> buckets;
       synchronized (this) {

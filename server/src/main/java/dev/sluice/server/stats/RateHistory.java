@@ -26,12 +26,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The decisions of the last minute by second, and of the last day by five minutes. The history
- * reads the meters once a second, and adds no work to a decision.
+ * The number of decisions in each second of the last minute, and in each five minutes of the last
+ * day. The history reads the meters once a second, and adds no work to a decision.
  *
- * <p>Memory is bounded: an outcome that occurs takes 1.4 KB, so {@link #MOST_LIMITS} limits that
- * both allow and deny take 14 MB. Thread-safe; every method waits at most for a reading of the
- * meters.
+ * <p>Memory is bounded: each outcome that occurs takes 1.4 KB, so {@link #MOST_LIMITS} limits that
+ * both allow and deny take 14 MB. Thread-safe; a method waits at most while the meters are read.
  */
 public final class RateHistory implements AutoCloseable {
 
@@ -40,13 +39,16 @@ public final class RateHistory implements AutoCloseable {
   /** How many seconds are kept. */
   public static final int SECONDS = 60;
 
-  /** How many seconds one count of the last day covers. */
+  /** How many seconds one step of the last day covers. */
   public static final int DAY_STEP_SECONDS = 300;
 
-  /** How many counts the last day has: the newest one is incomplete, the others cover a day. */
+  /**
+   * How many steps are kept for the last day. The newest step is incomplete; the others cover a
+   * day.
+   */
   public static final int DAY_STEPS = 24 * 60 * 60 / DAY_STEP_SECONDS + 1;
 
-  /** The most limits with a history: the limits that decide first after the start. */
+  /** The most limits with a history: the limits that decide first after startup. */
   public static final int MOST_LIMITS = 5_000;
 
   /** How long a limit counts as degraded after its last decision by a failure rule. */
@@ -83,8 +85,8 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Makes a history.
    *
-   * @param time the time to show
-   * @param nanos a monotonic time, for measuring
+   * @param time the clock of the times that are shown
+   * @param nanos a monotonic clock for measuring, in nanoseconds
    */
   RateHistory(MeterRegistry meters, InstantSource time, LongSupplier nanos) {
     this.meters = meters;
@@ -100,7 +102,7 @@ public final class RateHistory implements AutoCloseable {
     return history;
   }
 
-  /** Ends a second, whose counts are the increase of the meters since the last call. */
+  /** Ends a second. The counts of the second are the increase of the meters since the last call. */
   synchronized void sample() {
     try {
       beginSecond();
@@ -141,8 +143,8 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * Returns the limits for which a failure rule decided within the last minute, and since when,
-   * with pauses of less than a minute.
+   * Returns the limits for which a failure rule decided within the last minute, each with the start
+   * of this period. Pauses of less than a minute do not end the period.
    */
   public synchronized Map<String, Instant> degraded() {
     long nowNanos = nanos.getAsLong();
@@ -187,7 +189,7 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Returns the counts of the last {@link #SECONDS} whole seconds.
    *
-   * @return the limits with decisions since the start, by name
+   * @return the counts of limits with decisions since startup, sorted by name
    */
   public synchronized List<Rates> rates(Predicate<String> which) {
     List<Rates> all = new ArrayList<>();
@@ -201,17 +203,17 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * Returns the counts of the last {@link #SECONDS} whole seconds, summed up.
+   * Returns the sums of the counts of the last {@link #SECONDS} whole seconds.
    *
-   * @return the limits with decisions in these seconds, by name; an outcome that did not occur is
-   *     missing
+   * @return the sums of limits with decisions in these seconds, by name; an outcome that did not
+   *     occur is missing
    */
   public Map<String, Map<SpendOutcome, Long>> totals(Predicate<String> which) {
     return totals(which, one -> one.minute);
   }
 
   /**
-   * Returns the counts of the last steps of the day, summed up. The newest step has not ended.
+   * Returns the sums of the counts of the last steps of the day. The newest step has not ended.
    *
    * @param steps how many steps, 1 to {@link #DAY_STEPS}
    */
@@ -241,20 +243,20 @@ public final class RateHistory implements AutoCloseable {
     return all;
   }
 
-  /** Returns the counts of the last day of one limit, {@link #DAY_STEPS} for each outcome. */
+  /** Returns the counts of one limit in the last day, {@link #DAY_STEPS} for each outcome. */
   public synchronized Day day(String limit) {
     Map<SpendOutcome, Series> series = byLimit.getOrDefault(limit, Map.of());
     return new Day(
         secondsOfStep, Rates.of(limit, series, one -> one.day, (step + 1) % DAY_STEPS).counts());
   }
 
-  /** Ends the reading; the counts stay. */
+  /** Stops reading the meters; the counts are kept. */
   @Override
   public void close() {
     clock.shutdownNow();
   }
 
-  /** The counts of one outcome of one limit. Guarded by the history. */
+  /** The counts of one outcome of one limit. Guarded by the lock of the history. */
   private static final class Series {
     private final SpendOutcome outcome;
     private int @Nullable [] ring; // null until the outcome occurs
@@ -266,7 +268,10 @@ public final class RateHistory implements AutoCloseable {
       this.outcome = outcome;
     }
 
-    /** Clears the oldest counts; {@code step} is the new step of the day, or -1 if none begins. */
+    /**
+     * Clears the oldest counts; {@code step} is the new step of the day, or -1 if no new step
+     * begins.
+     */
     void begin(int second, int step) {
       if (ring != null) {
         minute -= ring[second];
@@ -277,7 +282,10 @@ public final class RateHistory implements AutoCloseable {
       }
     }
 
-    /** Returns the sum of the counts of a step of the day and of those before it. */
+    /**
+     * Returns the sum of the counts of {@code steps} steps of the day; {@code step} is the last of
+     * them.
+     */
     long sum(int step, int steps) {
       long sum = 0;
       for (int i = 0; day != null && i < steps; i++) {
@@ -300,10 +308,10 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * The counts of the last day.
+   * The counts of one limit in the last day.
    *
-   * @param lastSeconds how many seconds the newest count covers; the others cover {@link
-   *     RateHistory#DAY_STEP_SECONDS} each
+   * @param lastSeconds how many seconds the newest count covers; each other count covers {@link
+   *     RateHistory#DAY_STEP_SECONDS}
    * @param counts the counts by outcome, oldest first; an outcome that did not occur is missing
    */
   public record Day(int lastSeconds, Map<SpendOutcome, List<Integer>> counts) {
@@ -349,17 +357,20 @@ public final class RateHistory implements AutoCloseable {
     }
   }
 
-  /** The outcome of a spend. An allowed spend may also start a bucket. */
+  /**
+   * The outcome of a spend. A spend with the outcome {@link #ALLOWED} can also count as {@link
+   * #NEW_BUCKETS}.
+   */
   public enum SpendOutcome {
     /** The spend was allowed. */
     ALLOWED("allowed"),
     /** The spend was denied. */
     DENIED("denied"),
-    /** A rule in shadow mode would have allowed the spend. */
+    /** A limit in shadow mode would have allowed the spend. */
     SHADOW_ALLOWED("shadow_allowed"),
-    /** A rule in shadow mode would have denied the spend, which passed. */
+    /** A limit in shadow mode would have denied the spend, which was allowed. */
     SHADOW_DENIED("shadow_denied"),
-    /** The spend took tokens from a full bucket, so that the store had to make room for it. */
+    /** The spend took tokens from a full bucket, so the store had to add this bucket. */
     NEW_BUCKETS("");
 
     private final String label;
@@ -369,8 +380,8 @@ public final class RateHistory implements AutoCloseable {
     }
 
     /**
-     * Returns the meter's value of the label {@code decision}; empty if the meter has no such
-     * label.
+     * Returns the value of the meter's label {@code decision} for this outcome; empty if the meter
+     * has no such label.
      */
     String label() {
       return label;

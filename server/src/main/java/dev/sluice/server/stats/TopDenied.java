@@ -18,26 +18,27 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ids that each limit denied most in the last minutes: between {@link #WINDOW} and twice this
- * time. {@link Denials} uses a second object to count the ids that are charged most. Ids are often
- * personal data, so a server keeps them only if its operator enables this.
+ * The ids that each limit denied most in the last minutes, in a period between {@link #WINDOW} and
+ * twice this length. {@link Denials} uses a second object to count the ids that are charged most.
+ * Ids are often personal data, so a server counts denials by id only if its operator enables this.
  *
- * <p>Bounded: {@link #COUNTERS} ids in each of two windows, of at most {@link #MOST_LIMITS} limits.
- * With ids of 40 characters that is at most 3 MB; with the longest ids, of 1024 characters, 18 MB.
- * Denials in shadow mode are not counted. Thread-safe; each count takes a lock of its limit.
+ * <p>Memory is bounded: {@link #COUNTERS} ids in each of two windows, for at most {@link
+ * #MOST_LIMITS} limits. The ids take at most 3 MB with 40 characters each, and 18 MB with the
+ * longest length, 1024 characters. Denials in shadow mode are not counted. Thread-safe; each count
+ * takes a lock of its limit.
  */
 public final class TopDenied implements LimiterObserver {
 
   /**
-   * How long denials are counted in one window; the last complete window and the current one are
-   * reported.
+   * The length of a window in which denials are counted. The last complete window and the current
+   * window are reported together.
    */
   public static final Duration WINDOW = Duration.ofMinutes(5);
 
   /** How many ids of a limit are reported. */
   public static final int SHOWN = 20;
 
-  /** The most limits that are watched: the limits counted first after the start. */
+  /** The most limits whose ids are counted: the limits with the first denials after startup. */
   public static final int MOST_LIMITS = 64;
 
   static final int COUNTERS = 128;
@@ -71,7 +72,7 @@ public final class TopDenied implements LimiterObserver {
     }
   }
 
-  /** Adds a number to the count of an id of a limit. */
+  /** Adds a number to the count of an id. */
   void count(String limit, String id, long more) {
     Windows known = byLimit.get(limit);
     Windows windows = known == null ? watch(limit) : known;
@@ -87,8 +88,8 @@ public final class TopDenied implements LimiterObserver {
   }
 
   /**
-   * Returns the ids that were denied most, by the limit's name, in descending order; limits without
-   * denials are missing.
+   * Returns the ids that were denied most, by the limit's name, the most denied first. Limits
+   * without denials are missing.
    */
   public Map<String, List<Denied>> top() {
     Map<String, List<Denied>> top = new TreeMap<>();
@@ -103,14 +104,14 @@ public final class TopDenied implements LimiterObserver {
   }
 
   /**
-   * How often an id was denied.
+   * The number of denials of an id, as a range.
    *
-   * @param atLeast denials that are certain, 0 or more
+   * @param atLeast the lowest possible number of denials, 0 or more
    * @param atMost the highest possible number of denials
    */
   public record Denied(String id, long atLeast, long atMost) {}
 
-  /** The current window of a limit, and the one before it. */
+  /** The current window of a limit, and the previous window. */
   private static final class Windows {
 
     @GuardedBy("this")
@@ -154,8 +155,8 @@ public final class TopDenied implements LimiterObserver {
     }
 
     /**
-     * Adds the estimates of one window. An id without a counter in the other window may have
-     * uncounted denials there.
+     * Adds the estimates of one window. An id without a counter in the other window can have
+     * uncounted denials in that window.
      */
     private static void addAll(SpaceSaving from, SpaceSaving other, Map<String, Denied> sums) {
       for (Estimate one : from.estimates()) {
@@ -176,25 +177,26 @@ public final class TopDenied implements LimiterObserver {
 
   /*
    * Space-Saving (Metwally, Agrawal, El Abbadi: "Efficient computation of frequent and top-k
-   * elements in data streams", 2005). There are m counters. An item with a counter is counted. An
-   * item without a counter takes over the smallest counter, whose count becomes the error of the
-   * new item. After N items, a counter is at most its error above the true count, and never below
-   * it. No error is above N / m. Every item that occurred more than N / m times has a counter. An
-   * item that arrives with a number counts as that many items.
+   * elements in data streams", 2005). There are m counters. If an item has a counter, the counter
+   * is incremented. An item without a counter takes over the counter with the smallest count, and
+   * this count becomes the error of the new item. After N items, a counter is never below the true
+   * count, and exceeds it by at most its error. No error exceeds N / m. Every item that occurred
+   * more than N / m times has a counter. Adding an item together with a number counts the item that
+   * many times.
    */
 
-  /** The most frequent items, in bounded memory. Not thread-safe. */
+  /** The most frequent items of a stream, in bounded memory. Not thread-safe. */
   static final class SpaceSaving {
 
     private final int capacity;
     private final Map<String, Counter> counters = new HashMap<>();
 
-    /** Makes a sketch with this number of counters, at least 1. */
+    /** Makes an empty object with this number of counters, at least 1. */
     SpaceSaving(int capacity) {
       this.capacity = capacity;
     }
 
-    /** Counts an item; scans all counters if the item has none. */
+    /** Counts an item. If the item has no counter, all counters are searched. */
     void add(String item, long more) {
       Counter known = counters.get(item);
       if (known != null) {
@@ -214,12 +216,12 @@ public final class TopDenied implements LimiterObserver {
           .orElseThrow();
     }
 
-    /** Returns the highest possible number of occurrences of an item without a counter. */
+    /** Returns the highest number of times that an item without a counter can have occurred. */
     long mostUncounted() {
       return counters.size() < capacity ? 0 : smallest().count;
     }
 
-    /** Returns an estimate of each item that has a counter, in no order. */
+    /** Returns an estimate for each item that has a counter, in any order. */
     List<Estimate> estimates() {
       return counters.values().stream()
           .map(counter -> new Estimate(counter.item, counter.count - counter.error, counter.count))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Figures for people who watch a running server: rates of the last minute, and ids denied most. */
+/**
+ * Statistics of a running server, for operators: rates of decisions, and ids that were denied most.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.server.stats;

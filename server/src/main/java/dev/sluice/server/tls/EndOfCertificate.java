@@ -17,9 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns that the certificate in use will end: once a day in its last two weeks, each hour in its
- * last day and afterwards. Loading a certificate also warns, so the first warning of this class
- * comes an hour or a day after the load.
+ * Warns that the certificate in use will expire: once a day in its last two weeks, and once an hour
+ * in its last day and after the expiry. Loading a certificate also logs a warning, so this class
+ * first warns an hour or a day after the load.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -53,10 +53,10 @@ public final class EndOfCertificate implements AutoCloseable {
   }
 
   /**
-   * Starts an hourly check, which runs until the watch is closed.
+   * Starts an hourly check, which runs until {@link #close}.
    *
    * @param current returns the certificate in use; must not block
-   * @param lasting wraps the task so that no exception ends it
+   * @param lasting wraps the task so that no exception ends the task
    */
   public static EndOfCertificate watch(
       TlsFiles files, Supplier<TlsIdentity> current, UnaryOperator<Runnable> lasting) {
@@ -67,10 +67,10 @@ public final class EndOfCertificate implements AutoCloseable {
     return watch;
   }
 
-  /** Warns if a warning is due. */
+  /** Logs a warning if the next warning is due. */
   synchronized void look() {
     Instant now = clock.instant();
-    if (!current.get().end().equals(end)) { // the load of the new certificate has warned already
+    if (!current.get().end().equals(end)) { // loading the new certificate has logged a warning
       end = current.get().end();
       told = now;
       return;

@@ -15,12 +15,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /*
- * The JDK reads PKCS #8 only. An older form has only the content of PKCS #8: the key, without the
- * name of its algorithm. So this class wraps the older form in PKCS #8, which is
+ * The JDK reads only keys in PKCS #8. An older form contains the key without the name of its
+ * algorithm. So this class wraps the older form in PKCS #8, which is
  *
  *   SEQUENCE { INTEGER 0, SEQUENCE { OID algorithm, parameters }, OCTET STRING { the older form } }
  *
- * The parameters of RSA are NULL. The parameters of EC are the curve, which the older form has
+ * The parameters of RSA are NULL. The parameters of EC are the curve, which the older form contains
  * under the tag [0].
  */
 
@@ -48,7 +48,7 @@ public final class PemKey {
   private PemKey() {}
 
   /**
-   * Reads the first key, RSA or EC, of the content of a PEM file.
+   * Reads the first RSA or EC key in the content of a PEM file.
    *
    * @throws InvalidKeyException if there is no usable key; the message says what was found and what
    *     to do
@@ -86,7 +86,7 @@ public final class PemKey {
       try {
         return key(algorithm, der);
       } catch (GeneralSecurityException e) {
-        // perhaps a key of another kind
+        // can be a key of another kind
       }
     }
     throw new InvalidKeyException(
@@ -139,7 +139,7 @@ public final class PemKey {
     throw new IllegalArgumentException("no curve");
   }
 
-  /** Returns where the content of the value at a position begins. */
+  /** Returns the position where the content of the value at {@code at} begins. */
   private static int start(byte[] der, int at) {
     int first = der[at + 1] & 0xFF;
     return at + 2 + (first < SHORT ? 0 : first & ~SHORT);

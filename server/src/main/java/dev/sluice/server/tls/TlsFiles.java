@@ -24,8 +24,8 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The certificate of a server, its key, and the authorities of its clients, as PEM files that are
- * replaced together or not at all.
+ * The server's certificate, its key, and the authorities that sign client certificates, as PEM
+ * files. If a file changes, all files are replaced together or not at all.
  *
  * <p>Thread-safe. An expired certificate is refused when it is loaded. A certificate that expires
  * while the server runs stays in use, with a warning.
@@ -54,11 +54,12 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   /**
-   * Names the files.
+   * Sets the files' paths. Reads no file.
    *
-   * @param certificate a PEM file: the server's certificate, then the intermediate certificates
-   * @param key a PEM file with the key of that certificate, without a password
-   * @param clients the client certificates to accept; null if the server requests none
+   * @param certificate a PEM file with the server's certificate, followed by the intermediate
+   *     certificates
+   * @param key a PEM file with the key of the server's certificate, without a password
+   * @param clients the client certificates to accept; null if the server asks clients for none
    */
   public TlsFiles(Path certificate, Path key, @Nullable ClientCertificates clients) {
     this(certificate, key, clients, Clock.systemUTC());
@@ -145,8 +146,8 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   /**
-   * Returns the authorities whose certificates are valid now. Other authorities get a warning, or
-   * are a mistake if none is valid.
+   * Returns the authorities whose certificates are valid now. An authority that is not valid causes
+   * a warning. If no authority is valid, the file has a mistake.
    */
   private List<X509Certificate> authorities(Path file, byte[] pem, Reports reports) {
     Instant now = clock.instant();
@@ -249,21 +250,21 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   /**
-   * A PEM file with the authorities that sign client certificates, and whether clients must show
-   * one.
+   * A PEM file with the authorities that sign client certificates, and whether every client must
+   * send a certificate.
    */
   public record ClientCertificates(Path authorities, boolean required) {}
 
-  /** Certificates as PEM, in the order of their file. Stateless. */
+  /** Reads certificates in PEM. Stateless. */
   public static final class PemCertificates {
 
     private PemCertificates() {}
 
     /**
-     * Reads all certificates, at least one, of the content of a PEM file.
+     * Reads all certificates in the content of a PEM file, in their order.
      *
-     * @throws CertificateException if there is no certificate, or one is damaged; the message says
-     *     what to do
+     * @throws CertificateException if there is no certificate, or a certificate is damaged; the
+     *     message says what to do
      */
     public static List<X509Certificate> read(byte[] pem) throws CertificateException {
       List<X509Certificate> found;

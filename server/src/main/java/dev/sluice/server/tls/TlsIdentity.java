@@ -39,10 +39,10 @@ import javax.net.ssl.X509ExtendedTrustManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The certificate of a server and the client authorities that it trusts, from one generation of its
- * files. Supports only TLS 1.2 and 1.3. Immutable and thread-safe.
+ * The server's certificate, and the authorities whose client certificates the server trusts, from
+ * one generation of the files. Supports only TLS 1.2 and 1.3. Immutable and thread-safe.
  *
- * <p>Each generation has its own TLS contexts, so a client cannot resume a session that began under
+ * <p>Each generation has its own TLS contexts, so a client cannot resume a session that began with
  * a replaced certificate or authority.
  */
 public final class TlsIdentity {
@@ -103,35 +103,35 @@ public final class TlsIdentity {
   /** Makes the handler of one connection. */
   SslHandler handler(Channel channel, boolean speaksHttp) {
     SslHandler handler = (speaksHttp ? http : plain).newHandler(channel.alloc());
-    // By default, a handler keeps the network buffers of an incomplete record. Each buffer takes
-    // 512 bytes or more, even for a single byte, so the bytes are merged.
+    // By default, a handler keeps the network buffers of an incomplete TLS record. Each buffer
+    // takes 512 bytes or more, even for a single byte, so the handler merges the bytes.
     handler.setCumulator(ByteToMessageDecoder.MERGE_CUMULATOR);
     return handler;
   }
 
   /**
-   * TLS of a door. Each new connection gets the certificate that is current at that moment, and
-   * keeps it. Thread-safe.
+   * Encrypts the connections of one door. A new connection gets the certificate that is in use at
+   * that moment, and keeps this certificate. Thread-safe.
    */
   public static final class Tls {
 
     private final Supplier<TlsIdentity> current;
 
     /**
-     * Makes the TLS of a door. {@code current} returns the current certificate, and must not block.
+     * Makes the TLS of a door. {@code current} returns the certificate in use, and must not block.
      */
     public Tls(Supplier<TlsIdentity> current) {
       this.current = current;
     }
 
-    /** Returns when the current certificate ends. */
+    /** Returns when the certificate in use expires. */
     public Instant certificateEnd() {
       return current.get().end();
     }
 
     /**
-     * Encrypts a connection that was just accepted. With {@code speaksHttp}, the handshake offers
-     * HTTP/2 and HTTP/1.1. Handlers that are already in the pipeline receive decrypted bytes.
+     * Encrypts a connection that was just accepted. With {@code speaksHttp}, the TLS handshake
+     * offers HTTP/2 and HTTP/1.1. Handlers that are already in the pipeline get decrypted bytes.
      */
     public void encrypt(Channel channel, boolean speaksHttp) {
       SslHandler handler = current.get().handler(channel, speaksHttp);
@@ -139,8 +139,8 @@ public final class TlsIdentity {
     }
 
     /**
-     * Returns the TLS session of a request's connection, null without TLS. The library does not
-     * know the session, since the pipeline decrypts the bytes before the library reads them.
+     * Returns the TLS session of a request's connection, null without TLS. Armeria has no reference
+     * to the session, since the pipeline decrypts the bytes before Armeria reads them.
      */
     public static @Nullable SSLSession session(ServiceRequestContext context) {
       Channel channel = context.log().partial().channel();
@@ -150,9 +150,9 @@ public final class TlsIdentity {
   }
 
   /**
-   * Decides as the JDK does which client certificates are trusted, and gives the native library a
-   * reason for a refusal. Without a reason, the library would send "internal error", and the client
-   * would suspect a fault of the server. Thread-safe.
+   * Trusts the same client certificates as the JDK. If a certificate is refused, this class gives
+   * the reason to the native library (OpenSSL). Without a reason, OpenSSL would send the client the
+   * alert "internal error", which looks like a fault of the server. Thread-safe.
    */
   static final class ClientTrust extends X509ExtendedTrustManager {
 
@@ -201,8 +201,8 @@ public final class TlsIdentity {
     }
 
     /**
-     * Returns OpenSSL's code for a refusal; 0 if the native library finds the reason in the
-     * exception itself, such as an expired certificate.
+     * Returns OpenSSL's code for a refusal; 0 if OpenSSL can find the reason in the exception
+     * itself, for example for an expired certificate.
      */
     private static int reason(CertificateException failure) {
       boolean isPlain = true;
