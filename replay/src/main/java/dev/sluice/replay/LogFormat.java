@@ -579,7 +579,11 @@ abstract class LogFormat {
       // One char per byte, so that positions in the text are positions in the line.
       String line = new String(entry.bytes(), 0, entry.length(), StandardCharsets.ISO_8859_1);
       Matcher matcher = pattern.matcher(line);
-      if (!matcher.find()) {
+      try {
+        if (!matcher.find()) {
+          return false;
+        }
+      } catch (StackOverflowError e) { // a repeated group takes stack for each repetition
         return false;
       }
       for (int i = 0; i < groups.size(); i++) {
@@ -593,7 +597,7 @@ abstract class LogFormat {
 
     @Override
     String fault(LogEntry entry) {
-      return "the pattern is not found in it";
+      return "the pattern is not found in it, or the line is too long for the pattern";
     }
   }
 }

@@ -34,6 +34,8 @@ final class LogReader implements AutoCloseable {
   private static final int BUFFER = 1 << 18;
   private static final int HEAD = 1 << 16; // enough bytes to recognise the format
   private static final int MOST_HELD = 200_000;
+  private static final long MOST_HELD_BYTES = 1 << 26;
+  private static final int MOST_SPARE_BYTES = 1 << 14;
   private static final int SHOWN = 80;
 
   private final LogFormat format;
@@ -43,6 +45,7 @@ final class LogReader implements AutoCloseable {
   private LogEntry[] held = new LogEntry[256];
   private int first;
   private int count;
+  private long heldBytes;
   private final List<LogEntry> spare = new ArrayList<>();
   private long newestNanos = Long.MIN_VALUE;
   private long givenNanos = Long.MIN_VALUE;
@@ -113,6 +116,7 @@ final class LogReader implements AutoCloseable {
     LogEntry oldest = held[first];
     first = (first + 1) & (held.length - 1);
     count--;
+    heldBytes -= oldest.length();
     if (oldest.atNanos() < givenNanos) {
       late++;
       oldest.at(givenNanos);
@@ -123,11 +127,16 @@ final class LogReader implements AutoCloseable {
 
   /** Takes back a request, so that its object can be used for another line. */
   void release(LogEntry entry) {
-    spare.add(entry);
+    if (entry.bytes().length <= MOST_SPARE_BYTES) {
+      spare.add(entry);
+    }
   }
 
   private boolean isReady() {
-    return count > 0 && (count >= MOST_HELD || newestNanos - held[first].atNanos() >= windowNanos);
+    return count > 0
+        && (count >= MOST_HELD
+            || heldBytes >= MOST_HELD_BYTES
+            || newestNanos - held[first].atNanos() >= windowNanos);
   }
 
   /** Reads a request from the file with the earliest time; false at the end of all files. */
@@ -154,6 +163,7 @@ final class LogReader implements AutoCloseable {
     long at = entry.atNanos();
     mostLateNanos = Math.max(mostLateNanos, newestNanos == Long.MIN_VALUE ? 0 : newestNanos - at);
     newestNanos = Math.max(newestNanos, at);
+    heldBytes += entry.length();
     if (count == held.length) {
       LogEntry[] larger = new LogEntry[2 * held.length];
       for (int i = 0; i < count; i++) {

@@ -585,7 +585,7 @@ final class ReplayRun {
                     tally.requests,
                     tally.denied,
                     clients.isExact() ? tally.clients.cardinality() : tally.sketch.estimate(),
-                    tally.deniedClients.cardinality(),
+                    clients.count(tally.deniedClients),
                     tally.longestWaitNanos))
         .sorted(Comparator.comparingInt(Row::line))
         .toList();

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.sluice.replay.ReadAhead.Batch;
 import io.airlift.compress.zstd.ZstdOutputStream;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -20,6 +21,7 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
@@ -368,6 +370,55 @@ final class LogReaderTest {
     assertNull(reader.next());
     assertEquals(2, reader.found().unread());
     assertEquals(3, reader.found().lines());
+  }
+
+  @Test
+  void manyLongLinesOfOneSecond_areNotAllHeld() throws IOException {
+    String line = COMBINED + "x".repeat(1_000_000);
+    LogReader reader = reader("combined", String.join("\n", Collections.nCopies(100, line)));
+    ReadAhead ahead = new ReadAhead(reader, false);
+    Batch batch = ahead.next();
+    assertNotNull(batch);
+    assertTrue(batch.size < 10, "requests in a batch: " + batch.size);
+    assertTrue(batch.lines < 80, "lines read for the first batch: " + batch.lines);
+    int count = 0;
+    for (; batch != null; batch = ahead.next()) {
+      count += batch.size;
+    }
+    assertEquals(100, count);
+  }
+
+  @Test
+  void headerWith100000Values_isRead_andAlternatingHeadersAreRefused() throws IOException {
+    String start = "{\"ts\":1764111603,\"request\":{\"headers\":{\"X-Forwarded-For\":[";
+    LogReader reader = reader("json", start + "1,".repeat(100_000) + "2]}}}");
+    LogRequest request = new LogRequest(reader.format(), null);
+    reader.format().declare("header:x-forwarded-for");
+    request.show(reader.next());
+    assertEquals(100_001, request.headers("X-Forwarded-For").size());
+
+    String two = "{\"name\":\"a\",\"value\":1},{\"name\":\"b\",\"value\":1},";
+    reader =
+        reader(
+            "json",
+            "{\"timestamp\":1764111603123,\"httpRequest\":{\"headers\":["
+                + two.repeat(20_000)
+                + "{}]}}");
+    reader.format().declare("header:a");
+    reader.format().declare("header:b");
+    assertNull(reader.next());
+    assertEquals(1, reader.found().unread());
+  }
+
+  @Test
+  void lineThatIsTooLongForAPattern_isCounted_andTheNextIsRead() throws IOException {
+    LogReader reader =
+        reader(
+            "regex:(?<time>\\d+) \"(?<target>(?:[^\"\\\\]|\\\\.)*)\"",
+            "1764111603 \"" + "x".repeat(1_000_000) + "\"\n1764111603 \"/\"");
+    assertNotNull(reader.next());
+    assertNull(reader.next());
+    assertEquals(1, reader.found().unread());
   }
 
   @Test
