@@ -107,7 +107,9 @@ abstract class LogFormat {
       for (int i = start; i < length && start < RECOGNISED_BY; i++) {
         if (head[i] == '\n') {
           int size = i > start && head[i - 1] == '\r' ? i - 1 - start : i - start;
-          boolean isRequest = size > 0 && !format.isHeading(head, start, start + size);
+          // A text format can read JSON with spaces, but the values are in the wrong columns.
+          boolean isOfKind = (head[start] == '{') == candidate.equals("json");
+          boolean isRequest = size > 0 && isOfKind && !format.isHeading(head, start, start + size);
           boolean isRead = isRequest && format.read(head, start, size, entry);
           understood += isRead && entry.atNanos() >= EARLIEST ? 1 : 0;
           start = i + 1;

@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * Servers write a line when a request ends, and several processes write into one file, so lines are
  * out of order by some seconds. Lines are held back in a window, and sorted. The place of a new
- * line is searched from the end, since nearly every line comes after the line before it.
+ * line is searched from the end, since nearly every line comes after the line before it. The window
+ * ends at the newest line of the file that lags behind all other files.
  */
 /**
  * The requests of several logs, in the order of time. Only the lines of one window are in memory.
@@ -47,7 +48,7 @@ final class LogReader implements AutoCloseable {
   private int count;
   private long heldBytes;
   private final List<LogEntry> spare = new ArrayList<>();
-  private long newestNanos = Long.MIN_VALUE;
+  private @Nullable File hindmost; // the file with the earliest time; null at the end of all files
   private long givenNanos = Long.MIN_VALUE;
   private long lines;
   private long unread;
@@ -80,6 +81,7 @@ final class LogReader implements AutoCloseable {
       files.add(new File(source));
     }
     this.format = known == null ? recognised(zone) : known;
+    this.hindmost = hindmost();
   }
 
   private LogFormat recognised(ZoneId zone) throws IOException {
@@ -93,9 +95,14 @@ final class LogReader implements AutoCloseable {
         throw file.unreadable(file.failure);
       }
     }
+    boolean isEmpty = files.stream().allMatch(file -> file.filled == 0);
     throw new LogException(
-        "%s: the format is not recognised from the first lines; give it with --format"
-            .formatted(files.get(0).source.name()));
+        "%s: the %s"
+            .formatted(
+                files.get(0).source.name(),
+                isEmpty
+                    ? "log is empty"
+                    : "format is not recognised from the first lines; give it with --format"));
   }
 
   LogFormat format() {
@@ -133,36 +140,43 @@ final class LogReader implements AutoCloseable {
   }
 
   private boolean isReady() {
-    return count > 0
-        && (count >= MOST_HELD
-            || heldBytes >= MOST_HELD_BYTES
-            || newestNanos - held[first].atNanos() >= windowNanos);
+    if (count == 0 || hindmost == null) {
+      return false;
+    }
+    long newestNanos = hindmost.atNanos;
+    return count >= MOST_HELD
+        || heldBytes >= MOST_HELD_BYTES
+        || (newestNanos != TimeText.NONE && newestNanos - held[first].atNanos() >= windowNanos);
+  }
+
+  private @Nullable File hindmost() {
+    File found = null;
+    for (File file : files) {
+      if (!file.ended && (found == null || file.atNanos < found.atNanos)) {
+        found = file;
+      }
+    }
+    return found;
   }
 
   /** Reads a request from the file with the earliest time; false at the end of all files. */
   private boolean readOne() throws IOException {
-    File oldest = null;
-    for (File file : files) {
-      if (!file.ended && (oldest == null || file.atNanos < oldest.atNanos)) {
-        oldest = file;
-      }
-    }
-    if (oldest == null) {
+    File file = hindmost;
+    if (file == null) {
       return false;
     }
     LogEntry entry = spare.isEmpty() ? new LogEntry(format) : spare.remove(spare.size() - 1);
-    if (oldest.read(entry)) {
+    if (file.read(entry)) {
       hold(entry);
     } else {
       spare.add(entry);
     }
+    hindmost = hindmost();
     return true;
   }
 
   private void hold(LogEntry entry) {
     long at = entry.atNanos();
-    mostLateNanos = Math.max(mostLateNanos, newestNanos == Long.MIN_VALUE ? 0 : newestNanos - at);
-    newestNanos = Math.max(newestNanos, at);
     heldBytes += entry.length();
     if (count == held.length) {
       LogEntry[] larger = new LogEntry[2 * held.length];
@@ -300,7 +314,11 @@ final class LogReader implements AutoCloseable {
         if (size > 0 && !format.isHeading(buffer, from, from + size)) {
           lines++;
           if (size <= LONGEST_LINE && format.read(buffer, from, size, entry)) {
-            atNanos = Math.max(atNanos, entry.atNanos());
+            long at = entry.atNanos();
+            if (at < atNanos) {
+              mostLateNanos = Math.max(mostLateNanos, atNanos - at);
+            }
+            atNanos = Math.max(atNanos, at);
             return true;
           }
           refuse(from, size, entry);

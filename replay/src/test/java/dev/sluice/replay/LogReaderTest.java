@@ -522,6 +522,40 @@ final class LogReaderTest {
   }
 
   @Test
+  void olderFile_thatIsGivenLast_isSorted_andIsNotLate() throws IOException {
+    LogReader reader =
+        new LogReader(
+            "json",
+            ZoneOffset.UTC,
+            List.of(
+                source("new", bytes("{\"time\":1764111700}", "{\"time\":1764111701}")),
+                source(
+                    "old",
+                    bytes(
+                        "{\"time\":1764111603}",
+                        "{\"time\":1764111601}",
+                        "{\"time\":1764111602}"))),
+            WINDOW,
+            true);
+    List<Long> seconds = new ArrayList<>();
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      seconds.add(entry.atNanos() / 1_000_000_000);
+    }
+    assertEquals(List.of(1764111601L, 1764111602L, 1764111603L, 1764111700L, 1764111701L), seconds);
+    assertEquals(0, reader.found().late());
+    assertEquals(2_000_000_000L, reader.found().mostLateNanos());
+  }
+
+  @Test
+  void jsonWithSpaces_isRecognisedAsJson() {
+    String text =
+        "{\"time\": \"2026-11-26T10:00:00Z\", \"client\": \"::1\", \"method\": \"GET\","
+            + " \"target\": \"/\", \"status\": 200, \"user_agent\": \"a b c d e f g h i j k l\"}\n";
+    byte[] head = text.repeat(20).getBytes(StandardCharsets.UTF_8);
+    assertEquals("json", LogFormat.recognise(head, head.length, ZoneOffset.UTC));
+  }
+
+  @Test
   void hourThatRepeatsAtTheEndOfSummerTime_isReadInOrder() throws IOException {
     ZoneId berlin = ZoneId.of("Europe/Berlin");
     List<String> lines = new ArrayList<>();
