@@ -227,7 +227,8 @@ final class ReplayRun {
               .formatted(
                   absent.isEmpty()
                       ? ": a server would reply 400 to each request"
-                      : "; the log does not have " + String.join(", ", absent)));
+                      : "; the log, read as %s, does not have %s"
+                          .formatted(reader.format().name(), String.join(", ", absent))));
     }
   }
 

@@ -188,7 +188,7 @@ public final class ReplayText {
                 Words.counted(most.requests(), "request"),
                 most.served() == 0
                     ? "."
-                    : "; the log says that %s of them were answered without an error."
+                    : "; the server answered %s of them without an error."
                         .formatted(Words.whole(most.served()))));
     var worst = result.worst();
     if (worst != null) {
