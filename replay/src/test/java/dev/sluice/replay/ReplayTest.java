@@ -435,7 +435,10 @@ final class ReplayTest {
     String log = "time,client\n2026-11-26T00:00:00Z,203.0.113.1\n";
     Replay noClient =
         Replay.of(limits, sources(log)).format("csv:time=time").counts(List.of("Calls={ip}"));
-    assertTrue(assertThrows(LogException.class, noClient::run).getMessage().endsWith("have ip"));
+    assertTrue(
+        assertThrows(LogException.class, noClient::run)
+            .getMessage()
+            .endsWith("the log, read as csv:time=time, does not have ip"));
     Replay noField =
         Replay.of(limits, sources(log)).format("csv").counts(List.of("PerKey={field:tenant}"));
     assertTrue(
