@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * The page has no script and loads nothing. All text from the log is escaped before it is appended,
- * and the page's security policy forbids scripts in case an escape is missing.
+ * and the page's security policy forbids scripts in case an escape is missing. A chart library for
+ * browsers would need scripts, so the few kinds of charts are drawn here as SVG and tables.
  */
 /** A result as an HTML page that needs no network. Not thread-safe. */
 public final class ReplayPage {
