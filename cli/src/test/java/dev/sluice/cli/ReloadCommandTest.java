@@ -244,7 +244,11 @@ class ReloadCommandTest {
     assertThat(burst()).isEqualTo(40);
     assertThat(get("/v1/limits")).doesNotContain("putBack");
     assertThat(get("/metrics")).contains("sluice_generation_put_back 0");
-    assertThat(Files.readString(audit)).contains("\"what\":\"rollback\",\"result\":\"done\"");
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readString(audit))
+                    .contains("\"what\":\"rollback\",\"result\":\"done\""));
   }
 
   @Test
@@ -264,8 +268,13 @@ class ReloadCommandTest {
             .build();
     assertThat(HttpClient.newHttpClient().send(other, BodyHandlers.ofString()).statusCode())
         .isEqualTo(400);
-    assertThat(Files.readString(audit))
-        .contains("\"what\":\"reload\",\"result\":\"refused\"", "dryRun: found another value");
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readString(audit))
+                    .contains(
+                        "\"what\":\"reload\",\"result\":\"refused\"",
+                        "dryRun: found another value"));
   }
 
   @Test

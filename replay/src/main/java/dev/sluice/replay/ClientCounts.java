@@ -4,6 +4,7 @@ package dev.sluice.replay;
 import dev.sluice.replay.ReplayResult.Client;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 
 /**
@@ -87,11 +88,21 @@ final class ClientCounts {
    * by both if both arguments are true.
    */
   long denied(boolean byFirst, boolean bySecond) {
-    long count = 0;
+    BitSet found = new BitSet();
     for (int i = 0; i < all(); i++) {
-      count += (!byFirst || denied[i] > 0) && (!bySecond || otherDenied[i] > 0) ? 1 : 0;
+      if ((!byFirst || denied[i] > 0) && (!bySecond || otherDenied[i] > 0)) {
+        found.set(i);
+      }
     }
-    return count;
+    return count(found);
+  }
+
+  /** Returns the size of a set of denied clients; an estimate if some of them have no number. */
+  long count(BitSet numbers) {
+    long early = numbers.get(0, most).cardinality();
+    long late = numbers.cardinality() - early;
+    return early
+        + Math.round((double) late * lateClients.distinct() / Math.max(1, lateClients.size()));
   }
 
   private int all() {

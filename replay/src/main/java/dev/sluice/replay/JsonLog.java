@@ -71,6 +71,7 @@ final class JsonLog extends LogFormat {
   private static final String HEADER = "header:";
   private static final String FIELD = "field:";
   private static final int DEEPEST = 8;
+  private static final int MOST_BYTES = 1 << 23; // of a line and the values that are copied
 
   private final JsonFactory json = new JsonFactory();
   private final Map<String, Integer> columns = new HashMap<>();
@@ -222,9 +223,15 @@ final class JsonLog extends LogFormat {
     if (column != null && !entry.has(column)) {
       entry.set(column, value);
     }
+    if (entry.length() > MOST_BYTES) {
+      throw new IOException("the headers have too many values");
+    }
     if (header != null) {
-      String before = entry.has(header) ? entry.text(header) : null;
-      entry.set(header, before == null ? value : before + LogRequest.NEXT_VALUE + value);
+      if (entry.hasValue(header)) {
+        entry.append(header, LogRequest.NEXT_VALUE + value);
+      } else {
+        entry.set(header, value);
+      }
     }
   }
 }

@@ -69,8 +69,24 @@ final class LogEntry {
     length += text.length;
   }
 
+  /** Appends text to the value of a column, which is copied only if it is not the last one set. */
+  void append(int column, String more) {
+    int start = from[column];
+    if (to[column] == length) {
+      set(column, more);
+      from[column] = start;
+    } else {
+      set(column, new String(bytes, start, to[column] - start, StandardCharsets.UTF_8) + more);
+    }
+  }
+
   boolean has(int column) {
     return column >= 0 && column < from.length && from[column] >= 0;
+  }
+
+  /** Whether the line has a value other than "-". */
+  boolean hasValue(int column) {
+    return has(column) && (to[column] - from[column] != 1 || bytes[from[column]] != '-');
   }
 
   int start(int column) {
@@ -85,15 +101,11 @@ final class LogEntry {
    * Returns the text of a column; null if the line has no value for the column, or the value "-".
    */
   @Nullable String text(int column) {
-    if (!has(column)) {
+    if (!hasValue(column)) {
       return null;
     }
     int start = from[column];
-    int size = to[column] - start;
-    if (size == 1 && bytes[start] == '-') {
-      return null;
-    }
-    return format.unescaped(new String(bytes, start, size, StandardCharsets.UTF_8));
+    return format.unescaped(new String(bytes, start, to[column] - start, StandardCharsets.UTF_8));
   }
 
   /** Returns a column as a number; -1 if the column is not a number. */

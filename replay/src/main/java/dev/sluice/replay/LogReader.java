@@ -22,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  * A server writes a line when a request ends, and several processes can write into one file. Lines
  * are therefore out of order by some seconds. The reader holds lines back for the length of a
  * window, and sorts them. It searches the place of a new line from the end, since most lines are
- * later than the line before them.
+ * later than the line before them. The window ends at the newest line of the file that lags behind
+ * all other files.
  */
 /**
  * The requests of several logs, in the order of time. Holds only the lines of one window in memory.
@@ -35,6 +36,8 @@ final class LogReader implements AutoCloseable {
   private static final int BUFFER = 1 << 18;
   private static final int HEAD = 1 << 16; // enough bytes to recognise the format
   private static final int MOST_HELD = 200_000;
+  private static final long MOST_HELD_BYTES = 1 << 26;
+  private static final int MOST_SPARE_BYTES = 1 << 14;
   private static final int SHOWN = 80;
 
   private final LogFormat format;
@@ -44,8 +47,9 @@ final class LogReader implements AutoCloseable {
   private LogEntry[] held = new LogEntry[256];
   private int first;
   private int count;
+  private long heldBytes;
   private final List<LogEntry> spare = new ArrayList<>();
-  private long newestNanos = Long.MIN_VALUE;
+  private @Nullable File hindmost; // the file with the earliest time; null at the end of all files
   private long givenNanos = Long.MIN_VALUE;
   private long lines;
   private long unread;
@@ -78,6 +82,7 @@ final class LogReader implements AutoCloseable {
       files.add(new File(source));
     }
     this.format = known == null ? recognised(zone) : known;
+    this.hindmost = hindmost();
   }
 
   private LogFormat recognised(ZoneId zone) throws IOException {
@@ -91,9 +96,14 @@ final class LogReader implements AutoCloseable {
         throw file.unreadable(file.failure);
       }
     }
+    boolean isEmpty = files.stream().allMatch(file -> file.filled == 0);
     throw new LogException(
-        "%s: the format is not recognised from the first lines; give it with --format"
-            .formatted(files.get(0).source.name()));
+        "%s: the %s"
+            .formatted(
+                files.get(0).source.name(),
+                isEmpty
+                    ? "log is empty"
+                    : "format is not recognised from the first lines; give it with --format"));
   }
 
   LogFormat format() {
@@ -114,6 +124,7 @@ final class LogReader implements AutoCloseable {
     LogEntry oldest = held[first];
     first = (first + 1) & (held.length - 1);
     count--;
+    heldBytes -= oldest.length();
     if (oldest.atNanos() < givenNanos) {
       late++;
       oldest.at(givenNanos);
@@ -124,11 +135,29 @@ final class LogReader implements AutoCloseable {
 
   /** Takes back the object of a request, to use it for another line. */
   void release(LogEntry entry) {
-    spare.add(entry);
+    if (entry.bytes().length <= MOST_SPARE_BYTES) {
+      spare.add(entry);
+    }
   }
 
   private boolean isReady() {
-    return count > 0 && (count >= MOST_HELD || newestNanos - held[first].atNanos() >= windowNanos);
+    if (count == 0 || hindmost == null) {
+      return false;
+    }
+    long newestNanos = hindmost.atNanos;
+    return count >= MOST_HELD
+        || heldBytes >= MOST_HELD_BYTES
+        || (newestNanos != TimeText.NONE && newestNanos - held[first].atNanos() >= windowNanos);
+  }
+
+  private @Nullable File hindmost() {
+    File found = null;
+    for (File file : files) {
+      if (!file.ended && (found == null || file.atNanos < found.atNanos)) {
+        found = file;
+      }
+    }
+    return found;
   }
 
   /**
@@ -136,28 +165,23 @@ final class LogReader implements AutoCloseable {
    * all files.
    */
   private boolean readOne() throws IOException {
-    File oldest = null;
-    for (File file : files) {
-      if (!file.ended && (oldest == null || file.atNanos < oldest.atNanos)) {
-        oldest = file;
-      }
-    }
-    if (oldest == null) {
+    File file = hindmost;
+    if (file == null) {
       return false;
     }
     LogEntry entry = spare.isEmpty() ? new LogEntry(format) : spare.remove(spare.size() - 1);
-    if (oldest.read(entry)) {
+    if (file.read(entry)) {
       hold(entry);
     } else {
       spare.add(entry);
     }
+    hindmost = hindmost();
     return true;
   }
 
   private void hold(LogEntry entry) {
     long at = entry.atNanos();
-    mostLateNanos = Math.max(mostLateNanos, newestNanos == Long.MIN_VALUE ? 0 : newestNanos - at);
-    newestNanos = Math.max(newestNanos, at);
+    heldBytes += entry.length();
     if (count == held.length) {
       LogEntry[] larger = new LogEntry[2 * held.length];
       for (int i = 0; i < count; i++) {
@@ -294,7 +318,11 @@ final class LogReader implements AutoCloseable {
         if (size > 0 && !format.isHeading(buffer, from, from + size)) {
           lines++;
           if (size <= LONGEST_LINE && format.read(buffer, from, size, entry)) {
-            atNanos = Math.max(atNanos, entry.atNanos());
+            long at = entry.atNanos();
+            if (at < atNanos) {
+              mostLateNanos = Math.max(mostLateNanos, atNanos - at);
+            }
+            atNanos = Math.max(atNanos, at);
             return true;
           }
           refuse(from, size, entry);

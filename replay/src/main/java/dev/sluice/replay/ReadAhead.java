@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class ReadAhead implements AutoCloseable {
 
   private static final int BATCHES = 4;
+  private static final int MOST_BYTES = 1 << 22; // of the lines in one batch
 
   /** Requests in the order of the reader. They are valid until the next call of {@link #next}. */
   static final class Batch {
@@ -117,12 +118,14 @@ final class ReadAhead implements AutoCloseable {
     }
     batch.size = 0;
     try {
-      while (batch.size < batch.entries.length) {
+      int bytes = 0;
+      while (batch.size < batch.entries.length && bytes < MOST_BYTES) {
         LogEntry entry = reader.next();
         if (entry == null) {
           break;
         }
         batch.entries[batch.size++] = entry;
+        bytes += entry.length();
       }
     } catch (IOException | RuntimeException | Error e) {
       batch.failure = e;

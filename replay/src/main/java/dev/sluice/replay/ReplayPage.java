@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * The page contains no script and loads no other files. Every text from the log is escaped. In case
- * an escape is missing, the security policy of the page forbids scripts.
+ * an escape is missing, the security policy of the page forbids scripts. A chart library for
+ * browsers would need scripts, so this class draws the few kinds of charts as SVG and tables.
  */
 /** Writes a result as an HTML page that needs no network. Not thread-safe. */
 public final class ReplayPage {

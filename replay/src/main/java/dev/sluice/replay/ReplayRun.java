@@ -232,7 +232,8 @@ final class ReplayRun {
               .formatted(
                   absent.isEmpty()
                       ? ": a server would reply 400 to each request"
-                      : "; the log does not have " + String.join(", ", absent)));
+                      : "; the log, read as %s, does not have %s"
+                          .formatted(reader.format().name(), String.join(", ", absent))));
     }
   }
 
@@ -599,7 +600,7 @@ final class ReplayRun {
                     tally.requests,
                     tally.denied,
                     clients.isExact() ? tally.clients.cardinality() : tally.sketch.estimate(),
-                    tally.deniedClients.cardinality(),
+                    clients.count(tally.deniedClients),
                     tally.longestWaitNanos))
         .sorted(Comparator.comparingInt(Row::line))
         .toList();

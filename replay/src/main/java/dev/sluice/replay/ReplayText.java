@@ -172,6 +172,12 @@ public final class ReplayText {
 
   static List<String> findings(ReplayResult result, ClientNames names) {
     List<String> lines = new ArrayList<>();
+    if (!result.totals().exact()) {
+      lines.add(
+          "There are too many clients to keep all their names. So the numbers of clients are"
+              + " estimates, and a client's requests may be counted only from its first denial."
+              + " All decisions are exact.");
+    }
     if (result.totals().denied() == 0) {
       lines.add("No request is denied.");
       return lines;
@@ -185,7 +191,7 @@ public final class ReplayText {
                 Words.counted(most.requests(), "request"),
                 most.served() == 0
                     ? "."
-                    : "; the log says that %s of them were answered without an error."
+                    : "; the server answered %s of them without an error."
                         .formatted(Words.whole(most.served()))));
     var worst = result.worst();
     if (worst != null) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.sluice.replay.ReadAhead.Batch;
 import io.airlift.compress.zstd.ZstdOutputStream;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -20,6 +21,7 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
@@ -371,6 +373,55 @@ final class LogReaderTest {
   }
 
   @Test
+  void manyLongLinesOfOneSecond_areNotAllHeld() throws IOException {
+    String line = COMBINED + "x".repeat(1_000_000);
+    LogReader reader = reader("combined", String.join("\n", Collections.nCopies(100, line)));
+    ReadAhead ahead = new ReadAhead(reader, false);
+    Batch batch = ahead.next();
+    assertNotNull(batch);
+    assertTrue(batch.size < 10, "requests in a batch: " + batch.size);
+    assertTrue(batch.lines < 80, "lines read for the first batch: " + batch.lines);
+    int count = 0;
+    for (; batch != null; batch = ahead.next()) {
+      count += batch.size;
+    }
+    assertEquals(100, count);
+  }
+
+  @Test
+  void headerWith100000Values_isRead_andAlternatingHeadersAreRefused() throws IOException {
+    String start = "{\"ts\":1764111603,\"request\":{\"headers\":{\"X-Forwarded-For\":[";
+    LogReader reader = reader("json", start + "1,".repeat(100_000) + "2]}}}");
+    LogRequest request = new LogRequest(reader.format(), null);
+    reader.format().declare("header:x-forwarded-for");
+    request.show(reader.next());
+    assertEquals(100_001, request.headers("X-Forwarded-For").size());
+
+    String two = "{\"name\":\"a\",\"value\":1},{\"name\":\"b\",\"value\":1},";
+    reader =
+        reader(
+            "json",
+            "{\"timestamp\":1764111603123,\"httpRequest\":{\"headers\":["
+                + two.repeat(20_000)
+                + "{}]}}");
+    reader.format().declare("header:a");
+    reader.format().declare("header:b");
+    assertNull(reader.next());
+    assertEquals(1, reader.found().unread());
+  }
+
+  @Test
+  void lineThatIsTooLongForAPattern_isCounted_andTheNextIsRead() throws IOException {
+    LogReader reader =
+        reader(
+            "regex:(?<time>\\d+) \"(?<target>(?:[^\"\\\\]|\\\\.)*)\"",
+            "1764111603 \"" + "x".repeat(1_000_000) + "\"\n1764111603 \"/\"");
+    assertNotNull(reader.next());
+    assertNull(reader.next());
+    assertEquals(1, reader.found().unread());
+  }
+
+  @Test
   void compressedLogs_areRead_alsoOfSeveralParts() throws IOException {
     ByteArrayOutputStream twoMembers = new ByteArrayOutputStream();
     twoMembers.write(gzip(line(1)));
@@ -468,6 +519,40 @@ final class LogReaderTest {
     assertEquals(List.of(7L, 10L, 12L, 12L, 30L), all(reader).stream().sorted().toList());
     assertEquals(1, reader.found().late());
     assertEquals(Duration.ofSeconds(27).toNanos(), reader.found().mostLateNanos());
+  }
+
+  @Test
+  void olderFile_thatIsGivenLast_isSorted_andIsNotLate() throws IOException {
+    LogReader reader =
+        new LogReader(
+            "json",
+            ZoneOffset.UTC,
+            List.of(
+                source("new", bytes("{\"time\":1764111700}", "{\"time\":1764111701}")),
+                source(
+                    "old",
+                    bytes(
+                        "{\"time\":1764111603}",
+                        "{\"time\":1764111601}",
+                        "{\"time\":1764111602}"))),
+            WINDOW,
+            true);
+    List<Long> seconds = new ArrayList<>();
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      seconds.add(entry.atNanos() / 1_000_000_000);
+    }
+    assertEquals(List.of(1764111601L, 1764111602L, 1764111603L, 1764111700L, 1764111701L), seconds);
+    assertEquals(0, reader.found().late());
+    assertEquals(2_000_000_000L, reader.found().mostLateNanos());
+  }
+
+  @Test
+  void jsonWithSpaces_isRecognisedAsJson() {
+    String text =
+        "{\"time\": \"2026-11-26T10:00:00Z\", \"client\": \"::1\", \"method\": \"GET\","
+            + " \"target\": \"/\", \"status\": 200, \"user_agent\": \"a b c d e f g h i j k l\"}\n";
+    byte[] head = text.repeat(20).getBytes(StandardCharsets.UTF_8);
+    assertEquals("json", LogFormat.recognise(head, head.length, ZoneOffset.UTC));
   }
 
   @Test

@@ -435,7 +435,10 @@ final class ReplayTest {
     String log = "time,client\n2026-11-26T00:00:00Z,203.0.113.1\n";
     Replay noClient =
         Replay.of(limits, sources(log)).format("csv:time=time").counts(List.of("Calls={ip}"));
-    assertTrue(assertThrows(LogException.class, noClient::run).getMessage().endsWith("have ip"));
+    assertTrue(
+        assertThrows(LogException.class, noClient::run)
+            .getMessage()
+            .endsWith("the log, read as csv:time=time, does not have ip"));
     Replay noField =
         Replay.of(limits, sources(log)).format("csv").counts(List.of("PerKey={field:tenant}"));
     assertTrue(
@@ -635,7 +638,25 @@ final class ReplayTest {
     assertEquals(200, result.totals().denied());
     assertEquals(20, result.totals().deniedClients());
     assertEquals(10, result.mostDenied().size());
-    assertTrue(ReplayText.lines(result, "", ClientNames.SHOW).get(0).contains("about "));
+    List<String> lines = ReplayText.lines(result, "", ClientNames.SHOW);
+    assertTrue(lines.get(0).contains("about "));
+    assertTrue(String.join("\n", lines).contains("All decisions are exact."), lines.toString());
+  }
+
+  @Test
+  void moreDeniedClientsThanNames_areEstimated() throws IOException {
+    StringBuilder log = new StringBuilder();
+    for (int i = 0; i < 5_000; i++) {
+      String line =
+          "10.0.%s.%s - - [26/Nov/2026:00:00:00 +0000] \"GET /api/x HTTP/1.1\" 200 5 \"-\" \"-\"\n"
+              .formatted(i / 250, i % 250);
+      log.append(line.repeat(i % 2 == 1 ? 30 : 1));
+    }
+    Replay replay = Replay.of(limits(LIMITS, RULES), sources(log.toString()));
+    replay.mostClients = 100;
+    ReplayResult result = replay.run();
+    assertEquals(2_500.0, (double) result.totals().deniedClients(), 75.0);
+    assertEquals(2_500.0, (double) result.rows().get(0).deniedClients(), 75.0);
   }
 
   @Test
@@ -865,7 +886,7 @@ final class ReplayTest {
         "combined | a - - [yesterday] \"GET / HTTP/1.1\" 200 5 | the time is \"yesterday\", expected a time such as 26/Nov/2026",
         "json | [1] | expected one JSON object",
         "json | {\"a\":1} | the line has no ",
-        "regex:(?<time>[0-9]+) | x | the pattern matches no part of the line",
+        "regex:(?<time>[0-9]+) | x | the pattern matches no part of the line, or the line is too long for the pattern",
         "csv | time,a;1790000000 | the line has 1 value, expected the values of the heading: time, a",
         "csv | time,a;1790000000,2,3 | the line has more values than the heading, which has 2",
         "cloudfront | 2026-11-26 | no heading precedes the line",

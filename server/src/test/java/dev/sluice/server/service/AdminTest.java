@@ -430,8 +430,12 @@ class AdminTest {
     assertThat(send("GET", "/v1/limits", null).body()).contains(told);
     assertThat(send("GET", "/metrics", null).body())
         .contains("sluice_generation_mistakes{files=\"runtime\"} 1.0");
-    assertThat(Files.readString(audit))
-        .contains("\"what\":\"reload\",\"result\":\"refused\",\"detail\":\"" + kept + ":1:");
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readString(audit))
+                    .contains(
+                        "\"what\":\"reload\",\"result\":\"refused\",\"detail\":\"" + kept + ":1:"));
     Files.writeString(kept, good);
     assertThat(send("POST", "/v1/admin/reload", null).statusCode()).isEqualTo(200);
     assertThat(send("GET", "/metrics", null).body())
