@@ -48,15 +48,15 @@ import org.jspecify.annotations.Nullable;
  * 1. A reservation has at most one give-back in flight, and none after a give-back that the store
  *    may have applied.
  * 2. Without the cancelled spend, the other tokens refill at the same time or earlier. So if a
- * give-back gives back at most the part of its stretch that has not refilled, the bucket is no
- * fuller than without the spend. By the invariant, a give-back gives back at most this part, unless
- * another give-back overlaps and moves the end of the stretch before the store applies the first
- * give-back. 3. Let give-backs overlap, from t0 (the first is sent) to t1 (the last is applied).
- * Together they give back at most the parts of their stretches that had not refilled at t0, which
- * would be correct at t0. Until t1, a bucket without these spends refills by at most t1 − t0. So
- * the bucket is fuller by at most t1 − t0. If a plain refund or a reset overtakes a cancellation,
- * the excess is at most the
- *    tokens of that cancellation.
+ *    give-back gives back at most the part of its stretch that has not refilled, the bucket is no
+ *    fuller than without the spend. By the invariant, a give-back gives back at most this part,
+ *    unless another give-back overlaps and moves the end of the stretch before the store applies
+ *    the first give-back.
+ * 3. Let give-backs overlap, from t0 (the first is sent) to t1 (the last is applied). Together they
+ *    give back at most the parts of their stretches that had not refilled at t0, which would be
+ *    correct at t0. Until t1, a bucket without these spends refills by at most t1 − t0. So the
+ *    bucket is fuller by at most t1 − t0. If a plain refund or a reset overtakes a cancellation,
+ *    the excess is at most the tokens of that cancellation.
  *
  * The argument is about a single bucket, so it also holds for batches. Leases are tracked as
  * reservations too, and so is the charge of a batch on one server until all servers have allowed
