@@ -10,7 +10,8 @@ public enum Durability {
    */
   UNLOGGED,
   /**
-   * The table is in the write-ahead log, but decisions do not wait for the disk. A crash undoes the most recent spends: up to about three times {@code wal_writer_delay}.
+   * The table is in the write-ahead log, but decisions do not wait for the disk. A crash undoes the
+   * most recent spends: up to about three times {@code wal_writer_delay}.
    */
   ASYNC,
   /** Each call waits until its spends are on the disk. A crash undoes no spend. */

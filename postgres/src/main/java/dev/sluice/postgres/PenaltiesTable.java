@@ -27,7 +27,8 @@ public final class PenaltiesTable {
   public static final int MOST_ROWS = 100_000;
 
   /**
-   * The number of rows by which concurrent writers can exceed the bound. A table with these additional rows is still read, since a failed read would end bans.
+   * The number of rows by which concurrent writers can exceed the bound. A table with these
+   * additional rows is still read, since a failed read would end bans.
    */
   private static final int SLACK = 1_000;
 
@@ -52,7 +53,9 @@ public final class PenaltiesTable {
   }
 
   /**
-   * Reads the penalties that end after an instant. A row that is not a valid penalty is ignored and logged once. An invalid row belongs to a limit that is not in the catalogue, or has an id that is not in canonical form; no decision would use its penalty.
+   * Reads the penalties that end after an instant. A row that is not a valid penalty is ignored and
+   * logged once. An invalid row belongs to a limit that is not in the catalogue, or has an id that
+   * is not in canonical form; no decision would use its penalty.
    *
    * @param names the known names
    * @param after the instant

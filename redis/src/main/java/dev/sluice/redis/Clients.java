@@ -102,7 +102,8 @@ final class Clients {
   /**
    * Returns the addresses of the Sentinels, in the order in which Lettuce tries them.
    *
-   * @param left the number of Sentinels that did not respond and are no longer used; the Sentinel after these is the first in the list
+   * @param left the number of Sentinels that did not respond and are no longer used; the Sentinel
+   *     after these is the first in the list
    */
   RedisURI sentinel(int left) {
     RedisURI.Builder sentinel =
@@ -173,8 +174,11 @@ final class Clients {
 
   /**
    * Returns options that detect a server that disappeared without closing the connection, for
-   * example after a power failure or behind a firewall that dropped the connection's state.
-   * On an idle connection, TCP keep-alive detects such a server. On a connection with calls in flight, the TCP user time-out detects such a server, but not every transport has this time-out. Calls and the breaker's probes have their own time-outs, and do not wait until such a server is detected.
+   * example after a power failure or behind a firewall that dropped the connection's state. On an
+   * idle connection, TCP keep-alive detects such a server. On a connection with calls in flight,
+   * the TCP user time-out detects such a server, but not every transport has this time-out. Calls
+   * and the breaker's probes have their own time-outs, and do not wait until such a server is
+   * detected.
    */
   SocketOptions socketOptions() {
     SocketOptions.Builder sockets = SocketOptions.builder().connectTimeout(timeout);

@@ -21,8 +21,9 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The servers of a Redis Cluster. Each slot has its own queue, since a script can access only keys of one slot. Each master has its own circuit breaker, since masters fail independently. Lettuce follows redirections.
- * Thread-safe.
+ * The servers of a Redis Cluster. Each slot has its own queue, since a script can access only keys
+ * of one slot. Each master has its own circuit breaker, since masters fail independently. Lettuce
+ * follows redirections. Thread-safe.
  */
 final class ClusterSlots implements Roll.Servers {
 
@@ -78,7 +79,10 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   /**
-   * Refreshes the map, which can take long if another server is unreachable. At the same time, pings the server on the connection that calls use. If the connection does not respond, it is closed, so that the client reconnects, since the server's machine may be down. If the server responds to PING, the probe also runs the script.
+   * Refreshes the map, which can take long if another server is unreachable. At the same time,
+   * pings the server on the connection that calls use. If the connection does not respond, it is
+   * closed, so that the client reconnects, since the server's machine may be down. If the server
+   * responds to PING, the probe also runs the script.
    */
   private CompletionStage<?> probe(String nodeId) {
     look();
@@ -107,7 +111,8 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   /**
-   * Probes the master that has the probe key. The call loads the Cluster's map, and loads the script on this master.
+   * Probes the master that has the probe key. The call loads the Cluster's map, and loads the
+   * script on this master.
    */
   @Override
   public CompletionStage<?> probe() {

@@ -14,7 +14,10 @@ import org.jspecify.annotations.Nullable;
  * replaced when it breaks.
  *
  * <p>A call reaches the server at most once. A call that was in flight when a connection broke is
- * not repeated, since the server may have run the call. A call that was certainly not sent is tried once more on a new connection, since a connection can be broken before the client notices. If a call is abandoned while its connection is being opened, the call is not sent, and ends when the connection is open or has failed. Thread-safe; no method blocks.
+ * not repeated, since the server may have run the call. A call that was certainly not sent is tried
+ * once more on a new connection, since a connection can be broken before the client notices. If a
+ * call is abandoned while its connection is being opened, the call is not sent, and ends when the
+ * connection is open or has failed. Thread-safe; no method blocks.
  *
  * @param <C> the type of the connection
  */
@@ -30,7 +33,8 @@ final class LazyConnection<C extends Connection> {
   /**
    * Creates a connection that is not yet open.
    *
-   * @param heals whether a broken connection reconnects itself; otherwise this class opens a new connection
+   * @param heals whether a broken connection reconnects itself; otherwise this class opens a new
+   *     connection
    * @param elsewhere closes old connections; must not run on a thread that reads responses
    */
   LazyConnection(

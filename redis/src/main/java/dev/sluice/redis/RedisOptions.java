@@ -28,7 +28,8 @@ final class RedisOptions {
   private static final Duration HOUR = Duration.ofHours(1);
 
   /**
-   * The largest number of calls in flight. With two calls, the server can run one call while the response to the other call is in flight.
+   * The largest number of calls in flight. With two calls, the server can run one call while the
+   * response to the other call is in flight.
    */
   private static final int MAX_CALLS = 2;
 

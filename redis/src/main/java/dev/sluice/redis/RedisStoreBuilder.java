@@ -207,7 +207,9 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the largest difference between the clocks of the processes that use the same buckets; by
-   * default 100 ms. As long as the clocks differ by less, the processes together grant in any period at most the tokens that a process alone would grant in that period plus the difference. Requires {@link #clock}.
+   * default 100 ms. As long as the clocks differ by less, the processes together grant in any
+   * period at most the tokens that a process alone would grant in that period plus the difference.
+   * Requires {@link #clock}.
    *
    * @param most up to ten minutes. The wait in a denial can be too short by this difference, for a
    *     process whose clock is behind, or after a limit was reduced
@@ -290,7 +292,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the names with which a ring places keys, in the order of the hosts. Sluice and Boulder
-   * find a bucket on the same server only if both have the same names. If a server gets another address but keeps its name, its keys stay on this server.
+   * find a bucket on the same server only if both have the same names. If a server gets another
+   * address but keeps its name, its keys stay on this server.
    *
    * @param names one name for each host, all different
    * @return this

@@ -52,7 +52,10 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
     return readings(join(), first, batch, server);
   }
 
-  Begins to send this call. @return false if the call was abandoned and must not be sent
+  /**
+   * Begins to send this call.
+   *
+   * @return false if the call was abandoned and must not be sent
    */
   protected final synchronized boolean begin(Attempt attempt) {
     if (!abandoned) {

@@ -102,8 +102,8 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Ends the hash after the last message. The code of a round is repeated here: the JIT did not
-   * keep the state in registers when a round was a method.
+   * Ends the hash after the last message. The code of a round is repeated here: the JIT would not
+   * keep the state in registers if a round were a method.
    */
   @CanIgnoreReturnValue
   public SipHash end() {
