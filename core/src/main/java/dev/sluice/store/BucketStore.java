@@ -46,8 +46,8 @@ public interface BucketStore extends AutoCloseable {
    * Decides on a batch: makes either all of its charges or none.
    *
    * @param charges at least one charge, each with a different key
-   * @return the reading of each bucket before its charge, in the order of the charges @throws
-   *     StoreException if the store could not decide
+   * @return the reading of each bucket before its charge, in the order of the charges
+   * @throws StoreException if the store could not decide
    * @throws IllegalArgumentException if two charges have the same key
    */
   List<Reading> charge(List<Charge> charges);
@@ -72,8 +72,9 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
    * is decided reports these tokens to {@code tentative}, which computes their refunds if the batch
-   * is denied. @param charges see {@link #charge(List)}
+   * is denied.
    *
+   * @param charges see {@link #charge(List)}
    * @param tentative tracks tokens that are taken before the decision is known
    * @return see {@link #charge(List)}
    * @throws StoreException if the store could not decide
@@ -85,8 +86,9 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
    * batch is decided reports these tokens to {@code tentative}, which computes their refunds if the
-   * batch is denied. @param charges see {@link #chargeAsync(List)}
+   * batch is denied.
    *
+   * @param charges see {@link #chargeAsync(List)}
    * @param tentative tracks tokens that are taken before the decision is known
    * @return see {@link #chargeAsync(List)}
    */
