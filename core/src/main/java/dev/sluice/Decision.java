@@ -368,8 +368,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision on each quota of a limit with several quotas. Apart from this list, the
-   * strictest of these decisions equals this decision.
+   * Returns the decision on each quota of a limit with several quotas. This decision is the
+   * strictest of these decisions.
    *
    * @return the decisions, the longest period first; empty for a limit with one quota
    */
@@ -379,8 +379,9 @@ public final class Decision {
 
   /**
    * Returns the decisions of a batch, one for each transaction, in the order of the transactions. A
-   * denied batch spends nothing. An allowed part of a denied batch would have fitted; its {@link
-   * #remaining} and {@link #resetIn} describe the unchanged bucket.
+   * denied batch spends nothing. In a denied batch, a part that is allowed would have been spent if
+   * no other part had been denied; its {@link #remaining} and {@link #resetIn} describe the
+   * unchanged bucket.
    *
    * @return the decisions; only this decision if the request was not a batch
    */

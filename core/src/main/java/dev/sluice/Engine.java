@@ -181,9 +181,9 @@ final class Engine {
   }
 
   /**
-   * Decides on independent spends within one call of a caller, up to 64 of them concurrently. The
-   * first spend is made alone on the caller's thread, since a store can refuse a caller whose
-   * thread is not allowed to block.
+   * Decides on independent spends for one caller, up to 64 spends concurrently. The first spend is
+   * made alone on the caller's thread, since a store can refuse a caller whose thread is not
+   * allowed to block.
    *
    * @throws StoreException the first failure on which no failure rule decides, thrown when no spend
    *     is in flight. An interrupt is such a failure: the method then no longer waits for spends in

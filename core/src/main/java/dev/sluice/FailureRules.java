@@ -203,8 +203,9 @@ final class FailureRules {
     /**
      * Returns the decisions.
      *
-     * @param nowNanos the time with which {@link #charges} was called. With a later time, a penalty
-     *     could have ended in between, and a spend could be allowed that was not made
+     * @param nowNanos the time with which {@link #charges} was called. If a penalty ended between
+     *     that time and a later time, a decision at the later time would allow a spend that was not
+     *     made
      */
     private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
       List<Decision> decisions = new ArrayList<>();

@@ -402,7 +402,7 @@ public final class Limiter {
   }
 
   /**
-   * Gives back the tokens of a reservation that another process made, except tokens that have
+   * Cancels a reservation that another process made: gives its tokens back, except tokens that have
    * refilled since. Gives nothing back if the limit is disabled now.
    *
    * @param receipt the tokens that the reservation took; no caller may use a receipt twice

@@ -73,10 +73,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class OpenReservations {
 
-  /** How many reservations can be open in total. */
+  /** The largest total number of open reservations. */
   static final int MOST = 1_000_000;
 
-  /** How many reservations of one bucket can be open. */
+  /** The largest number of open reservations of one bucket. */
   static final int MOST_OF_A_BUCKET = 4_096;
 
   // The longest time after its time-out at which a call can still reach the store.

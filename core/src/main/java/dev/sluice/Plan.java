@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param act the operation: check, spend, refund or reset
  * @param asked the transactions of the request, in order
- * @param transactions the same transactions, but one per quota for a limit with several quotas
+ * @param transactions the same transactions, except that a transaction on a limit with several
+ *     quotas is replaced by one transaction per quota
  * @param charges the charges for the store, in the order of the transactions that need a charge;
  *     empty if no store call is needed
  * @param maxWaitNanos how long a spend is allowed to wait for tokens
@@ -156,7 +157,8 @@ record Plan(
    * The result of reading the buckets.
    *
    * @param plan the rest of the plan
-   * @param decisions the decision of each transaction if no charge is left, otherwise null
+   * @param decisions the decision of each transaction if the plan needs no further charge,
+   *     otherwise null
    */
   record Looked(Plan plan, @Nullable List<Decision> decisions) {}
 

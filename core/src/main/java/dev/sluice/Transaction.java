@@ -441,11 +441,11 @@ public final class Transaction {
 
   /** The kinds of operations on a bucket. */
   public enum Kind {
-    /** The transaction is checked and spent, and counts in the decision of its batch. */
+    /** The transaction is checked and spent, and can deny its batch. */
     CHECK_AND_SPEND,
-    /** The transaction is checked and counts in its batch's decision; it is never spent. */
+    /** The transaction is checked and can deny its batch, but is never spent. */
     CHECK_ONLY,
-    /** The transaction is spent if it fits, and does not count in the decision of its batch. */
+    /** The transaction is spent if it fits, and never denies its batch. */
     SPEND_ONLY,
     /** The transaction is valid only for resets. */
     RESET_ONLY,

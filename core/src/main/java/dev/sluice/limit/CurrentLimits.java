@@ -103,8 +103,8 @@ public final class CurrentLimits {
    *
    * @param more the limits that must have a default, each with the part of the configuration that
    *     requires the default
-   * @throws MissingDefaultException if the current limits lack a default that must not be missing;
-   *     no requirement is added then
+   * @throws MissingDefaultException if the current limits lack a default whose requirement has the
+   *     policy {@link MissingDefault#REFUSE}; no requirement is added then
    */
   public void require(Collection<Requirement> more) {
     synchronized (requirements) {

@@ -167,8 +167,8 @@ public final class LimitName {
 
   /**
    * Returns whether the limit is disabled for an id that has neither a default nor an override. A
-   * disabled limit allows the request and stores nothing. A limit that is not disabled refuses the
-   * request.
+   * disabled limit allows a request for such an id and stores nothing. If the limit is not
+   * disabled, limiters refuse a request for such an id.
    *
    * @return true if declared, and for a limit with {@linkplain #overridesOnly overrides only}
    */

@@ -115,10 +115,10 @@ public record LimitOverride(
   }
 
   /**
-   * Compares this override with the existing override of the same id that it would replace. Returns
-   * the change if this override has fewer quotas, a quota that is {@linkplain Quota#isLowerThan
-   * lower} than the existing quota with the same period, or a quota that is lower than all existing
-   * quotas. An operator may have made such a change by mistake.
+   * Compares this override with an existing override of the same id, which this override would
+   * replace. Returns the change if this override has fewer quotas, a quota that is {@linkplain
+   * Quota#isLowerThan lower} than the existing quota with the same period, or a quota that is lower
+   * than all existing quotas. An operator may have made such a change by mistake.
    *
    * @param present the existing override
    * @return the change; null if no quota is lower and no quota is missing

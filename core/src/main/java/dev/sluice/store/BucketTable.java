@@ -425,7 +425,7 @@ final class BucketTable {
 
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
     boolean mayCount = bucketCount.roomFor(1) == LiveBucketCount.Room.FOUND;
-    if (mayCount) { // otherwise many refused charges would cause scans for dead buckets
+    if (mayCount) { // a refused charge must not record a death, which would cause a useless scan
       // The death is recorded before the bucket is counted, because the bucket can be dead when it
       // is counted.
       cleaner.diesAt(place, afterNanos);
@@ -434,7 +434,7 @@ final class BucketTable {
     if (at < 0) {
       return false;
     }
-    if (!mayCount) { // the charge reused a dead bucket's slot, so the table was not full
+    if (!mayCount) { // the claim reused a dead bucket's slot, and the death was not recorded above
       cleaner.diesAt(place, afterNanos);
     }
     SlotArray.unlock(segment.slots(), at, afterNanos);

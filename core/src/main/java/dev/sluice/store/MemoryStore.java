@@ -153,7 +153,8 @@ public final class MemoryStore implements BucketStore, DirectStore {
      * removed at once, and the clock can step back by any time; a bucket that was full before the
      * step can then still be full after the step.
      *
-     * @param step zero to 292 years; full buckets count towards the bound for this time
+     * @param step zero to 292 years; full buckets that are kept count towards the bound on live
+     *     buckets
      * @return this builder
      * @throws IllegalArgumentException if the step is out of range
      */

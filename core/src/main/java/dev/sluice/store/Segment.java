@@ -24,8 +24,9 @@ import org.jspecify.annotations.Nullable;
  *     even and unchanged, has read the TAT of this key: no slot has changed its key in between. So
  *     a denial, a check and the reading of an absent bucket write nothing.
  *
- * A full bucket need not be removed: its slot counts as free from then on. A key that returns to
- * its old slot and a key that is assigned this slot both lock it first; the loser searches again.
+ * A full bucket need not be removed: its slot counts as free from then on. If the slot's key is
+ * charged again while the slot is assigned to another key, both threads try to lock the slot first.
+ * The thread that does not get the lock searches again.
  *
  * Rebuilding gives a segment more lines, fewer lines, or the same lines without dead buckets. It
  * locks all slots of the old lines for good, copies them, and publishes the new lines. A thread

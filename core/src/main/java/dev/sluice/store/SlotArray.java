@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
  * A key has two possible lines. The first line is computed from 16 bits of the key's place, which
  * is the other half of the hash. The second line is computed from the first line and the tag, and
  * the first line from the second line and the tag in the same way. So the content of a slot is
- * enough to move a bucket to its other line. A new key goes to its first line if that has room,
- * otherwise to its second line. If both lines are full, one of their eight buckets is moved to its
- * other line, at most two moves deep. In simulations, the first key for which no slot was found
- * came at a load of 0.90 to 0.95 with two moves, 0.71 to 0.85 with one move, and 0.27 to 0.54
+ * enough to move a bucket to its other line. A new key goes to its first line if the first line has
+ * room, otherwise to its second line. If both lines are full, one of their eight buckets is moved
+ * to its other line, at most two moves deep. In simulations, the first key for which no slot was
+ * found came at a load of 0.90 to 0.95 with two moves, 0.71 to 0.85 with one move, and 0.27 to 0.54
  * without moves. If no slot is found, the lines are rebuilt with a load of at most 0.8.
  *
  * 24 bits of the key's place are stored beside each slot, so a slot takes 19 bytes in total. Keys

@@ -183,7 +183,8 @@ final class TableBatch {
       long tatNanos = tatNanos(i);
       long newNanos = charges.get(i).tatAfterNanos(nowNanos, tatNanos, passes);
       boolean forgets = passes && charges.get(i).op() == Op.RESET;
-      // An unchanged TAT stays stored even if the bucket is full; only a reset removes it.
+      // If the charge does not change the TAT, the stored TAT is kept, even if the bucket is full.
+      // Only a reset removes the stored TAT.
       afterNanos[i] = newNanos == tatNanos && !forgets ? storedNanos[i] : newNanos;
     }
   }

@@ -28,10 +28,10 @@ public interface TimeSource {
    * Runs a task when this clock reaches an instant, or at once if the instant has passed. No thread
    * waits for the instant.
    *
-   * <p>The default implementation measures the remaining time with the system's clock. It runs
-   * tasks that overlap on different threads. If this source runs slower than the system's clock,
-   * the task can run too early, so the task must read this source again. The task must be short,
-   * and must neither block nor throw.
+   * <p>The default implementation measures the remaining time with the system's clock. Tasks that
+   * run at the same time run on different threads. If this source runs slower than the system's
+   * clock, the task can run too early, so the task must read this source again. The task must be
+   * short, and must neither block nor throw.
    *
    * @param atNanos the instant, in nanoseconds since the Unix epoch
    * @param task the task, which runs at most once

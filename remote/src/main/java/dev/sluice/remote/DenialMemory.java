@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  *
  * A refund or a reset by this process clears the remembered denial before the request is sent and
  * after its response has arrived. Another response that was in flight meanwhile must not restore
- * the denial. So each place has a stamp, which clearing increments, and an entry with an older
- * stamp is ignored. A spend by this process also clears the denial: a spend with a smaller cost can
- * have been admitted, which makes the wait longer. Charges by other processes take effect at the
- * latest when an entry reaches its maximum age.
+ * the denial. So each place of the table has a stamp. Clearing a place increments its stamp, and an
+ * entry with an older stamp is ignored. A spend by this process also clears the denial: a spend
+ * with a smaller cost can have been admitted, which makes the wait longer. Charges by other
+ * processes take effect at the latest when an entry reaches its maximum age.
  *
  * With several servers, no denial is remembered: the bucket can lack tokens only because of a batch
  * that was denied on another server and refunds these tokens a moment later.

@@ -107,8 +107,8 @@ final class SharedCall {
   }
 
   /**
-   * Frees the slot of this call only after the callers are awake. A caller that sends another
-   * request at once then shares the next call instead of sending a separate call.
+   * Frees the slot of this call only after the callers are awake. So callers that submit another
+   * request at once share the next call, instead of causing a separate call each.
    */
   private void answered(RemoteCall<?> call) {
     try {

@@ -89,8 +89,8 @@ final class LimitReferences {
   }
 
   /**
-   * Requires that the limit declares a debt. If only the rules said that the limit has a debt, a
-   * process without these rules would forgive the debt.
+   * Requires that the limit declares a debt. If only the rules declared the debt, a process without
+   * these rules would forgive the debt.
    *
    * @param found the text in the rule
    * @param otherwise the texts that are allowed in a rule for a limit without a debt

@@ -176,7 +176,7 @@ public final class Replacements {
 
   /**
    * Rotates a cycle so that it begins with its smallest name. The message for a cycle is then the
-   * same for each limit from which the search can start.
+   * same, regardless of the limit from which the search starts.
    */
   private static List<String> fromSmallest(List<String> circle) {
     List<String> turned = new ArrayList<>(circle);

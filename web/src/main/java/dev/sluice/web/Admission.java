@@ -132,7 +132,7 @@ public final class Admission {
     open.forEach(batch -> batch.settleAsync(known, this::notSettled));
   }
 
-  /** Records how the request ended; returns null if the admission has ended before. */
+  /** Records the end of the request; returns null if the admission has ended before. */
   private synchronized @Nullable Ending end(@Nullable Integer status) {
     if (ending != null) {
       return null;

@@ -20,7 +20,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Charges requests by rules, and prepares the responses to refused requests, for all filters.
+ * The shared code of all filters: charges requests by rules, and prepares the responses to refused
+ * requests.
  *
  * <p>A request spends from all limits of all rules that match the request, or from none.
  * {@linkplain Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for
@@ -153,7 +154,10 @@ public final class RequestLimiter implements AutoCloseable {
     Stages.onEnd(admission, (made, failure) -> spent.cancel(false));
   }
 
-  /** Refuses a request after a failure to decide; passes any other failure to the caller. */
+  /**
+   * Completes an admission with a refusal if no decision could be made, and with the failure if it
+   * is of another kind.
+   */
   private void complete(
       CompletableFuture<Admission> admission, WebRequest request, Throwable failure) {
     Throwable cause = Stages.cause(failure);
