@@ -252,8 +252,8 @@ public final class RemoteStore implements BucketStore {
     HandedOver stage = new HandedOver(answer, ifSent);
     long leftNanos = until - context.timing().nanoTime();
     if (leftNanos < context.timeoutNanos() - context.timeoutNanos() / LATE) {
-      try { // the time-out began before this charge, so the queue's own time-out would end the
-        // charge too late
+      // The time-out began before this charge, so the queue would end the charge too late.
+      try {
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
         // The store was closed meanwhile, which also ends the stage.
