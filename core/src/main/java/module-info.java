@@ -4,7 +4,9 @@
  *
  * <p>Needs only the JDK at run time; the two annotation libraries are needed only by compilers.
  */
-@SuppressWarnings("module") // the modules that use the internal packages are built later
+@SuppressWarnings(
+    "module") // the modules to which internal packages are exported do not exist yet when this
+// module is built
 module dev.sluice {
   requires static transitive com.google.errorprone.annotations;
   requires static transitive org.jspecify;

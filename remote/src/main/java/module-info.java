@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What every store on a server needs; for Sluice's own modules only. */
-@SuppressWarnings("module") // the modules that can see this package are built later
+/** The shared code of stores on servers, for Sluice's own modules only. */
+@SuppressWarnings(
+    "module") // the modules to which this package is exported do not exist yet when this module is
+// built
 module dev.sluice.remote {
   requires transitive dev.sluice;
   requires static java.sql; // only the stores in databases need java.sql

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The rule book: which limits a request or a descriptor spends from, read from a file. */
+/**
+ * The rule book, which is read from a file and defines from which limits a request or descriptor
+ * spends.
+ */
 module dev.sluice.rules {
   requires transitive dev.sluice.web;
   requires transitive dev.sluice.yaml;

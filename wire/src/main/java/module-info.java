@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Requests and decisions as JSON writes them. */
+/** Reads and writes requests and decisions as JSON. */
 module dev.sluice.wire {
   requires transitive com.fasterxml.jackson.core;
   requires transitive dev.sluice;

@@ -9,7 +9,7 @@ import dev.sluice.gcra.Quota;
  * The numbers of a decision, computed from the quota and the store's reading.
  *
  * @param remaining the number of whole tokens left
- * @param retryInNanos the time until the same cost can be spent next
+ * @param retryInNanos the time until the same cost can be spent, or spent again
  * @param resetInNanos the time until the bucket is full
  * @param nowNanos the time of the decision
  */
@@ -18,7 +18,7 @@ record Answer(
 
   private static final long DEGRADED_RETRY_NANOS = 1_000_000_000;
 
-  /** The answer if no limit applies to the id, or there was nothing to check. */
+  /** The answer if no limit applies to the id, or if nothing had to be checked. */
   static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0, 0);
 
   /** The answer to a refund if no limit applies to the id, so that there is no bucket. */
@@ -46,8 +46,8 @@ record Answer(
   }
 
   /**
-   * Returns the answer to a spend or a check of a bucket that a penalty makes count as empty: only
-   * a cost of 0 is allowed. The wait lasts until the penalty ends and the bucket has enough tokens.
+   * Returns the answer to a spend or check while a penalty is in force: only a cost of 0 is
+   * allowed. The wait lasts until the penalty has ended and the bucket has enough tokens.
    */
   static Answer ofPenalty(
       long untilNanos, Effect effect, Quota quota, long nowNanos, long tatNanos) {
@@ -77,7 +77,10 @@ record Answer(
         resetInNanos != aheadNanos, remaining(quota, resetInNanos), 0, resetInNanos, nowNanos);
   }
 
-  /** Returns this answer to a refund, with a bucket that counts as empty until a penalty ends. */
+  /**
+   * Returns this answer to a refund, changed for a bucket that counts as empty until a penalty
+   * ends.
+   */
   Answer countingAsEmpty(long untilNanos) {
     return new Answer(
         allowed, 0, retryInNanos, Math.max(untilNanos - nowNanos, resetInNanos), nowNanos);
@@ -90,8 +93,8 @@ record Answer(
   }
 
   /**
-   * Returns this answer for a spend that fits, but was prevented by another transaction of its
-   * batch. If the spend would have waited, the answer includes the wait.
+   * Returns this answer for a spend that fits, but was not made because another transaction denied
+   * its batch. If the spend would have waited, the answer includes the wait.
    */
   Answer unspent(long cost, Quota quota) {
     long incrementNanos = quota.incrementNanos(cost);

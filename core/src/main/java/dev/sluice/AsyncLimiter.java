@@ -21,8 +21,9 @@ import java.util.function.Supplier;
  * <p>Thread-safe; no method blocks. All failures are reported by the stage: an {@link
  * InvalidRequestException} for an invalid name, id, cost or batch, a {@link StoreException} if the
  * store could not decide. Code that is chained to a stage is allowed to block: with the stores of
- * Sluice it delays no other call, but it occupies a thread of its own. To give up, cancel the
- * stage's future or put a time-out on it. A charge that was not sent by then is never sent.
+ * Sluice, the code delays no other call, but occupies a thread of its own. To stop waiting for a
+ * decision, cancel the stage's future or set a time-out on the future. A charge that the store has
+ * not sent by then is never sent.
  */
 public final class AsyncLimiter {
 
@@ -282,7 +283,7 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#cancel(Receipt)}.
    *
    * @param receipt the tokens that the reservation took; no caller may use a receipt twice
-   * @return a stage that completes when the tokens are back
+   * @return a stage that completes when the tokens were given back
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancel(Receipt receipt) {
@@ -302,7 +303,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * Waits for tokens without blocking; see {@link #acquire(Transaction, Duration)}.
+   * Non-blocking form of {@link Limiter#acquire(String, String, Duration)}.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -314,7 +315,7 @@ public final class AsyncLimiter {
   }
 
   /**
-   * Waits for tokens without blocking; see {@link #acquire(Transaction, Duration)}.
+   * Non-blocking form of {@link Limiter#acquire(String, String, long, Duration)}.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -328,12 +329,14 @@ public final class AsyncLimiter {
   }
 
   /**
-   * Non-blocking form of {@link Limiter#acquire(Transaction, Duration)}. It occupies no thread.
+   * Non-blocking form of {@link Limiter#acquire(Transaction, Duration)}. A waiting call occupies no
+   * thread.
    *
-   * <p>To stop waiting, cancel the future of the stage itself, or put a time-out on it; see {@link
-   * Limiter#acquire(Transaction, Duration)}. Code that is chained to a stage that had to wait runs
-   * on threads of Sluice ({@code sluice-alarm-1} and so on), and is allowed to block them. With a
-   * clock for tests, it runs on the thread that advances the clock.
+   * <p>To stop waiting, cancel the future of the returned stage, not of a stage derived from it, or
+   * set a time-out on this future; see {@link Limiter#acquire(Transaction, Duration)}. After a
+   * wait, code that is chained to the stage runs on threads of Sluice ({@code sluice-alarm-1} and
+   * so on), and is allowed to block these threads. With a clock for tests, the code runs on the
+   * thread that advances the clock.
    *
    * @param transaction the bucket and the cost
    * @param maxWait the longest wait, zero or more
@@ -344,8 +347,8 @@ public final class AsyncLimiter {
   }
 
   /**
-   * Non-blocking form of {@link Limiter#acquire(List, Duration)}. A waiting caller occupies no
-   * thread; {@link #acquire(Transaction, Duration)} says how a caller stops waiting.
+   * Non-blocking form of {@link Limiter#acquire(List, Duration)}. A waiting call occupies no
+   * thread; for how to stop waiting, see {@link #acquire(Transaction, Duration)}.
    *
    * @param transactions the transactions, each on a different bucket
    * @param maxWait the longest wait, zero or more
@@ -504,7 +507,7 @@ public final class AsyncLimiter {
     }
 
     /**
-     * Non-blocking form of {@link Limit#acquire(CharSequence, long, Duration)}. A waiting caller
+     * Non-blocking form of {@link Limit#acquire(CharSequence, long, Duration)}. A waiting call
      * occupies no thread; see {@link AsyncLimiter#acquire(Transaction, Duration)}.
      *
      * @param id the id to limit, such as an IP address

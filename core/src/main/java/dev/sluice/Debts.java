@@ -31,9 +31,10 @@ import java.util.function.LongSupplier;
  * clock stepped back. The depth is τ, and more if callers can wait or debts are declared. A debt
  * could deny an id for hours, so a denied spend lowers the TAT to now + depth (it forgives the
  * debt). But two limits can charge one bucket at the same time, for example in a rolling
- * deployment, or with an override that only one of two servers has loaded. Then each forgiven debt
- * frees τ_big − τ_small for the larger limit, which spends it and makes a new debt. Without a bound
- * the two limits would grant additional tokens for ever.
+ * deployment, or with an override that only one of two servers has loaded. Then the smaller limit
+ * forgives a debt, which frees the time τ_big − τ_small; the larger limit spends this time, which
+ * makes a new debt. If this could repeat at any rate, the two limits would together grant too many
+ * tokens for ever.
  *
  * So a process forgives a debt of a bucket once within each τ, by the store's clock. In that time
  * the two limits together grant at most what the larger limit allows, plus τ_big − τ_small per
@@ -42,13 +43,13 @@ import java.util.function.LongSupplier;
  */
 
 /**
- * Forgives the debts of a store's buckets, at most once per bucket and depth within the depth's
- * time. The memory of forgiven debts is bounded; while it is full, no debt is forgiven.
- * Thread-safe.
+ * Forgives the debts of a store's buckets, at most once per bucket within a time equal to the
+ * {@linkplain #depthNanos depth}. The memory of forgiven debts is bounded; while it is full, no
+ * debt is forgiven. Thread-safe.
  */
 final class Debts {
 
-  /** Supplies how far ahead of now the TAT of each bucket can lie without a debt. */
+  /** Supplies the {@linkplain #depthNanos depth} of each charge's bucket. */
   @FunctionalInterface
   interface Depths {
     long depthNanos(int charge);
@@ -239,7 +240,10 @@ final class Debts {
     return aheadNanos > depthNanos && aheadNanos - skewNanos.getAsLong() > depthNanos;
   }
 
-  /** Returns whether one charge can forgive and spend: not if the depth includes waits or debts. */
+  /**
+   * Returns whether one charge can forgive and spend. If the depth includes waits or debts, two
+   * charges are needed.
+   */
   private static boolean spendsToo(Charge charge, long depthNanos) {
     return charge.op() == Op.SPEND && charge.offsetNanos() == depthNanos;
   }
@@ -264,7 +268,7 @@ final class Debts {
         : !isOpen(knownNanos, offsetNanos, nowNanos);
   }
 
-  /** Returns whether the debt can be forgiven now; if so, records it as forgiven. */
+  /** Returns whether a debt can be forgiven now; if so, records the debt as forgiven. */
   boolean tryForgive(String key, long offsetNanos, long nowNanos) {
     if (!mayForgive(key, offsetNanos, nowNanos)) {
       return false;
@@ -279,7 +283,8 @@ final class Debts {
           return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
         });
     if (may[0]) {
-      // Called after the entry was added: a scan that missed the entry began before this call.
+      // Called after the entry was added, so that a scan without this entry cannot overwrite the
+      // new end.
       endsAt(endNanos);
       latestNanos.accumulateAndGet(nowNanos, Math::max);
     }
@@ -292,9 +297,10 @@ final class Debts {
   }
 
   /**
-   * Returns whether an end is still in force. An end more than two offsets away was recorded before
-   * the clock stepped back, and would last as long as the step. Two offsets are allowed instead of
-   * one because calls can overtake each other: the later call can have the earlier time.
+   * Returns whether the time in which no further debt is forgiven still lasts. An end more than two
+   * offsets ahead was recorded before the clock stepped back, and is ignored, since the time would
+   * last as long as the step. Ends up to two offsets ahead are valid, instead of one, because
+   * concurrent calls can be processed out of order, so that a later call has an earlier time.
    */
   private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
     return Long.compareUnsigned(endNanos, nowNanos) > 0

@@ -44,7 +44,7 @@ public final class Decision {
    * @param decidedBy the store, or the failure rule that decided in place of the store
    * @param parts the decisions of a batch, empty for a single transaction
    * @param penalty the penalty in force on the bucket, null if there is none
-   * @param spends whether an allowance took tokens, unless the transaction is check-only
+   * @param spends whether the operation takes tokens if it is allowed and not check-only
    * @param quotas the decisions on the quotas of a limit with several quotas, otherwise empty
    */
   private Decision(
@@ -68,7 +68,9 @@ public final class Decision {
     return of(act, transaction, answer, null);
   }
 
-  /** Returns the transaction with the tokens that a spend-up-to took, or with 1 if denied. */
+  /**
+   * Returns the transaction; after a spend-up-to with the taken tokens as its cost, or 1 if denied.
+   */
   private static Transaction spent(Transaction transaction, Answer answer) {
     return transaction.isUpTo()
         ? transaction.took(answer.allowed() ? transaction.cost() : 1)
@@ -95,7 +97,7 @@ public final class Decision {
   }
 
   /**
-   * Returns this decision for a spend that fits, but was prevented by another one in its batch.
+   * Returns this decision for a spend that fits, but was not made because its batch was denied.
    *
    * @param quota null if no store was called for the transaction
    */
@@ -137,7 +139,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision of a batch: the strictest one; among equals the last, as in Boulder.
+   * Returns the decision of a batch: its strictest decision. If several decisions are equally
+   * strict, returns the last one, as Boulder does.
    *
    * @param counting the decisions of which the strictest is chosen
    * @param otherwise the answer if {@code counting} is empty
@@ -166,7 +169,8 @@ public final class Decision {
 
   /**
    * Returns the stricter of two decisions: a denial is stricter than an allowance, then a longer
-   * {@link #retryIn}, then a smaller {@link #remaining}. Returns this decision for two equal ones.
+   * {@link #retryIn}, then a smaller {@link #remaining}. If both are equally strict, returns this
+   * decision.
    *
    * @param other the decision to compare with
    * @return this decision or the other one
@@ -195,7 +199,8 @@ public final class Decision {
 
   /**
    * Returns whether a limit applied. If no limit applied, {@link Transaction#coverage} of the
-   * {@link #transaction} is the reason: the limit is declared unlimited, or its default is missing.
+   * {@link #transaction} returns the reason: the limit is declared unlimited, or its default is
+   * missing.
    *
    * @return false if nothing limits the id, or if nothing in the batch had to be checked
    */
@@ -363,8 +368,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision on each quota of a limit with several quotas. Apart from this list, the
-   * strictest of these decisions equals this decision.
+   * Returns the decision on each quota of a limit with several quotas. This decision is the
+   * strictest of these decisions.
    *
    * @return the decisions, the longest period first; empty for a limit with one quota
    */
@@ -374,8 +379,9 @@ public final class Decision {
 
   /**
    * Returns the decisions of a batch, one for each transaction, in the order of the transactions. A
-   * denied batch spends nothing. An allowed part of a denied batch would have fitted; its {@link
-   * #remaining} and {@link #resetIn} describe the unchanged bucket.
+   * denied batch spends nothing. In a denied batch, a part that is allowed would have been spent if
+   * no other part had been denied; its {@link #remaining} and {@link #resetIn} describe the
+   * unchanged bucket.
    *
    * @return the decisions; only this decision if the request was not a batch
    */
@@ -419,8 +425,8 @@ public final class Decision {
   /**
    * Returns the value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded
    * up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all at once,
-   * even clients that were denied at the same moment. Since the header has whole seconds, up to one
-   * second is added to a smaller jitter.
+   * even clients that were denied at the same moment. Since the header has whole seconds, a jitter
+   * above 0 adds up to one second even if its share of the wait is shorter.
    *
    * @return seconds; at least 1 for a denial after which a retry can succeed
    */

@@ -16,10 +16,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The quota in force for an id, with the limit's name and the origin of the quota. Created once per
- * limit and shared by decisions.
+ * The quota in force for an id, with the limit's name and the origin of the quota. Decisions share
+ * this object.
  *
- * <p>A limit with several quotas has {@link #parts}, each with one quota and its own bucket.
+ * <p>For a limit with several quotas, each of the {@link #parts} has one quota and its own bucket.
  */
 final class EffectiveQuota {
 
@@ -112,7 +112,8 @@ final class EffectiveQuota {
   }
 
   /**
-   * Returns this object with another quota: a share of it, or another one of the limit's quotas.
+   * Returns this object with another quota: a share of its quota, or another quota of the same
+   * limit.
    */
   EffectiveQuota heldTo(Quota share) {
     return new EffectiveQuota(name, share, origin, coverage, List.of(), parts, whole, period);
@@ -159,7 +160,7 @@ final class EffectiveQuota {
     return name;
   }
 
-  /** Returns the quota, null if no limit applies, for which {@link #coverage} is the reason. */
+  /** Returns the quota, null if no limit applies. */
   @Nullable Quota quota() {
     return quota;
   }
@@ -194,10 +195,10 @@ final class EffectiveQuota {
   }
 
   /**
-   * Returns the key of the bucket. Of several quotas, the one with the longest period has the same
-   * key as a single quota, so that a limit with additional quotas keeps its buckets. The keys of
-   * the other quotas contain their period. They do not contain the index in the list, which a
-   * further quota could change.
+   * Returns the key of the bucket. If there are several quotas, the key for the quota with the
+   * longest period is the same as for a single quota, so that a limit keeps its buckets when quotas
+   * with shorter periods are added. The key for any other quota contains the quota's period. The
+   * key does not contain the quota's index in the list, since adding a quota can change the index.
    */
   String bucketKey(String canonicalId) {
     String key = name.bucketKey(canonicalId);

@@ -45,7 +45,7 @@ final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  // One store call can carry 64 charges; more charges could overflow a store's bounded queue.
+  // More charges at the same time could overflow the bounded queue of a store.
   private static final int MOST_AT_ONCE = 64;
   private static final int MOST_TRIES = 8; // two tries are enough if no other caller interferes
   private static final String ASKS = "a request";
@@ -111,8 +111,9 @@ final class Engine {
   }
 
   /**
-   * Registers each limit as required, unless it is required already. Its missing default is
-   * therefore counted, and logged if the policy is WARN. No reload fails because of this.
+   * Registers a requirement for the default of each limit, if the limit has none. The missing
+   * default is therefore counted, and logged if the policy is WARN. No reload fails because of this
+   * requirement.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;
@@ -142,7 +143,7 @@ final class Engine {
     return store.buckets(name.bucketKey(""));
   }
 
-  /** Returns whether an observer or a failure rule must see decisions. */
+  /** Returns whether an observer must see decisions, or a failure rule can make decisions. */
   boolean mayAnswerForTheStore() {
     return isObserved() || !onFailure.alwaysFail();
   }
@@ -180,12 +181,13 @@ final class Engine {
   }
 
   /**
-   * Decides on independent spends within one call of a caller, up to 64 of them concurrently. The
-   * first spend is made alone on the caller's thread, since a store can refuse a caller whose
-   * thread is not allowed to block.
+   * Decides on independent spends for one caller, up to 64 spends concurrently. The first spend is
+   * made alone on the caller's thread, since a store can refuse a caller whose thread is not
+   * allowed to block.
    *
    * @throws StoreException the first failure on which no failure rule decides, thrown when no spend
-   *     is in flight. An interrupt is such a failure: spends without an answer are abandoned
+   *     is in flight. An interrupt is such a failure: the method then no longer waits for spends in
+   *     flight
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = store.oneCall();
@@ -230,7 +232,7 @@ final class Engine {
     return plan.only(observed(plan, onFailure.now().decide(plan, failure), store.start()));
   }
 
-  /** Makes a decision; all decisions on transactions are made here. */
+  /** Makes a decision. All decisions on transactions are made by this method. */
   private CompletionStage<Decision> answer(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = store.start();
@@ -264,7 +266,10 @@ final class Engine {
         });
   }
 
-  /** Spends the tokens that fit; retries until a spend is allowed, at last with one token. */
+  /**
+   * Spends the tokens that fit. Retries with fewer tokens until a spend is allowed; the last try is
+   * for one token.
+   */
   private CompletionStage<Decision> chargedUpTo(
       BucketStore call,
       Plan plan,
@@ -293,7 +298,8 @@ final class Engine {
   }
 
   /**
-   * Checks which penalties of a plan are in force, and continues with the rest of the plan.
+   * Reads the buckets to find out which penalties of a plan are in force, and continues with the
+   * rest of the plan.
    *
    * @param done computes the result if the penalties decide the whole plan
    * @param otherwise computes the result of a store failure
@@ -326,7 +332,9 @@ final class Engine {
     return Stages.flat(looked);
   }
 
-  /** Returns a store's failure for the failure rules; rethrows any other failure. */
+  /**
+   * Returns a failure of the store, on which failure rules can decide; rethrows any other failure.
+   */
   static StoreException storeException(Throwable failure) {
     Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException e) {
@@ -487,7 +495,7 @@ final class Engine {
                             .acquire(plan, storeException(failure), verdict, observer)));
   }
 
-  /** Reports to the observer a caller that was denied although it was willing to wait. */
+  /** Reports the denial of a caller that was willing to wait to the observer. */
   private List<Decision> refused(Plan plan, Duration maxWait, List<Decision> decisions) {
     if (observer != NOBODY && !maxWait.isZero() && plan.strictest(decisions).denied()) {
       plan.denying(decisions).forEach(limit -> observer.waited(limit, Ending.REFUSED, 0));

@@ -5,8 +5,8 @@ package dev.sluice;
  * Decides what happens to a check or spend if the store cannot decide.
  *
  * <p>The decision is then {@link Decision#degraded}. Refunds and resets have no rule: they fail.
- * The rule also decides for a caller that is interrupted while the store decides; the thread then
- * stays interrupted. Immutable and thread-safe.
+ * The rule also decides if the calling thread is interrupted while the store decides; the thread's
+ * interrupt flag then stays set. Immutable and thread-safe.
  *
  * @see Limiter.Builder#onFailure(FailureRule)
  */
@@ -75,7 +75,8 @@ public final class FailureRule {
 
   /**
    * Returns the rule {@link #local} for the number of processes that {@link
-   * Limiter.Builder#processes} supplies. While that number is unknown, the rule denies.
+   * Limiter.Builder#processes} supplies. While that number is unknown, the rule denies every
+   * request.
    *
    * @return the rule
    */

@@ -24,10 +24,8 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides in place of a failed store, by each limit's failure rule. Thread-safe; blocks only
- * briefly.
- *
- * <p>A batch stays atomic: if a rule denies it, nothing is spent in this process's memory.
+ * Decides in place of a failed store, by each limit's failure rule. If a rule denies a transaction
+ * of a batch, nothing is spent in this process's memory. Thread-safe; blocks only briefly.
  */
 final class FailureRules {
 
@@ -78,7 +76,10 @@ final class FailureRules {
       return byLimit.getOrDefault(transaction.name().name(), otherwise).during(processesNow);
     }
 
-    /** Returns the decision of each transaction; throws the failure if a rule requires that. */
+    /**
+     * Returns the decision of each transaction; throws the failure if a transaction's rule is
+     * {@link FailureRule#fail}.
+     */
     List<Decision> decide(Plan plan, StoreException failure) {
       if (!plan.isUpToOfSeveral()) {
         return decided(plan, failure);
@@ -164,7 +165,10 @@ final class FailureRules {
       return now == null ? null : new Present(share(transaction, now.quota()), now.debt());
     }
 
-    /** Returns the charges for this process's memory; they spend nothing if a rule denies. */
+    /**
+     * Returns the charges for the buckets in this process's memory; the charges spend nothing if a
+     * rule denies.
+     */
     private List<Charge> charges(Plan plan, StoreException failure, long nowNanos) {
       if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
         throw failure;
@@ -199,8 +203,9 @@ final class FailureRules {
     /**
      * Returns the decisions.
      *
-     * @param nowNanos the time with which {@link #charges} chose the charges, so that a penalty
-     *     that ends in between does not allow a spend that was not made
+     * @param nowNanos the time with which {@link #charges} was called. If a penalty ended between
+     *     that time and a later time, a decision at the later time would allow a spend that was not
+     *     made
      */
     private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
       List<Decision> decisions = new ArrayList<>();
@@ -213,7 +218,7 @@ final class FailureRules {
           continue;
         }
         Kind kind = kindFor(transaction, quota);
-        // A cost of 0 is denied by the rule `deny`, but would not be denied by a penalty.
+        // The rule `deny` denies a cost of 0, but a penalty would allow it.
         boolean denies = kind == Kind.DENY && transaction.cost() == 0;
         Penalty penalty = denies ? null : plan.penalties().at(i, nowNanos);
         Reading found = kind == Kind.LOCAL ? readings.get(next++) : null;
@@ -258,7 +263,8 @@ final class FailureRules {
       long burst = Math.max(quota.burst() / processes, 1);
       BigInteger period =
           BigInteger.valueOf(quota.period().toNanos()).multiply(BigInteger.valueOf(processes));
-      // A bucket that takes centuries to fill gets the slowest rate that fits into 64 bits.
+      // If a share of the bucket would take more than 292 years to fill, its rate is the slowest
+      // rate that fits into 64 bits.
       BigInteger longest =
           BigInteger.valueOf(Long.MAX_VALUE)
               .divide(BigInteger.valueOf(burst))

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Catches everything that an observer throws, including Errors, so that callers still get the
- * decision on a charge that was made. Logs the first failure.
+ * An observer that catches everything that another observer throws, including Errors, so that
+ * callers still get the decision on a charge that was made. Logs the first failure.
  */
 final class GuardedObserver implements LimiterObserver {
 

@@ -23,8 +23,9 @@ import org.jspecify.annotations.Nullable;
  * Why a lease never grants too many tokens.
  *
  * A lease spends k tokens at once, and hands them out later. Let a token be spent at t and handed
- * out at t' > t. This is equal to a spend at t', unless the bucket would have been full in between:
- * a full bucket discards refilled tokens, but a bucket that lacks k tokens keeps them.
+ * out at t' > t. This has the same effect as a spend at t', unless the bucket would have been full
+ * in between. A full bucket discards tokens that refill, but a bucket that lacks k tokens keeps the
+ * tokens that refill.
  *
  * On the time line, a spend takes a stretch of k emission intervals that ends at the TAT after the
  * spend (see the essay in OpenReservations). Each token takes one interval. The oldest token
@@ -34,31 +35,33 @@ import org.jspecify.annotations.Nullable;
  *   ───────┼──┬───┬───┬───┬───┬────────────────┼──▶ time
  *          │  │ 0 │ 1 │ 2 │ 3 │ later spends   │
  *
- * Before now reaches a token's interval, the bucket lacks at least this token, so nothing was
- * discarded. From then on the token has refilled, and handing it out would grant it twice. So token
- * j can be handed out until its interval begins. If a bucket is used below its rate, every token
- * but the first one expires, and a lease has no benefit. If a bucket is used above its rate, its
- * TAT is far ahead, and the tokens last.
+ * Until a token's interval begins, the bucket lacks at least this token, so the bucket has
+ * discarded nothing. When the interval has begun, the token refills, and handing the token out
+ * would grant a token twice. So token j can be handed out until its interval begins. If a bucket is
+ * used below its rate, every token but the first one expires, and a lease has no benefit. If a
+ * bucket is used above its rate, its TAT is far ahead, and the tokens last.
  *
  * Refunds and resets through this limiter move the stretch like the stretch of a reservation.
  *
- * Another quota has emission intervals of another length, so tokens taken under the old quota
- * cannot be handed out. They go back to the store by the rule for a reservation whose limit has
- * changed. If the limit has become unlimited, or its name was removed, the tokens go back under the
- * old quota, so that the bucket has them when the limit returns.
+ * If the quota changes, the length of the emission interval changes, so tokens taken under the old
+ * quota cannot be handed out. These tokens are given back like the tokens of a reservation whose
+ * limit has changed. If the limit has become unlimited, or its name was removed, the tokens are
+ * given back under the old quota, so that the bucket has these tokens when the limit is added
+ * again.
  */
 
 /**
- * Tokens of one hot bucket, taken from the store several at a time and handed out locally, for a
- * key that many threads use at once.
+ * A lease on one bucket that many threads use at the same time: takes several tokens from the store
+ * at once, and hands these tokens out in this process.
  *
  * <p>For a limit with several quotas, a lease spends one token at a time, so it has no benefit.
  *
- * <p>A lease never grants more than the limit allows. It can deny while other threads hold tokens:
- * each share of the lease holds at most {@code tokens}, and there are fewer than four shares per
- * processor. Observers see each spend of {@code tokens} tokens. When the limits are replaced, held
- * tokens stay valid if the quota of the id is unchanged; otherwise the tokens that have not
- * refilled are given back.
+ * <p>A lease never grants more than the limit allows. A lease can deny a thread while tokens are
+ * held for other threads: a lease has fewer than four shares per processor, and each share holds up
+ * to {@code tokens} tokens for some of the threads. Observers see one spend each time that the
+ * lease takes tokens from the store. When the limits are replaced, tokens that the lease holds stay
+ * valid if the quota of the id is unchanged; otherwise the tokens that have not refilled are given
+ * back.
  *
  * <p>Thread-safe. {@link #trySpend} blocks like a spend when it takes new tokens; {@link #close}
  * blocks like a refund.
@@ -134,7 +137,10 @@ public final class Lease implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable Held held;
 
-    /** Takes new tokens; the time-out includes the wait for other threads that renew this share. */
+    /**
+     * Takes new tokens. The store's time-out includes the wait for another thread that takes new
+     * tokens for this share.
+     */
     boolean renew() {
       BucketStore call = engine.store().blockingCall();
       lock.lock();
@@ -166,8 +172,8 @@ public final class Lease implements AutoCloseable {
     }
 
     /**
-     * Spends the wanted tokens, otherwise the tokens that the bucket has, otherwise one token. A
-     * retry is needed since other callers can spend in between.
+     * Spends the wanted tokens. If the bucket has fewer, spends the tokens that the bucket has, and
+     * at last one token. Several tries can be necessary, since other callers can spend in between.
      */
     private boolean spendAsManyAsThereAre(
         BucketStore call, Limits now, Transaction one, Quota quota, long wanted) {
@@ -180,7 +186,8 @@ public final class Lease implements AutoCloseable {
     }
 
     /**
-     * Spends all wanted tokens or none; returns their number, or the number that the bucket has.
+     * Spends all wanted tokens or none. Returns the number of spent tokens, or the number of tokens
+     * that the bucket has.
      */
     private long spend(BucketStore call, Limits now, Transaction transaction, Quota quota) {
       long wanted = transaction.cost();
@@ -266,7 +273,7 @@ public final class Lease implements AutoCloseable {
     private final Quota quota;
     private final Stretch stretch;
     private final int count;
-    // Never too small, since the ticker was read before the store's time.
+    // The true difference or more, since the ticker was read before the store's time.
     private final long storeMinusTicker;
     private final AtomicInteger next = new AtomicInteger(1);
     private volatile Limits limits; // the last limits known to have this quota for the bucket
@@ -315,7 +322,7 @@ public final class Lease implements AutoCloseable {
       if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
         return count;
       }
-      // A token has not refilled if its whole interval lies in this time.
+      // A token whose whole interval lies in this time has not begun to refill.
       long leftNanos = untilNanos - nowNanos;
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
@@ -327,8 +334,8 @@ public final class Lease implements AutoCloseable {
     }
 
     /**
-     * Closes the stretch, and returns the give-back of the tokens that were not handed out. No
-     * token is handed out afterwards.
+     * Closes the stretch, and returns a give-back of the tokens that were not handed out. No token
+     * is handed out afterwards.
      *
      * @param present the current quota, which bounds the give-back; null for the quota of the
      *     spend, if no limit applies now

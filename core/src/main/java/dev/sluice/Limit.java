@@ -49,13 +49,14 @@ import org.jspecify.annotations.Nullable;
  * <p>{@link #of} returns a standalone limit, whose buckets are in this process's memory. {@link
  * Limiter#limit(String)} returns a named limit of a limiter; this is the fastest way to use a
  * limiter. The limit looks up its name, its quota and whether it has overrides once, and again
- * after each replacement of the limits. It decides like the limiter, on the same buckets.
+ * after each replacement of the limits. Its decisions are the same as the limiter's, on the same
+ * buckets.
  *
  * <p>{@code trySpend} allocates nothing for a cost up to 63 if the store is in memory, there is no
  * observer, and the id is canonical: an IPv4 address, a number, a UUID or an ASCII text. {@code
  * spend} and {@code check} allocate the decision, which consists of three small objects. Overrides
- * are looked up by text, so a limit with overrides converts bytes and numbers to text. A limit with
- * several quotas costs as much as a batch.
+ * are looked up by text, so a limit with overrides converts bytes and numbers to text. A spend from
+ * a limit with several quotas takes as long as a batch with one transaction per quota.
  *
  * <p>Thread-safe; blocks like the limiter's methods, and throws the same exceptions, including a
  * {@link MissingDefaultException} if the limits were replaced and no longer have a default.
@@ -112,8 +113,8 @@ public final class Limit implements DirectLimit {
    * memory. Ids are texts without control characters.
    *
    * <p>Create a {@link Limiter} for limits that have a name, are configured in files, are
-   * overridden for single ids, are spent together or are kept in Redis. The limits that {@link
-   * Limiter#limit(String)} returns are used like this limit.
+   * overridden for single ids, are spent together or are kept in Redis. {@link
+   * Limiter#limit(String)} returns such a limit, which has the same methods as a standalone limit.
    *
    * @param quota the rate and burst for each id
    * @param more further quotas of the same limit, each with a different period: {@code
@@ -170,7 +171,10 @@ public final class Limit implements DirectLimit {
       @Nullable Buckets buckets,
       SmallSpends spends) {
 
-    /** Returns whether some ids have an override or a penalty that {@link #effective} lacks. */
+    /**
+     * Returns whether some ids have an override or a penalty, which {@link #effective} does not
+     * include.
+     */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
@@ -219,7 +223,8 @@ public final class Limit implements DirectLimit {
   /** Returns the name, and the default quotas. */
   @Override
   public String toString() {
-    Resolved last = resolved; // the last known limits: a removed limit must not throw here
+    Resolved last =
+        resolved; // the last known limits: toString() must not throw if the limit was removed
     List<Quota> quotas = last.effective().quotas();
     boolean isUnlimited = last.limits().coverage(last.name()) == Coverage.UNLIMITED;
     return "limit %s: %s"
@@ -323,11 +328,12 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token for each id whose bucket has one. The results are the results of calling
-   * {@link #trySpend(CharSequence)} for one id after the other. A memory store looks many buckets
-   * up at once; it reads its clock once for up to 32 ids, and once more for each id that is denied
-   * or has no bucket yet. A store over a network receives many ids at once, and all ids share one
-   * time-out. The ids are not a batch: if one id is denied, the other ids are still spent.
+   * Spends one token for each id whose bucket has one. The results are the same as if {@link
+   * #trySpend(CharSequence)} were called for one id after the other. A memory store looks many
+   * buckets up at once; it reads its clock once for up to 32 ids, and once more for each id that is
+   * denied or has no bucket yet. A store on a server receives the charges of many ids in one
+   * request, and all ids share one time-out. The ids are not a batch: if one id is denied, the
+   * other ids are still spent.
    *
    * @param ids the ids to limit; an id can occur more than once
    * @return for each id, at its index, whether a token was spent
@@ -492,7 +498,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Gives a cost back, or the part that fits into the bucket; creates no bucket.
+   * Gives a cost back, but never fills a bucket beyond its burst; creates no bucket.
    *
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst
@@ -542,8 +548,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token, and waits until it has refilled; see {@link Limiter#acquire(Transaction,
-   * Duration)}.
+   * Spends one token. If the bucket has no token now, takes the next one and waits until it has
+   * refilled; see {@link Limiter#acquire(Transaction, Duration)}.
    *
    * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
@@ -558,8 +564,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost, and waits until its tokens have refilled; see {@link
-   * Limiter#acquire(Transaction, Duration)}.
+   * Spends a cost. If the bucket has too few tokens now, takes the next ones and waits until they
+   * have refilled; see {@link Limiter#acquire(Transaction, Duration)}.
    *
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst

@@ -18,12 +18,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A full decision consists of four objects, and the engine allocates a dozen more to make it. This
- * class keeps all inputs of decisions in arrays. Rare cases (a debt, a full store, an observer that
- * reads the decision) go through the engine, in the order of the spends.
+ * A Decision consists of four objects, and the engine allocates a dozen more objects to make a
+ * Decision. This class allocates none of these objects: it keeps all inputs of its decisions in
+ * arrays. In rare cases (a debt, a full store, an observer that reads the Decision), the engine
+ * decides instead, in the order of the spends.
  */
 
-/** A series of spends under one limit, for a store in memory. For use by one thread. */
+/**
+ * Decides a series of spends from one limit, on a memory store, without allocating decisions. For
+ * use by one thread.
+ */
 final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, LimiterObserver.Spent {
 
   private static final byte[] NONE = {};
@@ -50,7 +54,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
 
   private final IdBytes id = new IdBytes(); // the id of the spend that is being added
 
-  // Callers usually send the same few quotas and costs.
+  // The last effect is cached, since callers usually send the same few quotas and costs.
   private @Nullable Quota lastQuota;
   private long lastCost;
   private @Nullable Effect lastEffect;
@@ -92,7 +96,10 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return true;
   }
 
-  /** Returns the limits at the first spend of the series; they apply to the whole series. */
+  /**
+   * Returns the limits at the time of the first spend of the series; these limits apply to the
+   * whole series.
+   */
   @SuppressWarnings("ReferenceEquality") // nearly always the same object as for the previous spend
   private Resolved begun() {
     Resolved now = resolved;

@@ -34,15 +34,16 @@ import java.util.function.LongSupplier;
  * <p>Each operation takes a limit's name and an id, with or without a cost, or one transaction, or
  * a batch of transactions, which succeeds or fails as a whole. {@link AsyncLimiter} has the same
  * operations. A cost lies between 0, which only reads the bucket, and the limit's burst. A
- * transaction can bring its own quota ({@link Transaction#of(LimitName, Quota, String)}); one batch
- * can mix transactions with named limits and with their own quotas.
+ * transaction can have a quota that the caller supplies ({@link Transaction#of(LimitName, Quota,
+ * String)}); one batch can mix both kinds of transactions.
  *
- * <p>Thread-safe. A call blocks while the store decides: briefly in memory; over a network for one
- * round trip, at most for the store's time-out. {@link #async} never blocks. Every operation throws
- * an {@link InvalidRequestException} for an invalid name, id, cost or batch. For an id that has
- * neither a default nor an override this exception is a {@link MissingDefaultException}, unless
- * {@link Builder#missingDefault} allows such ids. Every operation throws a {@link StoreException}
- * if the store could not decide and no {@link FailureRule} decides instead.
+ * <p>Thread-safe. A call blocks while the store decides. A memory store decides at once; a store on
+ * a server needs one round trip, and at most its time-out. The methods of {@link #async} never
+ * block. Every operation throws an {@link InvalidRequestException} for an invalid name, id, cost or
+ * batch. For an id that has neither a default nor an override this exception is a {@link
+ * MissingDefaultException}, unless {@link Builder#missingDefault} allows such ids. Every operation
+ * throws a {@link StoreException} if the store could not decide and no {@link FailureRule} decides
+ * instead.
  */
 public final class Limiter {
 
@@ -113,8 +114,8 @@ public final class Limiter {
   }
 
   /**
-   * Returns one limit, which the caller can keep. The limit looks up its name and quota once, and
-   * again after each replacement of the limits.
+   * Returns one limit as an object that the caller can keep. The limit looks up its name and quota
+   * once, and again after each replacement of the limits.
    *
    * @param limit the limit's name
    * @return a view of this limiter
@@ -188,7 +189,7 @@ public final class Limiter {
 
   /**
    * Checks whether a transaction could be spent now. Changes nothing. The transaction's kind is
-   * ignored, except that an allow-only transaction has no bucket.
+   * ignored, except that an allow-only transaction is always allowed.
    *
    * @param transaction the bucket and the cost
    * @return the decision that a spend would have returned
@@ -294,7 +295,7 @@ public final class Limiter {
   }
 
   /**
-   * Gives a cost back, or the part that fits into the bucket; creates no bucket.
+   * Gives a cost back, but never fills a bucket beyond its burst; creates no bucket.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -307,7 +308,7 @@ public final class Limiter {
   }
 
   /**
-   * Gives a transaction's cost back, or the part that fits into the bucket; creates no bucket.
+   * Gives a transaction's cost back, but never fills a bucket beyond its burst; creates no bucket.
    *
    * @param transaction the bucket and the cost
    * @return the decision, allowed if the bucket took any tokens back
@@ -318,8 +319,8 @@ public final class Limiter {
   }
 
   /**
-   * Gives back the tokens that a batch spent. Check-only transactions are never refunded,
-   * spend-only transactions are.
+   * Gives back the tokens that a batch spent. Spend-only transactions are refunded, check-only
+   * transactions are not.
    *
    * @param transactions the transactions, each on a different bucket
    * @return the strictest decision, which includes the decision of each transaction
@@ -401,7 +402,7 @@ public final class Limiter {
   }
 
   /**
-   * Gives back the tokens of a reservation that another process made, except tokens that have
+   * Cancels a reservation that another process made: gives its tokens back, except tokens that have
    * refilled since. Gives nothing back if the limit is disabled now.
    *
    * @param receipt the tokens that the reservation took; no caller may use a receipt twice
@@ -413,8 +414,8 @@ public final class Limiter {
   }
 
   /**
-   * Replaces the reserved costs of a reservation that another process made by the true costs; see
-   * {@link Reservation#settle(Costs)}.
+   * Settles a reservation that another process made: replaces the reserved costs with the true
+   * costs; see {@link Reservation#settle(Costs)}.
    *
    * @param receipt the tokens that the reservation took; no caller may use a receipt twice
    * @param costs the true costs
@@ -458,36 +459,40 @@ public final class Limiter {
   }
 
   /**
-   * Spends a transaction, and waits until its tokens have refilled.
+   * Spends a transaction. If the bucket has too few tokens now, takes the next ones and waits until
+   * they have refilled.
    *
    * <p>The store decides in one round trip. If the tokens will have refilled within {@code
    * maxWait}, the store takes them now. The wait is therefore known and guaranteed, and every later
-   * caller, in any process, waits behind this caller. Otherwise the transaction is denied at once,
-   * no tokens are taken, and {@link Decision#retryIn} is the wait that would have been necessary.
+   * caller, in any process, waits behind this caller. If the tokens would refill later, the
+   * transaction is denied at once, no tokens are taken, and {@link Decision#retryIn} is the wait
+   * that would have been necessary.
    *
    * <ul>
    *   <li>{@code maxWait} counts from the store's decision; the round trip and the thread scheduler
    *       can make a call longer. {@code maxWait} is cut to {@link LimitName#longestWait}, which
    *       must be the same in every process that shares the buckets.
-   *   <li>Callers get their tokens in the order of the store's decisions. Plain spends are denied
-   *       while callers wait; {@link Decision#retryIn} then lies behind the last waiting caller.
-   *   <li>A caller that stops waiting returns its tokens if no other caller has taken tokens after
-   *       it, and this process has given no tokens back to the bucket since. Otherwise the tokens
-   *       stay spent until they refill, and later callers keep their waits ({@code
+   *   <li>Callers get their tokens in the order of the store's decisions. While callers wait,
+   *       spends that do not wait are denied, with a {@link Decision#retryIn} that ends after the
+   *       wait of the last waiting caller.
+   *   <li>The tokens of a caller that stops waiting are given back if no later caller has taken
+   *       tokens, and if this process has since given no tokens back to the bucket. Otherwise the
+   *       tokens stay spent until they refill, and the waits of later callers do not change ({@code
    *       docs/decisions/013}).
    *   <li>The decision describes the bucket at the moment at which the tokens were taken.
-   *   <li>A cost of 0, and an id to which no limit applies, never waits. With a {@code maxWait} of
-   *       zero the call is a plain spend.
+   *   <li>A call with a cost of 0, or for an id to which no limit applies, never waits. A call with
+   *       a {@code maxWait} of zero is an ordinary spend.
    *   <li>A new quota, a reset or a refund does not change the waits of callers that already wait.
    *   <li>If the store is closed, waiting callers still get their tokens; a caller that then stops
    *       waiting cannot return its tokens.
-   *   <li>If a {@link FailureRule} decides in place of the store, {@code allow} allows and {@code
-   *       deny} denies at once, and {@code local} waits for this process's share of the limit.
+   *   <li>If a {@link FailureRule} decides in place of the store, the rule {@code allow} allows at
+   *       once, and the rule {@code deny} denies at once. With the rule {@code local}, a caller
+   *       waits for tokens of this process's share of the limit.
    *   <li>A limiter has about 1,000,000 waiting places, one per waiting caller and bucket; while
    *       all places are taken, no other caller can wait.
    * </ul>
    *
-   * <p>The clock set by {@link Builder#time} measures the waits.
+   * <p>The waits are measured with the clock that {@link Builder#time} sets.
    *
    * @param transaction the bucket and the cost
    * @param maxWait the longest wait, zero or more
@@ -596,8 +601,9 @@ public final class Limiter {
   }
 
   /**
-   * Checks that a transaction has a quota, or is unlimited on purpose. A caller that does without
-   * the limiter for ids without a quota calls this, so that a missing default is not overlooked.
+   * Checks that a transaction has a quota, or that its limit is declared unlimited. Code that does
+   * not call the limiter for transactions without a quota must call this method instead, so that a
+   * missing default is noticed.
    *
    * @param transaction the transaction
    * @throws MissingDefaultException if a default is missing, unless the builder allows that
@@ -609,7 +615,8 @@ public final class Limiter {
   /**
    * Returns the observer of this limiter. Filters and adapters report their own events to it.
    *
-   * @return an observer that never throws; if the builder set no observer, it does nothing
+   * @return an observer that never throws; if the builder set no observer, the returned observer
+   *     does nothing
    */
   public LimiterObserver observer() {
     return engine.observer();
@@ -648,7 +655,8 @@ public final class Limiter {
     }
 
     /**
-     * Sets the observer. Its first exception is logged; no exception reaches a caller.
+     * Sets the observer. The observer's first exception is logged; none of its exceptions reaches a
+     * caller.
      *
      * @param newObserver counts and times the operations of the limiter
      * @return this builder

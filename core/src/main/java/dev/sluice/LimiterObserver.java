@@ -11,25 +11,25 @@ import org.jspecify.annotations.Nullable;
  * Receives the events of a limiter, for metrics.
  *
  * <p>The methods are called after each decision, on the thread that received the decision: keep
- * them short. The first exception of an observer is logged; no exception reaches a caller.
- * Implementations are thread-safe.
+ * them short. The first exception of an observer is logged; none of its exceptions reaches a
+ * caller. Implementations are thread-safe.
  */
 public interface LimiterObserver {
 
   /**
    * Called for each transaction on which the limiter decided, alone or within a batch.
    *
-   * @param act the requested operation, but {@link Act#CHECK} for a transaction that would have
-   *     been allowed in a denied batch, since no tokens were taken
+   * @param act the requested operation. If another transaction denied the batch, {@link Act#CHECK}
+   *     for a transaction that would have been allowed, since it took no tokens
    * @param decision the transaction's own decision
    * @param elapsedNanos the duration of the whole call
    */
   default void decided(Act act, Decision decision, long elapsedNanos) {}
 
   /**
-   * Called for several single spends on a path that allocates no decisions, such as a server
-   * protocol that answers many requests at a time. The default implementation calls {@link
-   * #decided} for each spend.
+   * Called once for several spends that are not a batch and were decided without allocating
+   * decisions. For example, a server decides all spends that it has received at once in this way.
+   * The default implementation calls {@link #decided} for each spend.
    *
    * @param limit the limit's name
    * @param spends the spends, valid only during this call
@@ -52,16 +52,17 @@ public interface LimiterObserver {
   default void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {}
 
   /**
-   * Called for each open reservation that was closed because too many reservations are open,
-   * usually because callers never close them. The tokens of the reservation stay spent.
+   * Called for each open reservation that the limiter closes because too many reservations are
+   * open, usually because the application never closes its reservations. The tokens of the
+   * reservation stay spent.
    *
    * @param most the bound that was exceeded, in total or per bucket
    */
   default void settledEarly(int most) {}
 
   /**
-   * Called for each settlement that the store did not apply in time, or whose answer was lost. The
-   * reserved tokens may then stay charged instead of the true cost.
+   * Called for each settlement that the store did not apply in time, or to which the store's answer
+   * was lost. The reserved tokens may then stay charged instead of the true cost.
    */
   default void settlementLost() {}
 
@@ -93,8 +94,8 @@ public interface LimiterObserver {
   default void waited(LimitName limit, Ending ending, long waitedNanos) {}
 
   /**
-   * Called when the application failed to supply the quota of a request, which a rule for requests
-   * or an annotation requires. The request is refused.
+   * Called when a rule for requests or an annotation asked the application for the quota of a
+   * request, and the application threw an exception. The request is refused.
    *
    * @param limit the limit
    * @param failure the application's exception

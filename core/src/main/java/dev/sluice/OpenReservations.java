@@ -34,34 +34,37 @@ import org.jspecify.annotations.Nullable;
  * give-back is a cancellation, a refund, a reset or a forgiven debt.
  *
  * Invariant: no recorded end is later than the true end. Only a give-back moves true ends, by at
- * most the amount that it requests. A cancellation moves the ends of younger spends; a plain refund
- * takes the oldest tokens, so it moves all ends. The recorded ends move by the full amount. The
- * ends of open reservations move when the give-back is sent, unless they are certainly older than
- * it. The ends of spends in flight move when the store's answer arrives, if the give-back
- * overlapped the spend. A give-back whose answer was lost counts as in flight until no server can
- * apply it any more. If the store has certainly not applied a give-back, the recorded ends move
- * back, and the reservation of the give-back is open again, so that a settlement can repeat the
- * give-back. While a give-back is in flight, other give-backs move the end of its reservation too,
- * and a reset closes this reservation.
+ * most the requested amount. A cancellation moves the ends of younger spends; a plain refund takes
+ * the oldest tokens, so it moves all ends. The recorded ends move by the full amount. The recorded
+ * ends of open reservations move when the give-back is sent, except reservations that are certainly
+ * older than the tokens given back. The recorded end of a spend in flight moves when the store's
+ * answer to the spend arrives, if the give-back overlapped the spend. A give-back whose answer was
+ * lost counts as in flight until no server can apply it any more. If the store has certainly not
+ * applied a give-back, the recorded ends move back, and the reservation of the give-back is open
+ * again, so that a settlement can repeat the give-back. While a give-back of a reservation is in
+ * flight, other give-backs move the recorded end of this reservation too, and a reset closes this
+ * reservation.
  *
  * 1. A reservation has at most one give-back in flight, and none after a give-back that the store
  *    may have applied.
- * 2. Without the cancelled spend, the other tokens refill at the same time or earlier. So a
- *    give-back that takes no more than the rest of its own stretch leaves the bucket no fuller than
- *    without the spend. By the invariant a give-back takes no more than that rest, unless another
- *    give-back overlaps it and moves its end before the store applies it.
+ * 2. Without the cancelled spend, the other tokens refill at the same time or earlier. So if a
+ *    give-back gives back at most the part of its stretch that has not refilled, the bucket is no
+ *    fuller than without the spend. By the invariant, a give-back gives back at most this part,
+ *    unless another give-back overlaps and moves the end of the stretch before the store applies
+ *    the first give-back.
  * 3. Let give-backs overlap, from t0 (the first is sent) to t1 (the last is applied). Together they
- *    take at most the rests of their stretches at t0, which would be correct at t0. Until t1 the
- *    bucket without their spends refills by at most t1 − t0. So the bucket is fuller by no more
- *    than t1 − t0. If a plain refund or a reset overtakes a cancellation, the excess is at most the
- *    tokens of that cancellation.
+ *    give back at most the parts of their stretches that had not refilled at t0, which would be
+ *    correct at t0. Until t1, a bucket without these spends refills by at most t1 − t0. So the
+ *    bucket is fuller by at most t1 − t0. If a plain refund or a reset overtakes a cancellation,
+ *    the excess is at most the tokens of that cancellation.
  *
- * The argument is about a single bucket, so it also holds for batches. Leases are reservations too,
- * and so is a batch's charge on one server until all servers allow it.
+ * The argument is about a single bucket, so it also holds for batches. Leases are tracked as
+ * reservations too, and so is the charge of a batch on one server until all servers have allowed
+ * the batch.
  */
 
 /**
- * Tracks, per bucket, the reservations that can give tokens back, and give-backs in flight.
+ * Tracks the reservations of each bucket that can give tokens back, and the give-backs in flight.
  *
  * <p>If more than {@link #MOST_OF_A_BUCKET} reservations of a bucket or {@link #MOST} in total are
  * open, the oldest reservation can no longer give tokens back. Later calls forget reservations
@@ -70,15 +73,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class OpenReservations {
 
-  /** How many reservations can be open in total. */
+  /** The largest total number of open reservations. */
   static final int MOST = 1_000_000;
 
-  /** How many reservations of one bucket can be open. */
+  /** The largest number of open reservations of one bucket. */
   static final int MOST_OF_A_BUCKET = 4_096;
 
-  // How long after its time-out a call can still reach the store.
+  // The longest time after its time-out at which a call can still reach the store.
   private static final long LATE_NANOS = 50_000_000;
-  // How long a call without a time-out can still be on its way to the store.
+  // The longest time for which a call without a time-out can be in flight.
   private static final long FROZEN_NANOS = 60_000_000_000L;
   private static final long HUGE_NANOS = Long.MAX_VALUE / 2; // for sums without overflow
   private static final int STRIPES = 16; // a power of two
@@ -143,10 +146,12 @@ final class OpenReservations {
     private State state;
     private long answered; // position in the stripe's sequence
     private long sentAt; // position in the stripe's sequence; 0 if the give-back moves all ends
-    private long nanos; // spend in flight: how far its end will move; give-back: its amount
+    // Of a spend in flight, how far its end will move; of a give-back, its amount.
+    private long nanos;
     private boolean isReset; // whether this stretch is a reset, or overlaps a reset
     private long spentAtNanos; // by the store's clock
-    private long spentEndNanos; // the end when it was spent; 0 if a give-back overlapped the spend
+    // The end right after the spend; 0 if a give-back overlapped the spend.
+    private long spentEndNanos;
     private volatile long endNanos; // unsigned, by the store's clock
     private long seenAt; // when the answer arrived, by this process's clock
     private long overAt; // by this process's clock
@@ -337,7 +342,9 @@ final class OpenReservations {
     }
   }
 
-  /** Returns the longest possible time until an end, if both clocks run at the same rate. */
+  /**
+   * Returns an upper bound of the time until a stretch ends, if both clocks run at the same rate.
+   */
   private long leftAtMostNanos(Stretch known, long untilNanos) {
     long passedNanos = Math.max(time.nanos() - known.seenAt, 0);
     long nowNanos = storeTime.get().orElse(known.spentAtNanos + passedNanos);
@@ -354,7 +361,9 @@ final class OpenReservations {
     at.line.sentNanos = sum(at.line.sentNanos, nanos);
   }
 
-  /** Moves the ends of the reservations behind a give-back, and the ends of spends in flight. */
+  /**
+   * Moves the ends of the reservations that a give-back moves, and the ends of spends in flight.
+   */
   private static void moveUp(Line line, long nanos, Predicate<Stretch> isBehind) {
     for (Stretch other : line.reservations) {
       if (other.state == State.IN_FLIGHT) {
@@ -407,7 +416,8 @@ final class OpenReservations {
 
   /**
    * Registers a withdrawal before it is sent. A withdrawal takes back the last stretch of the
-   * bucket's time line. If the TAT is equal by chance, later stretches are taken back too.
+   * bucket's time line. If the TAT equals the expected TAT by chance, the withdrawal takes tokens
+   * of later stretches back.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());
@@ -424,7 +434,7 @@ final class OpenReservations {
   }
 
   /**
-   * Registers the end of a call that has given tokens back.
+   * Registers that a call with give-backs has ended.
    *
    * @param isLost true if it is unknown whether the store has lowered the TATs
    */
@@ -444,8 +454,9 @@ final class OpenReservations {
   }
 
   /**
-   * Registers that the store has certainly not applied a call. Moves the ends back, and opens the
-   * reservations of the give-backs again, except reservations that were closed or reset since.
+   * Registers that the store has certainly not applied a call with give-backs. Moves the ends back,
+   * and opens the reservations of the give-backs again, except reservations that were closed or
+   * reset since.
    */
   void undone(List<GiveBack> giveBacks) {
     for (GiveBack giveBack : giveBacks) {

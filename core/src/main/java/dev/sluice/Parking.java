@@ -30,13 +30,14 @@ interface Parking {
 
   <T> T await(CompletableFuture<T> future) throws InterruptedException, ExecutionException;
 
-  /** Returns a task that ends {@link #park} of this caller; every thread can run the task. */
+  /** Returns a task with which any thread can wake up the calling thread from {@link #park}. */
   Runnable wakeUp();
 
   /**
-   * Blocks the caller until it is woken up or interrupted, or the time is over; can return earlier.
+   * Blocks the calling thread until it is woken up or interrupted, or until the time is over. Can
+   * return earlier.
    *
-   * @param why the object that thread dumps show as blocker
+   * @param why the object that thread dumps show as the reason
    */
   void park(Object why, long nanos);
 }

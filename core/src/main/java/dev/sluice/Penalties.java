@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A penalty makes a bucket count as empty until an instant (docs/decisions/014). The instant is
- * compared with the store's clock, so a plan with a penalized transaction first reads its buckets
- * with a call that changes nothing and returns the time. If a penalty denies the plan, no further
- * call is made, and no bucket of the batch has changed. Otherwise the plan continues like any
- * other. Penalties that were in force at the first call apply until the end of the plan, since
- * their transactions then spend nothing.
+ * compared with the store's clock. So if a transaction of a plan (see Plan) has a penalty, the plan
+ * first makes a call to the store that changes no bucket and returns the store's time. If a penalty
+ * denies the plan, no further call is made, and no bucket of the batch has changed. Otherwise the
+ * plan continues like any other. A penalty that was in force at the first call applies until the
+ * end of the plan: its transaction spends nothing.
  *
  * Nearly all plans have no penalty; they only need one look-up in an empty map.
  */

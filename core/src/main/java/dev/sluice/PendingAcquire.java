@@ -29,7 +29,8 @@ record PendingAcquire(
     LimiterObserver observer) {
 
   /**
-   * The shortest time between two checks of the clock, which can be slower than the system's clock.
+   * The shortest time between two checks of the clock. This clock can be slower than the system's
+   * clock, so a wait can end too early.
    */
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
 
@@ -112,7 +113,7 @@ record PendingAcquire(
     }
   }
 
-  /** Reports the begin and the end of one caller's wait to an observer. Thread-safe. */
+  /** Reports the start and the end of one caller's wait to an observer. Thread-safe. */
   private static final class WatchedWait {
 
     private final LimiterObserver observer;
@@ -129,7 +130,7 @@ record PendingAcquire(
     }
 
     /**
-     * Reports the begin of a wait.
+     * Reports the start of a wait.
      *
      * @param places the places of the caller; some of them may need no wait
      * @param clock the clock that measures the wait

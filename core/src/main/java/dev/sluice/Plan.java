@@ -25,12 +25,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Converts the transactions of one request into charges for the store, and the store's readings
- * into decisions. The synchronous and the asynchronous limiter share this class.
+ * A plan converts the transactions of one request into charges for the store, and the store's
+ * readings into decisions. The synchronous and the asynchronous limiter share this class.
  *
  * @param act the operation: check, spend, refund or reset
  * @param asked the transactions of the request, in order
- * @param transactions the same transactions, but one per quota for a limit with several quotas
+ * @param transactions the same transactions, except that a transaction on a limit with several
+ *     quotas is replaced by one transaction per quota
  * @param charges the charges for the store, in the order of the transactions that need a charge;
  *     empty if no store call is needed
  * @param maxWaitNanos how long a spend is allowed to wait for tokens
@@ -114,12 +115,13 @@ record Plan(
   }
 
   /**
-   * Replaces each transaction on a limit with several quotas by one transaction per quota. They
-   * form an atomic batch, as the quotas of one limit require. {@link #folded} reverses this method.
+   * Replaces each transaction on a limit with several quotas by one transaction per quota. The
+   * store charges these transactions as one atomic batch, so a denied quota charges none of the
+   * limit's buckets. {@link #folded} reverses this method.
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
     boolean any = false;
-    for (int i = 0; i < asked.size(); i++) { // makes no object for limits with one quota
+    for (int i = 0; i < asked.size(); i++) { // creates no object if all limits have one quota
       any |= hasParts(act, asked.get(i));
     }
     return any
@@ -135,7 +137,8 @@ record Plan(
 
   /**
    * Returns whether the store's time must be read first to find out if a penalty is in force. A
-   * refund changes the bucket in any case, and its reading includes the time.
+   * refund needs no such call: a penalty does not prevent a refund, and the refund's reading
+   * includes the time.
    */
   boolean isPenalized() {
     return !penalties.isEmpty() && act != Act.REFUND;
@@ -154,13 +157,15 @@ record Plan(
    * The result of reading the buckets.
    *
    * @param plan the rest of the plan
-   * @param decisions the decision of each transaction if no charge is left, otherwise null
+   * @param decisions the decision of each transaction if the plan needs no further charge,
+   *     otherwise null
    */
   record Looked(Plan plan, @Nullable List<Decision> decisions) {}
 
   /**
    * Continues after the buckets were read with {@link #looks}. A check, and a plan that a penalty
-   * denies, need no further charge. A penalized spend-only transaction spends nothing.
+   * denies, need no further charge. A spend-only transaction with a penalty in force spends
+   * nothing.
    */
   Looked looked(List<Reading> found) {
     List<Charge> rest = new ArrayList<>(charges.size());
@@ -190,9 +195,9 @@ record Plan(
   }
 
   /**
-   * Returns the plan for the next try of {@link #isUpToOfSeveral}. No store operation computes how
-   * many tokens fit into several buckets. Each try is therefore an atomic spend of a fixed number
-   * of tokens, and the decisions of a denied try include the number that would have fitted.
+   * Returns the plan for the next try of {@link #isUpToOfSeveral}. No store operation can find out
+   * how many tokens several buckets have. Each try is therefore an atomic spend of a fixed number
+   * of tokens. The decisions of a denied try contain the number of tokens that each bucket had.
    *
    * @param decisions the decisions of this plan
    * @return a plan for fewer tokens, at least one; null if the decisions are final
@@ -267,7 +272,7 @@ record Plan(
   }
 
   /**
-   * Returns the same as {@link #depths()} for charges made by a failure rule.
+   * Returns the {@link #depths()} for charges that a failure rule makes in this process.
    *
    * @param quotaOf returns the quota of a transaction, null if no limit applied
    */
@@ -403,7 +408,8 @@ record Plan(
 
   /**
    * Returns one decision for each transaction of the request. If a batch is denied, its allowed
-   * decisions are corrected: nothing was spent, so each reports the tokens still in its bucket.
+   * decisions are corrected: nothing was spent, so each decision reports the tokens that are still
+   * in the bucket.
    *
    * @param quotaOf returns the quota of a transaction, null if no limit applied
    */

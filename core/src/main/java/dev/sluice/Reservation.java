@@ -53,8 +53,9 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>{@link #settle(Costs)} replaces the reserved costs, which are estimates, by the true costs: it
- * gives back the tokens that were reserved too much, or charges the tokens that are missing.
+ * <p>{@link #settle(Costs)} replaces the reserved costs, which are estimates, with the true costs:
+ * it gives back the tokens that a call did not use, or charges the tokens that a call used in
+ * addition.
  *
  * <pre>{@code
  * try (Reservation call = limiter.reserve("TokensPerKey", key, 500)) {
@@ -69,21 +70,21 @@ import org.jspecify.annotations.Nullable;
  * <p>Tokens that are not given back before {@link #close} stay spent. {@link #cancel()} gives back
  * the tokens that have not refilled since the reservation, at most once, and never overfills a
  * bucket. It gives back nothing if the bucket was reset through this limiter after the reservation,
- * or if the limit is disabled now. In one process, the bucket is never fuller than without the
- * cancelled reservations, provided that no two calls that give tokens back to the bucket overlap.
- * If cancellations overlap, the bucket can be fuller by its refill between the first cancellation
- * and the last. If a cancellation overlaps a plain refund, the bucket can be fuller by the tokens
- * of the open reservations. A reservation that overlaps another call that gives tokens back to its
- * bucket can give back fewer tokens.
+ * or if the limit is disabled now. In one process, a cancellation never makes the bucket fuller
+ * than if the reservation had not been made, unless another call gives tokens back to the same
+ * bucket at the same time. If cancellations overlap, the bucket can be fuller by the tokens that
+ * refill between the first cancellation and the last. If a cancellation overlaps a refund, the
+ * bucket can be fuller by the tokens of the open reservations. If another call gives tokens back to
+ * the bucket while a reservation is made, the reservation can give back fewer tokens.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
- * total. Beyond these bounds the tokens of the oldest reservation stay spent, and {@link
+ * total. If more are open, the tokens of the oldest reservation stay spent, and {@link
  * LimiterObserver#settledEarly} is called. A reservation that is never closed is forgotten once its
- * tokens have refilled. Cancelling costs O(n) for n open reservations of the bucket.
+ * tokens have refilled. Cancelling takes O(n) time for n open reservations of the bucket.
  *
- * <p>If a {@link FailureRule} decided locally in place of the store, the tokens go back to the
- * memory of this process, from which the rule took them. If the rule allowed the request without a
- * bucket, no tokens were taken.
+ * <p>If a {@link FailureRule} decided locally in place of the store, the tokens are given back to
+ * the bucket in this process's memory from which the rule took the tokens. If the rule allowed the
+ * request without a bucket, no tokens were taken.
  *
  * <p>Thread-safe. {@link #cancel()} and {@link #settle(Costs)} block like a spend; {@link
  * #cancelAsync} and {@link #settleAsync} do not block.
@@ -151,8 +152,8 @@ public final class Reservation implements AutoCloseable {
 
   /**
    * Returns a receipt for the tokens that can be given back now, for a cancellation or a settlement
-   * in another process. The reservation stays open: a caller that uses the receipt must not cancel
-   * or settle the reservation as well.
+   * in another process. The reservation stays open, but must not be cancelled or settled if the
+   * receipt is used.
    *
    * @return the receipt; it has no parts if the reservation is denied, settled, cancelled or
    *     closed, or if a failure rule decided
@@ -169,7 +170,7 @@ public final class Reservation implements AutoCloseable {
    * Gives the tokens back. Calls after the first call, or after {@link #close}, do nothing.
    *
    * @throws StoreException if the store failed. The tokens then stay spent, unless the store gave
-   *     them back and only its answer was lost. A second call does not give them back
+   *     the tokens back and only its answer was lost. A second call does not give the tokens back
    */
   public void cancel() {
     cancel(transaction -> true);
@@ -187,7 +188,8 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives the tokens back without blocking. Only the first call before {@link #close} does this.
+   * Gives the tokens back without blocking. Calls after the first call, or after {@link #close}, do
+   * nothing.
    *
    * @return a stage that completes when the tokens are given back; it fails with a {@link
    *     StoreException} where {@link #cancel()} would throw
@@ -211,7 +213,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs by the true costs, by limit name; see {@link #settle(Costs)}.
+   * Replaces the reserved costs with the true costs; see {@link #settle(Costs)}.
    *
    * @param costs the numbers of tokens by limit name, each at least 1
    * @return the result for each bucket
@@ -224,14 +226,16 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs by the true costs. A call does nothing if the reservation is
+   * Replaces the reserved costs with the true costs. A call does nothing if the reservation is
    * denied, or was settled, cancelled or closed before.
    *
    * <p>If the true cost is lower than the reserved cost, the difference is given back, except
-   * tokens that have refilled since. If the true cost is higher, the difference is charged now, as
-   * far as the bucket has tokens, and beyond them as a debt if the limit {@linkplain Limits#debtOf
-   * declares} one. {@link Settlement.Part#cut} is the number of tokens that did not fit, which are
-   * never charged. A limit that is missing in the costs keeps its estimate.
+   * tokens that have refilled since. If the true cost is higher, the difference is charged now, if
+   * the bucket has enough tokens. If the bucket has too few tokens, all its tokens are charged, and
+   * the rest becomes a debt if the limit {@linkplain Limits#debtOf declares} one. {@link
+   * Settlement.Part#cut} is the number of tokens that neither the bucket nor its debt can hold;
+   * these tokens are never charged. If the costs do not include a limit, the limit's estimate stays
+   * charged.
    *
    * <p>The buckets are not settled atomically. Higher costs are charged first. While the store
    * cannot be reached, the rest of the settlement {@linkplain Settlement#waiting waits} for up to
@@ -252,7 +256,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs by the true costs without blocking; see {@link #settle(Costs)}.
+   * Replaces the reserved costs with the true costs without blocking; see {@link #settle(Costs)}.
    *
    * @param costs the true costs
    * @return the result; fails where {@link #settle(Costs)} would throw
@@ -299,8 +303,8 @@ public final class Reservation implements AutoCloseable {
         refunds.add(refund);
       }
     }
-    // Also forgets reservations whose tokens are being given back: a failed give-back must not
-    // reopen them.
+    // Also forgets the reservations of the give-backs: if a give-back fails, its reservation must
+    // not be open again.
     forget();
     return refunds;
   }
@@ -336,7 +340,7 @@ public final class Reservation implements AutoCloseable {
    * The tokens that one transaction took from one bucket.
    *
    * @param quota the quota of the spend, null if no limit applied
-   * @param stretch the tokens that can be given back, null if none were taken
+   * @param stretch the tokens that can be given back, null if no tokens were taken
    */
   record Taken(Transaction transaction, @Nullable Quota quota, @Nullable Stretch stretch) {
 
@@ -344,7 +348,8 @@ public final class Reservation implements AutoCloseable {
      * Returns the tokens that each transaction of a batch took, except check-only transactions.
      *
      * @param quotaOf returns the quota of a transaction, null if no limit applied
-     * @param holding the result for the transactions with a quota, in their order
+     * @param holding the stretches of the transactions with a quota, in the order of these
+     *     transactions
      */
     static List<Taken> all(
         List<Transaction> transactions,
@@ -458,7 +463,7 @@ public final class Reservation implements AutoCloseable {
     /**
      * Adds the cost of one bucket, for a limit that the reservation has more than once.
      *
-     * @param transaction a transaction on the bucket, such as the reserved one
+     * @param transaction a transaction on the bucket, such as the reserved transaction
      * @param cost the number of tokens, at least 1; with {@link #allowZero} at least 0
      * @return new costs
      * @throws InvalidRequestException for a negative cost, and for a bucket that has a cost already
@@ -483,8 +488,8 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Allows costs of 0, which refund a reservation. Without this, a cost of 0 is refused, since it
-     * may come from a usage report that could not be read.
+     * Allows a cost of 0, which gives all reserved tokens back. Otherwise a cost of 0 is refused,
+     * since such a cost may come from a usage report that could not be read.
      *
      * @return new costs
      */
@@ -553,7 +558,10 @@ public final class Reservation implements AutoCloseable {
       return due;
     }
 
-    /** Updates the estimate of a transaction with the true cost, if these costs include one. */
+    /**
+     * Updates the estimate of a transaction with the transaction's true cost, if these costs
+     * include it.
+     */
     private void teach(Transaction transaction) {
       Long byId = byBucket(transaction);
       Long cost = byId == null ? byLimit.get(transaction.name().name()) : byId;
@@ -640,16 +648,17 @@ public final class Reservation implements AutoCloseable {
   /**
    * The result of {@link #settle(Costs)}.
    *
-   * @param settled whether the whole settlement is applied; false if a part of it waits, and if the
-   *     call did nothing because the reservation was denied, settled, cancelled or closed before
+   * @param settled whether the whole settlement was applied; false if a part of the settlement
+   *     still waits, or if the call did nothing because the reservation was denied, settled,
+   *     cancelled or closed before
    * @param waiting whether a part of the settlement waits in the memory of this process because the
-   *     store cannot be reached. The part is applied if the store is back within 10 s. Otherwise,
-   *     or if 10,000 settlements wait already, it is lost, and {@link
+   *     store cannot be reached. The part is applied if the store can be reached again within 10 s.
+   *     Otherwise, or if 10,000 settlements wait already, the part is lost, and {@link
    *     LimiterObserver#settlementLost} is called
    * @param parts one part for each bucket that is limited now, in the order of the transactions; a
-   *     limit with several quotas has one bucket per quota, which the part's transaction names.
-   *     Buckets that still wait have no part, nor have buckets that keep their estimate and whose
-   *     state could not be read
+   *     limit with several quotas has one bucket per quota, and the part's transaction has this
+   *     quota. There is no part for a bucket whose settlement still waits, and for a bucket that
+   *     keeps its estimate and could not be read
    */
   public record Settlement(boolean settled, boolean waiting, List<Settlement.Part> parts) {
 
@@ -670,11 +679,11 @@ public final class Reservation implements AutoCloseable {
      * The effect of a settlement on one bucket; all numbers are tokens.
      *
      * @param transaction the reserved transaction
-     * @param charged the total charge of the call, including the tokens of the reservation that
-     *     were kept: the true cost minus {@code cut}, or more if tokens that were reserved too much
-     *     have refilled already
+     * @param charged the total charge of the call, including the kept tokens of the reservation.
+     *     This is the true cost minus {@code cut}, or more if unused tokens have refilled before
+     *     they could be given back
      * @param givenBack how many reserved tokens were given back, rounded down
-     * @param owed by how much all spends together have overdrawn the bucket now, rounded up
+     * @param owed the debt of the bucket now, caused by all of its spends, rounded up
      * @param cut the part of the true cost that did not fit into the bucket, and was not charged
      * @param remaining the tokens left in the bucket now
      */
@@ -695,11 +704,11 @@ public final class Reservation implements AutoCloseable {
    * reservation, so {@link Limiter#cancel(Receipt)} is less exact than {@link
    * Reservation#cancel()}, and {@link Limiter#settle} is less exact than {@link
    * Reservation#settle(Costs)}. A receipt gives back the tokens that would not have refilled by now
-   * if no other tokens had been given back. It never overfills a bucket. The caller must not use a
-   * receipt twice; nothing checks this.
+   * if no other tokens had been given back. A receipt never overfills a bucket. The caller must not
+   * use a receipt twice; nothing checks this.
    *
-   * @param parts one part for each transaction that is not check-only; none if the reservation is
-   *     no longer open, or took nothing from the store
+   * @param parts one part for each transaction that is not check-only; empty if the reservation is
+   *     no longer open, or took no tokens from the store
    */
   public record Receipt(List<Receipt.Part> parts) {
 
@@ -718,9 +727,9 @@ public final class Reservation implements AutoCloseable {
      * @param transaction the transaction on the bucket, whose cost is the number of tokens taken
      * @param intervalNanos the emission interval of the spend, 0 if no limit applied; multiplied by
      *     the cost it must fit into 64 bits
-     * @param untilNanos the TAT after the spend: the instant by the store's clock, in unsigned
-     *     nanoseconds since the Unix epoch, from which no tokens are left to give back. 0 if no
-     *     tokens are left now left
+     * @param untilNanos the TAT after the spend, in unsigned nanoseconds since the Unix epoch by
+     *     the store's clock. From this instant on, no tokens are left to give back. 0 if no tokens
+     *     are left now
      */
     public record Part(Transaction transaction, long intervalNanos, long untilNanos) {
 
@@ -729,7 +738,7 @@ public final class Reservation implements AutoCloseable {
        *
        * @param transaction the transaction on the bucket
        * @param intervalNanos the emission interval of the spend
-       * @param untilNanos the instant from which no tokens are left
+       * @param untilNanos the instant from which no tokens are left to give back
        * @throws IllegalArgumentException if the interval is negative or too large
        */
       public Part {
@@ -749,7 +758,8 @@ public final class Reservation implements AutoCloseable {
        *     format now, the part has no effect
        * @param limit the text that {@link #limit} returns
        * @param id the id in canonical form
-       * @param tokens the number of tokens taken, 0 or more; the limit's current burst can be lower
+       * @param tokens the number of tokens taken, 0 or more; can be higher than the limit's current
+       *     burst
        * @param intervalNanos see above
        * @param untilNanos see above
        * @return the part
@@ -814,7 +824,7 @@ public final class Reservation implements AutoCloseable {
       }
     }
 
-    /** Returns the refunds of all tokens, without ids to which no limit applies now. */
+    /** Returns the refunds of all tokens, except tokens of ids to which no limit applies now. */
     List<Charge> refunds(Function<Transaction, @Nullable Present> present) {
       List<Charge> refunds = new ArrayList<>(parts.size());
       for (Receipt.Part part : parts) {
@@ -846,15 +856,16 @@ public final class Reservation implements AutoCloseable {
    * }
    * }</pre>
    *
-   * <p>The estimate is the mean of the costs, not the highest cost. Tokens that are reserved too
-   * much have often refilled before they can be given back, so a higher estimate would leave tokens
-   * unused.
+   * <p>The estimate is the mean of the costs, not the highest cost. If more tokens are reserved
+   * than used, the unused tokens have often refilled before they can be given back. A higher
+   * estimate would therefore waste tokens.
    *
-   * <p>A group of calls, such as all calls of a model, has an estimate of its own after 20
-   * settlements. Until then, the mean of all groups together is used, and until all groups together
-   * have 20 settlements, the highest estimate. The latest 1,000 settlements of a group weigh most,
-   * and each settlement counts at most as ten times the highest estimate. An estimate remembers the
-   * 1,000 groups that were used last, in the memory of this process.
+   * <p>A group of calls, such as all calls of a model, has its own mean after 20 settlements. Until
+   * then, the mean of all groups together is used. Until all groups together have 20 settlements,
+   * the estimate is the highest estimate. Settlements before the latest 1,000 of a group have
+   * little weight. A settlement with more than ten times the highest estimate counts as ten times
+   * the highest estimate. The 1,000 groups that were used last are kept, in the memory of this
+   * process.
    *
    * <p>Thread-safe; never blocks for long.
    */
@@ -862,7 +873,7 @@ public final class Reservation implements AutoCloseable {
 
     private static final int FEWEST = 20;
     private static final int MOST_GROUPS = 1_000;
-    private static final double MEMORY = 1_000; // the number of settlements that the mean remembers
+    private static final double MEMORY = 1_000; // older settlements have little weight in the mean
     private static final double MOST_LEARNED = 10; // multiple of the highest estimate
 
     private final long least;
@@ -880,7 +891,7 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Returns an estimate by the mean ratio of costs to their hints.
+     * Returns an estimate that is computed from the mean ratio of costs to hints.
      *
      * @param least the lowest estimate, at least 1
      * @param most the highest estimate, at least {@code least}; also the first estimate
@@ -957,7 +968,8 @@ public final class Reservation implements AutoCloseable {
 
     /**
      * The estimated cost of one call, for {@link Transaction#withCost(EstimatedCost)}. Several
-     * transactions of the call can share it. Its first settlement counts. Thread-safe.
+     * transactions of the call can share this estimated cost; only the first settlement updates the
+     * estimate. Thread-safe.
      */
     public static final class EstimatedCost {
 

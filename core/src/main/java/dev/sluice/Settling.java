@@ -23,20 +23,21 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A settlement replaces the estimate that a reservation took by the true cost.
+ * A settlement replaces the estimated cost of a reservation with the true cost.
  *
- * If the true cost is lower, the difference is cancelled by the rules of OpenReservations. If it is
- * higher, a further spend moves the TAT by as many whole tokens as fit before now + τ · (1 + debt).
- * This spend never forgives a debt.
+ * If the true cost is lower, the difference is given back by the rules of OpenReservations. If the
+ * true cost is higher, a further spend moves the TAT by as many whole tokens as fit before now + τ
+ * · (1 + debt). This spend never forgives a debt.
  *
- * Higher costs are charged before any tokens are given back. If the process ends in between, a call
- * is overcharged only as much as by a reservation that nobody settles. Each bucket has its own
- * store call, so that an unreachable server does not delay the buckets of other servers.
+ * Higher costs are charged before any tokens are given back. If the process ends in between, no
+ * call is overcharged by more than its unsettled reservation would overcharge it. Each bucket has
+ * its own store call, so that an unreachable server does not delay the buckets of other servers.
  *
  * If the store certainly charged nothing, the settlement of the bucket is retried later, and the
  * reservation stays open until then. If the answer was lost, the store may have charged the
- * difference, so it is not charged a second time. A bucket that keeps its estimate is only read. If
- * this read fails, the settlement only lacks the numbers of that bucket.
+ * difference, so the charge is not retried. A bucket that keeps its estimate is only read. If this
+ * read fails, the result of the settlement has no part for that bucket, but the settlement
+ * succeeds.
  */
 
 /** One settlement. Each of its calls must end before the next call begins. */
@@ -49,7 +50,7 @@ final class Settling {
   private final boolean[] tried; // whether the bucket is settled, or the store's answer was lost
   // The failure of the first charge or give-back whose answer was lost.
   private @Nullable Throwable lost;
-  // The failure of a call by which the store certainly changed nothing.
+  // The failure of a call that certainly changed nothing in the store.
   private @Nullable Throwable away;
 
   /**
@@ -98,7 +99,7 @@ final class Settling {
     }
 
     /**
-     * Returns a charge of the difference, but of no more tokens than the bucket can hold and owe.
+     * Returns a charge of the difference, but of at most the bucket's burst plus its declared debt.
      */
     private Charge charge() {
       long mostNanos = Debts.withDebtNanos(now.quota(), now.debt());
@@ -145,7 +146,10 @@ final class Settling {
     }
   }
 
-  /** Settles the buckets; completes with the state of the settlement after this store call. */
+  /**
+   * Settles the buckets. The stage completes with the state of the settlement after the first
+   * attempt.
+   */
   CompletionStage<Settlement> settle(BucketStore call) {
     return attempt(call)
         .handle(
@@ -171,8 +175,9 @@ final class Settling {
   }
 
   /**
-   * Tries to settle the remaining buckets; completes with false if the store cannot be reached for
-   * one of them. Fails if all buckets were tried, and an answer was lost.
+   * Tries to settle the remaining buckets. The stage completes with false if the store could not be
+   * reached for one of these buckets. The stage fails if all buckets were tried and an answer was
+   * lost.
    */
   private CompletionStage<Boolean> attempt(BucketStore call) {
     return each(call, true)

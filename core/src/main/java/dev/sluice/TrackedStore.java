@@ -26,8 +26,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Charges a store, and keeps this process's reservations, waiting callers and debts for the buckets
- * of this store. Thread-safe.
+ * A store, with the state that this process keeps for the store's buckets: open reservations,
+ * waiting callers and forgiven debts. Thread-safe.
  */
 final class TrackedStore {
 
@@ -58,21 +58,22 @@ final class TrackedStore {
     return reservations;
   }
 
-  /**
-   * Returns the store's direct view of a limit's buckets, null if the store only charges batches.
-   */
+  /** Returns the store's fast view of a limit's buckets, null if the store has no such view. */
   @Nullable Buckets buckets(String prefix) {
     return store instanceof DirectStore direct ? direct.buckets(prefix) : null;
   }
 
-  /** Returns a view of the store for one call of a caller; its charges share one time-out. */
+  /**
+   * Returns a view of the store for one operation of the limiter; all charges through the view
+   * share one time-out.
+   */
   BucketStore oneCall() {
     return store.forOneCall();
   }
 
   /**
-   * Returns a view of the store for one call of a caller that is allowed to block. Each charge is
-   * finished when its method returns. The whole chain of stages therefore runs on the caller's
+   * Returns a view of the store for one operation that is allowed to block. Each charge is finished
+   * when the view's method returns. The whole chain of stages therefore runs on the caller's
    * thread, and {@link #result} need not wait.
    */
   BucketStore blockingCall() {
@@ -135,8 +136,8 @@ final class TrackedStore {
    * Charges the store. Refunds and resets are registered as in flight until the store has answered.
    *
    * @param call the caller's view of the store, from {@link #oneCall} or {@link #blockingCall}
-   * @param depths how far the TATs are allowed to lie ahead of now; a debt beyond this can be
-   *     forgiven; {@link Debts#NEVER_FORGIVES} for a batch
+   * @param depths how far ahead of now each TAT can lie without a debt; {@link
+   *     Debts#NEVER_FORGIVES} for a batch
    * @param then computes the result from readings or failure; called even if nobody waits
    */
   <T> CompletionStage<T> charge(
@@ -164,7 +165,7 @@ final class TrackedStore {
                 return passingOn(then, readings, failure);
               }));
     }
-    // A memory store has answered already; this branch saves one stage per decision.
+    // A memory store has answered already; this branch avoids creating one stage per decision.
     stored(act, charges.size(), null, start);
     try {
       return CompletableFuture.completedFuture(then.apply(known, null));
@@ -381,7 +382,7 @@ final class TrackedStore {
     }
   }
 
-  /** Reverts spends that no other spend has followed; the observer sees a refund. */
+  /** Sends withdrawals; the observer sees a refund. */
   private void withdraw(List<Charge> withdrawals) {
     long start = start();
     withdrawals.forEach(reservations::withdraw);
@@ -390,7 +391,10 @@ final class TrackedStore {
         (readings, failure) -> stored(Act.REFUND, withdrawals.size(), failure, start));
   }
 
-  /** A spend in a batch over several servers; cancelled if another server denies its part. */
+  /**
+   * A spend in a batch over several servers, which is cancelled if another server denies its part
+   * of the batch.
+   */
   private final class TakenInVain implements BucketStore.Tentative.Part {
     private final Charge charge;
     private final List<Stretch> stretches;

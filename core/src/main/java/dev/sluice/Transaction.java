@@ -59,8 +59,8 @@ public final class Transaction {
 
   /**
    * Returns a transaction that checks and spends one token. If nothing limits the id, the
-   * transaction is allow-only; a limiter refuses it if the default is {@linkplain
-   * Coverage#isMissing missing}.
+   * transaction is allow-only; a limiter refuses an allow-only transaction if the default is
+   * {@linkplain Coverage#isMissing missing}.
    *
    * @param limits the limits with the quota
    * @param limit the limit's name
@@ -86,8 +86,8 @@ public final class Transaction {
    * bounded amount ({@code docs/decisions/009}).
    *
    * <p>The name need not be in a catalogue. Keep the name as a constant: it is a label of metrics,
-   * so it must not be built from request data. A limiter refuses a name or number that its
-   * catalogue combines with another number or name.
+   * so it must not be built from request data. A limiter refuses the name if its catalogue has the
+   * same name with another number, or the same number with another name.
    *
    * @param limit the limit's name
    * @param quota the rate and burst; to allow zero tokens, deny the request yourself
@@ -118,7 +118,7 @@ public final class Transaction {
     return of(effective, canonicalId, 1);
   }
 
-  /** Returns a transaction of an unknown limit, to which no limit applies. */
+  /** Returns an allow-only transaction for a limit that the current limits do not have. */
   static Transaction unlimited(String limit, String id) {
     LimitName name = LimitName.builder(limit).id(IdFormat.string()).build();
     EffectiveQuota effective =
@@ -164,7 +164,7 @@ public final class Transaction {
 
   /**
    * Returns this transaction with an estimated cost, for a reservation. {@link Reservation#settle}
-   * replaces the estimate by the true cost, which updates the estimate for later calls.
+   * replaces the estimated cost with the true cost, and updates {@code estimated} for later calls.
    *
    * @param estimated the cost, cut to the limit's burst (for several quotas the smallest burst)
    * @return a new transaction
@@ -210,8 +210,9 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as allow-only: always allowed, stores nothing, ignores the quota. A
-   * refund gives nothing back, so {@link Decision#allowed} is false for it.
+   * Returns this transaction as allow-only: it is always allowed, uses no bucket, and ignores the
+   * quota. A refund of this transaction gives nothing back, so {@link Decision#allowed} of the
+   * refund is false.
    *
    * @return a new transaction
    */
@@ -238,7 +239,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as a spend-up-to, for a batch with one transaction.
+   * Returns this transaction as a spend of all tokens that the bucket has, up to a given number.
+   * Valid only for a batch with one transaction.
    *
    * @param most the highest number of tokens, cut to the burst
    */
@@ -347,7 +349,7 @@ public final class Transaction {
    * Returns the quota of the bucket. For a limit with several quotas this is the quota with the
    * longest period; in a decision it is the quota that the decision describes.
    *
-   * @return the quota, null if nothing limits the id, for which {@link #coverage} is the reason
+   * @return the quota; null if nothing limits the id ({@link #coverage} returns the reason)
    */
   public @Nullable Quota quota() {
     return effective.quota();
@@ -423,7 +425,8 @@ public final class Transaction {
    */
   public String bucketKey() {
     String key = effective.bucketKey(id);
-    // A hyphen, since a Redis hash tag begins after the first colon.
+    // The prefix ends with a hyphen instead of a colon, because the Redis hash tag begins after the
+    // first colon of the key.
     return shadow ? "shadow-" + key : key;
   }
 
@@ -438,11 +441,11 @@ public final class Transaction {
 
   /** The kinds of operations on a bucket. */
   public enum Kind {
-    /** The transaction is checked and spent, and counts in the decision of its batch. */
+    /** The transaction is checked and spent, and can deny its batch. */
     CHECK_AND_SPEND,
-    /** The transaction is checked and counts in its batch's decision; it is never spent. */
+    /** The transaction is checked and can deny its batch, but is never spent. */
     CHECK_ONLY,
-    /** The transaction is spent if it fits, and does not count in the decision of its batch. */
+    /** The transaction is spent if it fits, and never denies its batch. */
     SPEND_ONLY,
     /** The transaction is valid only for resets. */
     RESET_ONLY,

@@ -38,25 +38,29 @@ import org.jspecify.annotations.Nullable;
  *
  * Callers that stop waiting. If B's tokens were refunded, a new caller D would get the stretch of
  * C, and the turns of C and D would come at the same moment. So the store takes a spend back only
- * while the TAT is still the TAT after this spend (Op.WITHDRAW): then no other stretch follows.
- * Otherwise the tokens stay spent until they refill, and later callers keep their turns.
+ * while the TAT is still the TAT after this spend (Op.WITHDRAW): then no later caller has taken
+ * tokens. If a later caller has taken tokens, the tokens of B stay spent until they refill, and the
+ * turns of later callers do not change.
  *
- * A refund, a cancellation or a reset can move the TAT back to the same nanosecond while other
- * callers spend. So a caller gives nothing back if this process may have lowered the TAT of its
+ * But after later spends, a refund, a cancellation or a reset can move the TAT back to exactly the
+ * expected TAT. So a caller gives nothing back if this process may have lowered the TAT of the
  * bucket after the caller's spend was sent.
  *
  * Order. Stretches of a bucket do not overlap, so turns come in the order of the spends, across all
  * processes. In this process the line of a bucket has one alarm, for its first place. A caller with
- * several buckets has a place in several lines; its turn comes when it has come in all lines.
+ * several buckets has a place in the line of each bucket; the caller's turn comes when all of its
+ * places have had their turn.
  *
- * Clocks. A store that uses a clock of this process reports the instant of its decision. For any
- * other store the wait counts from the arrival of the store's answer, so it is never too short.
- * When the tokens of a stretch have refilled, so have the tokens of all earlier stretches. So a
- * caller whose answer arrived late waits no longer than the callers behind it.
+ * Clocks. If the store's current time is known in this process, the wait counts from the instant of
+ * the store's decision. For any other store, the wait counts from the arrival of the store's
+ * answer, so the wait is never too short. When the tokens of a stretch have refilled, the tokens of
+ * all earlier stretches have also refilled. So a caller whose answer arrived late waits no longer
+ * than later callers.
  */
 
 /**
- * Lets callers wait for tokens taken before they refilled. Thread-safe; the lock is held briefly.
+ * The queues of callers that wait until the tokens that they have taken refill. Thread-safe; the
+ * lock is held briefly.
  */
 final class WaitQueues {
 
@@ -106,7 +110,7 @@ final class WaitQueues {
     private final long endNanos; // unsigned, by the store's clock
     private final long nowNanos; // the store's time of the decision
     private @Nullable Turn turn; // null unless the caller is in a queue
-    private long number; // position in the order of entering
+    private long number; // the position in the order in which callers entered the queues
     private long turnAtNanos; // by this process's clock
 
     /**
@@ -176,7 +180,9 @@ final class WaitQueues {
       this.key = key;
     }
 
-    /** Adds a place, and ensures that no turn comes later than the turns behind it. */
+    /**
+     * Adds a place, and moves turns forward so that no turn comes after the turn of a later place.
+     */
     void add(Place place) {
       Place behind = places.higher(place);
       if (behind != null) {
@@ -236,7 +242,8 @@ final class WaitQueues {
       for (Place place : places) {
         if (place.waitNanos() > 0) {
           long sinceNanos = storeNanos.isPresent() ? storeNanos.getAsLong() - place.nowNanos : 0;
-          // This bound keeps the wait correct even if the store's clock has stepped.
+          // The decision cannot be older than the call. With this bound, the wait is correct even
+          // if the store's clock has stepped.
           long mostNanos = Math.max(hereNanos - askedNanos, 0);
           long decidedNanos = hereNanos - Math.min(Math.max(sinceNanos, 0), mostNanos);
           place.turnAtNanos = after(decidedNanos, place.waitNanos());
@@ -281,7 +288,9 @@ final class WaitQueues {
     }
   }
 
-  /** Checks the clock for a waiting caller, which then need not rely on an alarm. */
+  /**
+   * Releases a waiting caller if its turn has come, so that the caller need not rely on an alarm.
+   */
   void look(Turn turn) {
     turn.places.forEach(place -> look(place.key, false));
   }
@@ -352,7 +361,7 @@ final class WaitQueues {
     }
   }
 
-  /** Collects the callers whose turn has come, and sets the alarm for the next turn. */
+  /** Moves the callers whose turn has come to a list, and sets the alarm for the next turn. */
   private void ring(String key, List<Turn> come) {
     Line line = lines.get(key);
     if (line == null) {
@@ -420,8 +429,8 @@ final class WaitQueues {
   }
 
   /**
-   * Releases the callers whose turn has come, outside the lock. This runs a caller's own code,
-   * which can block its thread, so each caller gets another thread.
+   * Releases the callers whose turn has come, outside the lock. Releasing a caller runs code of the
+   * application, which can block its thread, so each caller is released on another thread.
    *
    * @param isAlarm whether this thread is an alarm's thread, on which one caller can run
    */
@@ -463,7 +472,7 @@ final class WaitQueues {
       lastNanos.accumulateAndGet(entry(key), nanos, Math::max);
     }
 
-    /** Whether the store may have applied such a charge at the given time or later. */
+    /** Returns whether the store may have lowered the bucket at the given time or later. */
     boolean isSince(String key, long nanos) {
       return lastNanos.get(entry(key)) >= nanos;
     }

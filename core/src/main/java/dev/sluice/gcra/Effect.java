@@ -4,21 +4,26 @@ package dev.sluice.gcra;
 /**
  * The effect of a charge on a bucket: whether the charge fits, and the TAT after the charge.
  *
- * <p>No method allocates. The methods are the complete arithmetic of a store. Every store on the
- * JVM uses them; other implementations, such as a script in a server, must behave identically.
+ * <p>No method allocates. The methods contain all arithmetic that a store needs. A store on the JVM
+ * calls these methods; a store that computes elsewhere, such as in a Redis script, must compute the
+ * same results.
  *
  * @param op the operation
- * @param incrementNanos the time that the operation adds to the TAT or gives back, 0 to {@code
- *     offsetNanos}; 0 for a reset
+ * @param incrementNanos the time by which the operation moves the TAT, 0 to {@code offsetNanos}: a
+ *     spend moves the TAT forward, a refund moves the TAT back; 0 for a reset
  * @param offsetNanos the burst offset τ of the bucket's limit, positive; 0 for a reset
- * @param untilNanos for a {@link Op#REFUND} the instant, unsigned, from which no tokens are left to
- *     give back: at most {@code untilNanos − now} is refunded; {@link #NO_END} if there is no such
- *     instant. For a {@link Op#WITHDRAW} the TAT, unsigned, that the bucket must still have. For a
- *     {@link Op#SPEND_UP_TO} the emission interval.
+ * @param untilNanos an unsigned number, whose meaning depends on the operation. For a {@link
+ *     Op#REFUND} the instant from which nothing can be refunded; before this instant, at most
+ *     {@code untilNanos − now} is refunded; {@link #NO_END} refunds the whole increment at any
+ *     time. For a {@link Op#WITHDRAW} the TAT that the bucket must still have. For a {@link
+ *     Op#SPEND_UP_TO} the emission interval.
  */
 public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNanos) {
 
-  /** The {@link #untilNanos} of an operation without an end: the largest unsigned value. */
+  /**
+   * The {@link #untilNanos} of a refund that is possible at any time, and of an operation that does
+   * not use {@code untilNanos}: the largest unsigned value.
+   */
   public static final long NO_END = -1L;
 
   /** Resets the bucket to full. */
@@ -31,7 +36,8 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
    * @param incrementNanos see above
    * @param offsetNanos see above
    * @param untilNanos see above
-   * @throws IllegalArgumentException if a {@link Op#SPEND_UP_TO} is for less than one token
+   * @throws IllegalArgumentException if the increment of a {@link Op#SPEND_UP_TO} is smaller than
+   *     its emission interval
    */
   public Effect {
     if (op == Op.SPEND_UP_TO && (untilNanos <= 0 || incrementNanos < untilNanos)) {
@@ -42,7 +48,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns an effect without an end.
+   * Returns an effect with {@link #NO_END}.
    *
    * @param op the operation
    * @param incrementNanos see the constructor
@@ -80,8 +86,9 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns the spend that is equal to a {@link Op#SPEND_UP_TO}: a spend of all tokens that fit or,
-   * if no token fits, of one token, which is denied.
+   * Converts a {@link Op#SPEND_UP_TO} to the spend that has the same result on the given bucket: a
+   * spend of all tokens that the bucket has, up to the increment. For an empty bucket, returns a
+   * spend of one token, which is denied.
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -93,7 +100,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
         : this;
   }
 
-  /** Returns the increment that must fit. */
+  /** Returns the increment by which a spend or check would move the TAT. */
   private long neededNanos(long aheadNanos) {
     long freeNanos = offsetNanos - aheadNanos;
     return op != Op.SPEND_UP_TO || freeNanos >= incrementNanos
@@ -113,7 +120,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns whether the operation allows its batch.
+   * Returns whether the batch can be allowed as far as this operation is concerned.
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -182,16 +189,20 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
 
   /** The operations on a bucket. */
   public enum Op {
-    /** Checks whether the increment fits, and denies its batch if not; never changes the bucket. */
+    /** Denies the batch if the increment does not fit; never changes the bucket. */
     CHECK(true, false),
-    /** Spends if the whole batch passes; denies its batch if the increment does not fit. */
+    /**
+     * Spends the increment if the batch is allowed; denies the batch if the increment does not fit.
+     */
     SPEND(true, true),
-    /** Spends if the whole batch passes and the increment fits; never denies. */
+    /**
+     * Spends the increment if the batch is allowed and the increment fits; never denies the batch.
+     */
     SPEND_ONLY(false, true),
     /**
-     * Lowers a TAT beyond now + τ to now + τ, so that the bucket is empty, and then spends like
-     * {@link #SPEND}. The TAT is lowered even if the spend is denied. Valid only for a batch with
-     * one charge; the caller bounds how often a debt is forgiven.
+     * Forgives a debt, and then spends like {@link #SPEND}. To forgive a debt, a TAT later than now
+     * + τ is lowered to now + τ, even if the spend is denied. Valid only for a batch with one
+     * charge. The caller must bound how often the debt of a bucket is forgiven.
      */
     FORGIVE(true, true),
     /** Gives tokens back, but never overfills a bucket and never creates one. */
@@ -199,9 +210,9 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     /** Resets the bucket to full. */
     RESET(false, true),
     /**
-     * Takes a spend back that no other spend has followed. If the TAT is still the TAT after the
-     * spend ({@link Effect#untilNanos()}), gives the increment back, but never overfills the
-     * bucket. Otherwise does nothing.
+     * Reverts a spend if the bucket has not changed since. If the TAT still equals {@link
+     * Effect#untilNanos()}, the TAT after that spend, gives the increment back, but never overfills
+     * the bucket. Otherwise does nothing.
      */
     WITHDRAW(false, true),
     /**

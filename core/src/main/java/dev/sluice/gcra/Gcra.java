@@ -13,20 +13,20 @@ package dev.sluice.gcra;
  *               │◀────────────── τ, the burst offset ────▶│
  *
  * A spend of cost c moves the TAT by its increment T·c, and is allowed if the TAT stays within τ of
- * now. All results follow from `ahead`, which is never negative: a TAT in the past is a full
- * bucket.
+ * now. All results are computed from `ahead`. If the TAT is in the past, the bucket is full and
+ * `ahead` is 0.
  *
  * Debt. A TAT can lie beyond now + τ: a limit with a larger τ charged the bucket (a limit was
  * lowered, or two servers have different limits), a clock stepped back, or callers wait for tokens.
  * Such a bucket is empty, and the time beyond now + τ is a debt: `remaining` is 0, and the wait
- * includes the debt. This class never lowers the TAT. The limiter decides when a debt is forgiven,
+ * includes the debt. This class never forgives a debt. The limiter decides when a debt is forgiven,
  * see Effect.Op.FORGIVE. A cost of 0 reads the bucket and is allowed even during a debt.
  *
  * Overflow. τ and every increment fit into a signed 64-bit number (checked by Quota), an increment
  * is at most τ, and `ahead` is cut to 2^63 − 1. So τ − increment ≥ 0, and τ − increment − ahead is
- * not below −2^63 + 1. Only the TAT itself can exceed 2^63 (now + τ, with a τ of centuries), so a
- * TAT is an UNSIGNED 64-bit number; now + τ < 2^64 always holds. A TAT of 0 means that there is no
- * bucket, since the time is never before 0.
+ * at least −2^63 + 1. Only the TAT can exceed 2^63, since τ can be centuries. A TAT is therefore an
+ * UNSIGNED 64-bit number; now + τ < 2^64 always holds. A TAT of 0 means that no bucket is stored.
+ * No stored bucket has a TAT of 0, since times are positive.
  *
  * Sources: ITU-T I.371, annex A (virtual scheduling), extended by a cost; Let's Encrypt's
  * ratelimits package for the values that are returned with a decision.
@@ -35,8 +35,8 @@ package dev.sluice.gcra;
 /**
  * The arithmetic of a token bucket stored as one number (GCRA).
  *
- * <p>All methods are functions of longs that allocate nothing. Times are nanoseconds since the Unix
- * epoch; {@code nowNanos} is never negative, a TAT is <em>unsigned</em>.
+ * <p>The methods compute only with longs, and allocate nothing. Times are nanoseconds since the
+ * Unix epoch; {@code nowNanos} is never negative, a TAT is <em>unsigned</em>.
  */
 public final class Gcra {
 
@@ -67,8 +67,9 @@ public final class Gcra {
    * @param aheadNanos how far the TAT lies ahead of now
    * @param incrementNanos the cost increment T·c, 0 to τ
    * @param offsetNanos the burst offset τ
-   * @return if the spend must be denied, minus the wait for it; otherwise at least 0, as always for
-   *     an increment of 0, which only reads the bucket
+   * @return a negative number if the spend must be denied: the time until the spend fits,
+   *     multiplied by −1. At least 0 if the spend fits; an increment of 0, which only reads the
+   *     bucket, always fits
    */
   public static long roomNanos(long aheadNanos, long incrementNanos, long offsetNanos) {
     long roomNanos = offsetNanos - incrementNanos - aheadNanos;
@@ -104,8 +105,8 @@ public final class Gcra {
    *
    * @param roomNanos the result of {@link #roomNanos} for the last attempt
    * @param incrementNanos the cost increment T·c
-   * @return after a denial the time until the cost is allowed, after an allowance the time until it
-   *     is allowed once more; 0 if it is allowed at once
+   * @return after a denial, the time until the cost can be spent; after an allowed spend, the time
+   *     until the same cost can be spent again; 0 if the cost can be spent at once
    */
   public static long retryInNanos(long roomNanos, long incrementNanos) {
     if (roomNanos < 0) {

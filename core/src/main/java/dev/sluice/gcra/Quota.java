@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
  * added every {@code period}.
  *
  * <p>Immutable and thread-safe. All derived times are whole nanoseconds and fit into a signed
- * 64-bit number; a quota for which they would not fit is refused when it is made.
+ * 64-bit number; other quotas cannot be created.
  */
 public final class Quota {
 
-  /** The most quotas that one limit can have. */
+  /** The largest number of quotas that one limit can have. */
   public static final int MOST_OF_A_LIMIT = 4;
 
   private final long burst;
@@ -48,16 +48,17 @@ public final class Quota {
   }
 
   /**
-   * Begins a quota with the capacity of its bucket: {@code Quota.burst(20).refill(10, minute)}.
+   * Sets the capacity of the bucket as the first step of {@code Quota.burst(20).refill(10,
+   * minute)}.
    *
    * @param tokens the capacity of the bucket, at least 1
-   * @return an object that makes the quota from the refill
+   * @return an object that creates the quota when the refill is given
    */
   public static Burst burst(long tokens) {
     return new Burst(tokens);
   }
 
-  /** The first half of a quota: its burst. Immutable and thread-safe. */
+  /** A burst from which {@link #refill} creates a quota. Immutable and thread-safe. */
   public static final class Burst {
 
     private final long burst;
@@ -67,13 +68,13 @@ public final class Quota {
     }
 
     /**
-     * Makes the quota.
+     * Creates the quota with this burst and the given refill.
      *
      * @param count the number of tokens added every period, at least 1
      * @param period the time in which {@code count} tokens are added, 1 ns to about 292 years
      * @return the quota
-     * @throws IllegalArgumentException if burst, count or period is out of range; the message
-     *     contains each wrong value with its rule
+     * @throws IllegalArgumentException if burst, count or period is out of range; the message lists
+     *     each wrong value and the allowed range
      */
     public Quota refill(long count, Duration period) {
       return of(burst, count, period);
@@ -90,12 +91,13 @@ public final class Quota {
   }
 
   /**
-   * Returns every violation of the rules for a quota, for callers that report positions.
+   * Checks the values of a quota without creating the quota. Parsers of files use this method to
+   * report each fault with its position.
    *
    * @param burst the capacity of the bucket in tokens
    * @param count the number of tokens added every period
    * @param period the time in which {@code count} tokens are added
-   * @return the faults by field, empty for a valid quota
+   * @return all faults, empty for a valid quota
    */
   public static List<Fault> faults(long burst, long count, Duration period) {
     Objects.requireNonNull(period, "period");
@@ -141,7 +143,7 @@ public final class Quota {
    * A violation of the rules for a quota.
    *
    * @param field {@code burst}, {@code count} or {@code period}
-   * @param message the value found and the rule
+   * @param message the value that was found, and the rule that this value breaks
    */
   public record Fault(String field, String message) {}
 
@@ -173,7 +175,8 @@ public final class Quota {
   }
 
   /**
-   * Returns the emission interval T, in which one token is added: period / count, rounded down.
+   * Returns the emission interval T, the time in which one token is added: period / count, rounded
+   * down.
    *
    * @return nanoseconds, at least 1
    */
@@ -182,7 +185,7 @@ public final class Quota {
   }
 
   /**
-   * Returns the burst offset or tolerance τ, in which an empty bucket fills: T × burst.
+   * Returns the burst offset (or tolerance) τ, the time in which an empty bucket fills: T × burst.
    *
    * @return nanoseconds, at least 1
    */
@@ -208,7 +211,8 @@ public final class Quota {
    * @return true if this quota is lower
    */
   public boolean isLowerThan(Quota other) {
-    // count / period < other.count / other.period; the products have up to 126 bits
+    // Compares count / period with other.count / other.period by multiplying both fractions with
+    // both periods. The products have up to 126 bits.
     long highs = Math.multiplyHigh(count, other.periodNanos);
     long otherHighs = Math.multiplyHigh(other.count, periodNanos);
     int rates =
@@ -219,7 +223,7 @@ public final class Quota {
   }
 
   /**
-   * Returns the quotas of one limit in order: the longest period first.
+   * Checks and sorts the quotas of one limit: the longest period first.
    *
    * @param quotas 1 to {@link #MOST_OF_A_LIMIT} quotas, each with a different period
    * @return a sorted copy

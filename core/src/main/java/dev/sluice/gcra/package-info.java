@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The arithmetic of token buckets, each stored as one number: pure functions over longs, without
- * clocks, names or allocation.
+ * The arithmetic of token buckets that are each stored as one number. This package reads no clock,
+ * and knows neither limits' names nor ids.
  */
 @NullMarked
 @CheckReturnValue

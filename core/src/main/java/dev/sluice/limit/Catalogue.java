@@ -171,8 +171,9 @@ public final class Catalogue {
   }
 
   /**
-   * Throws if a name from outside this catalogue has the same number or the same text as a
-   * different name of the catalogue, since the two would share buckets or metrics.
+   * Checks that no other name of this catalogue has the text or the number of a given name. Two
+   * names with the same number would share buckets, and two names with the same text would share
+   * metrics.
    *
    * @param name a name, in this catalogue or not
    * @throws InvalidRequestException if the catalogue has the same number with another name, or the

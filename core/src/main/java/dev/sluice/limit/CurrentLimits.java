@@ -25,7 +25,7 @@ public final class CurrentLimits {
   private volatile Limits limits;
 
   /**
-   * Starts with the given limits.
+   * Creates a reference to the given limits.
    *
    * @param limits the limits until they are replaced
    */
@@ -39,9 +39,10 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns another reference that shares the {@linkplain #require requirements} of this one,
-   * including requirements that are added later. It is meant for derived limits, for example with
-   * the overrides of a table.
+   * Returns a second reference, which starts with the same limits and shares the {@linkplain
+   * #require requirements} of this reference, including requirements that are added later. Use the
+   * second reference for limits that are derived from these limits, for example by adding the
+   * overrides of a database table.
    *
    * @return a reference to the current limits
    */
@@ -96,12 +97,14 @@ public final class CurrentLimits {
   }
 
   /**
-   * Adds requirements, so that a line missing in a file cannot remove a limit. The current limits,
-   * and all limits that replace them, are checked against the requirements.
+   * Adds requirements: limits that must have a default. The current limits, and all limits that
+   * replace them, are checked against the requirements. So nobody can remove a limit by forgetting
+   * a line of a file.
    *
-   * @param more the limits that must have a default, and what requires it
-   * @throws MissingDefaultException if the current limits lack a default that must not be missing;
-   *     no requirement is added then
+   * @param more the limits that must have a default, each with the part of the configuration that
+   *     requires the default
+   * @throws MissingDefaultException if the current limits lack a default whose requirement has the
+   *     policy {@link MissingDefault#REFUSE}; no requirement is added then
    */
   public void require(Collection<Requirement> more) {
     synchronized (requirements) {
@@ -128,7 +131,7 @@ public final class CurrentLimits {
     return requirements.unmet(candidate);
   }
 
-  /** The requirements, each with the number of times that it was added. Thread-safe. */
+  /** The requirements, and how often each requirement was added. Thread-safe. */
   private static final class Requirements {
 
     private static final Logger LOG = System.getLogger(CurrentLimits.class.getName());
@@ -165,7 +168,7 @@ public final class CurrentLimits {
       }
     }
 
-    /** Logs each unmet requirement once, and again if it was met in between. */
+    /** Logs each unmet requirement once, and again if the requirement was met in between. */
     private void warn(Limits limits) {
       for (Requirement one : all.keySet()) {
         if (one.onMissing() == MissingDefault.WARN) {

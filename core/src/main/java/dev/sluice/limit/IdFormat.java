@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  * spellings of an id share a bucket.
  *
  * <p>Implementations are immutable and thread-safe, never block, and take time linear in the length
- * of the text. This interface has methods for the built-in formats; an application can add its own
- * formats through {@link Registry}.
+ * of the text. The static methods return the built-in formats; an application can add its own
+ * formats to a {@link Registry}.
  */
 public interface IdFormat {
 
@@ -43,38 +43,38 @@ public interface IdFormat {
    *
    * @param text the id as a user wrote it
    * @param strictness whether a text that is not canonical is refused
-   * @return the canonical text; {@code text} itself if it is canonical. The canonical text of a
-   *     canonical text is the same text, except in a format for overrides that spells ids
-   *     differently from transactions: such a format returns the transaction's spelling
+   * @return the canonical text; {@code text} itself if it is canonical already. One kind of format
+   *     is an exception: a format for overrides can spell ids differently from transactions. Such a
+   *     format returns the spelling of transactions, which this method need not accept
    * @throws InvalidIdException if the text does not match this format
    */
   String canonical(String text, Strictness strictness);
 
   /**
-   * Returns whether a text is certainly canonical, without allocating. This is a fast check for the
-   * hot path, which then need not call {@link #canonical}.
+   * Returns whether a text is certainly canonical, without allocating. Limiters call this fast
+   * check first, and call {@link #canonical} only if this method returns false.
    *
    * @param ascii the id as a user wrote it, in ASCII only
    * @param length the number of bytes of the id, counted from the start of the array
-   * @return true only if {@link #canonical} would return the same characters; false otherwise, and
-   *     if the check would be slow
+   * @return true only if {@link #canonical} would return the same text; false if the text differs,
+   *     or if the check would be slow
    */
   default boolean isCanonical(byte[] ascii, int length) {
     return false;
   }
 
   /**
-   * Returns the parts of the format.
+   * Returns the formats that are joined in this format.
    *
-   * @return the joined formats in order; for any other format only this format
+   * @return the parts of a joined format, in order; for any other format a list of only this format
    */
   default List<IdFormat> parts() {
     return List.of(this);
   }
 
   /**
-   * Returns the canonical text of an id given by its parts. Code should build joined ids with this
-   * method, since the parts need no quoting.
+   * Returns the canonical text of an id that is given by its parts. Use this method to build joined
+   * ids in code: the method adds brackets where a part needs them.
    *
    * @param texts the text of each part, in order
    * @param strictness whether a text that is not canonical is refused
@@ -100,7 +100,8 @@ public interface IdFormat {
   }
 
   /**
-   * Throws if an id is empty or longer than {@link #MAX_LENGTH}. Formats call this method first.
+   * Throws if an id is empty or longer than {@link #MAX_LENGTH}. Implementations of {@link
+   * #canonical} call this method first.
    *
    * @param text the id as a user wrote it
    * @param expected the expected form, for the message
@@ -118,7 +119,8 @@ public interface IdFormat {
   }
 
   /**
-   * Returns why an override for a valid id would never apply, for a warning.
+   * Returns the reason why an override for a valid id would never apply; Sluice shows the reason in
+   * a warning.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return the reason, null if the override can apply
@@ -128,8 +130,9 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the id whose bucket counts the requests of a valid id, such as the registered domain
-   * for a name below it. This is for ids that people enter; requests already use the wider id.
+   * Returns the id of the bucket in which the requests for a valid id are counted. For example,
+   * requests for {@code www.example.org} can be counted in the bucket of {@code example.org}.
+   * Callers use this method for ids that a person entered; requests contain the wider id already.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return a canonical id; the same id unless it shares a bucket with other ids
@@ -141,7 +144,7 @@ public interface IdFormat {
   /**
    * Returns the format of an IPv4 or IPv6 address. The canonical form follows RFC 5952; the format
    * does no DNS look-up. A range such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as
-   * its lowest address if all bits after the prefix are zero. Addresses are not grouped.
+   * its lowest address if all bits after the prefix are zero. Each address is an id of its own.
    *
    * @return the format {@code ipAddress}
    */
@@ -153,14 +156,16 @@ public interface IdFormat {
    * Returns the format of a range of IPv6 addresses in CIDR notation, with one fixed prefix length.
    *
    * @param prefixLength the number of bits in the prefix, 1 to 128
-   * @return the format {@code ipv6RangeCIDR}; its name contains the prefix length unless that is 48
+   * @return the format {@code ipv6RangeCIDR}; the name of the format contains the prefix length,
+   *     unless the prefix length is 48
    */
   static IdFormat ipv6Range(int prefixLength) {
     return new Ipv6RangeFormat(prefixLength);
   }
 
   /**
-   * Returns the format of an unsigned 64-bit decimal number, with Boulder's name.
+   * Returns the format of an unsigned 64-bit decimal number. The format's name is the name that
+   * Boulder uses.
    *
    * @return the format {@code regId}
    */
@@ -196,9 +201,9 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the format of any bytes as text, such as the key of a binary protocol. Printable ASCII
-   * characters except "%" are unchanged, every other byte is {@code %XX}. {@link #ofBytes} converts
-   * bytes to such a text.
+   * Returns the format of arbitrary bytes that are written as text, such as the keys of a binary
+   * protocol. Printable ASCII characters except "%" are unchanged; every other byte is written as
+   * {@code %XX}. {@link #ofBytes} converts bytes to this text.
    *
    * @return the format {@code bytes}
    */
@@ -210,8 +215,8 @@ public interface IdFormat {
    * Returns the id of the format {@link #bytes} for the given bytes. Different bytes have different
    * ids.
    *
-   * @param bytes at least one byte; at most {@link #MAX_LENGTH} printable bytes, or a third of this
-   *     number if no byte is printable
+   * @param bytes at least one byte; the id has one character for each printable byte, three
+   *     characters for any other byte, and at most {@link #MAX_LENGTH} characters
    * @return the id in canonical form
    * @throws InvalidIdException if there are no bytes, or too many
    */
@@ -281,7 +286,7 @@ public interface IdFormat {
     }
 
     /**
-     * Returns the built-in formats, which {@link IdFormat} has methods for.
+     * Returns the registry of the built-in formats.
      *
      * @return the registry
      */
@@ -302,10 +307,10 @@ public interface IdFormat {
     }
 
     /**
-     * Reads a format in the form of limit files: a name, {@code ipv6RangeCIDR/56} for a prefix
-     * length other than 48, or several formats joined with ":".
+     * Reads a format as it is written in limit files: a name, a name with a prefix length other
+     * than 48 such as {@code ipv6RangeCIDR/56}, or several formats joined with ":".
      *
-     * @param text the text of the file
+     * @param text the text of the format
      * @return the format
      * @throws IllegalArgumentException if no such format exists
      */

@@ -23,12 +23,15 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The formats that {@link IdFormat} returns. */
+/** The built-in id formats, which the static methods of {@link IdFormat} return. */
 final class IdFormats {
 
   private IdFormats() {}
 
-  /** Any text, unchanged. Text that can be encoded as bytes in two ways is rejected. */
+  /**
+   * Any text without control characters, unchanged. Half of a surrogate pair is rejected, since
+   * UTF-8 cannot encode it.
+   */
   static final class StringFormat implements IdFormat {
 
     static final StringFormat INSTANCE = new StringFormat();
@@ -96,9 +99,10 @@ final class IdFormats {
     }
 
     /**
-     * Returns a word whose high bits are set for each byte that is not a control character. Each
-     * byte is below 0x80, so no sum overflows into the next byte: adding 0x60 sets the high bit of
-     * bytes from 0x20 on, and adding 1 sets the high bit only of 0x7f.
+     * Returns a word in which the high bit of a byte is set if this byte of the argument is not a
+     * control character. Each byte of the argument is below 0x80, so no sum overflows into the next
+     * byte: adding 0x60 sets the high bit of bytes from 0x20 on, and adding 1 sets the high bit
+     * only of 0x7f.
      */
     private static long printable(long word) {
       return (word + 0x60 * EACH) & ~(word + EACH) & HIGH_BITS;
@@ -243,7 +247,7 @@ final class IdFormats {
     public boolean isCanonical(byte[] ascii, int length) {
       for (int i = 0; i < length; i++) {
         if (!isPlain(ascii[i])) {
-          return false; // an escape may be canonical, but the slow path must check it
+          return false; // an escape can be canonical, but only canonical() checks this
         }
       }
       return length > 0 && length <= MAX_LENGTH;
@@ -296,7 +300,8 @@ final class IdFormats {
     }
 
     /**
-     * Returns the value of an ASCII digit. Character.digit alone accepts digits of other scripts.
+     * Returns the value of a hexadecimal ASCII digit, otherwise -1. Character.digit also accepts
+     * digits of other scripts.
      */
     private static int digit(char c) {
       return c < 0x80 ? Character.digit(c, 16) : -1;
@@ -385,10 +390,13 @@ final class IdFormats {
     }
   }
 
-  /** A range of IPv6 addresses in CIDR notation, with exactly the mask of the limit's name. */
+  /** A range of IPv6 addresses in CIDR notation, with the prefix length of this format. */
   static final class Ipv6RangeFormat implements IdFormat {
 
-    /** The prefix length of a typical subscriber, and the only one that Boulder uses. */
+    /**
+     * The prefix length that Internet providers typically assign to a customer, and the only prefix
+     * length that Boulder uses.
+     */
     static final int DEFAULT_PREFIX_LENGTH = 48;
 
     private final int prefixLength;

@@ -87,9 +87,9 @@ public class InvalidRequestException extends IllegalArgumentException {
   }
 
   /**
-   * Thrown for a limit without a default, since nothing would limit the id. The message contains
-   * each such limit, and the line to add to the limits. Only the operator can correct this; a retry
-   * fails again. Nothing was charged.
+   * Thrown for a request whose id is not limited, because the limit has no default and the id has
+   * no override. The message lists each limit without a default, and the line to add to the limit
+   * file. Only the operator can add the default; a retry fails again. Nothing was charged.
    */
   public static final class MissingDefaultException extends UnknownLimitException {
 
@@ -117,14 +117,16 @@ public class InvalidRequestException extends IllegalArgumentException {
               .collect(Collectors.joining("\n")));
     }
 
-    /** Makes an exception for limits that {@linkplain CurrentLimits#require are required}. */
+    /**
+     * Makes an exception for limits whose defaults are {@linkplain CurrentLimits#require required}.
+     */
     static MissingDefaultException ofRequired(List<Requirement> missing) {
       return new MissingDefaultException(
           missing.stream().map(Requirement::limit).distinct().toList(),
           missing.stream().map(Requirement::message).collect(Collectors.joining("\n")));
     }
 
-    /** Returns what to write in a limit file. */
+    /** Returns the advice what to write in a limit file. */
     static String line(String limit) {
       return "write burst, count and period, or \"%s: {unlimited: true}\"".formatted(limit);
     }

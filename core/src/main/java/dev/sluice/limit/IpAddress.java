@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * An IPv4 or IPv6 address, or the range of addresses that share its first bits.
  *
- * <p>Immutable and thread-safe. Parsing does no look-up, and accepts no short forms of IPv4
- * addresses: four decimal numbers without leading zeros are required. A zone is refused. An
- * IPv4-mapped IPv6 address ({@code ::ffff:192.0.2.1}) is read as IPv4, so that a host has one
- * bucket.
+ * <p>Immutable and thread-safe. Parsing does no DNS look-up. An IPv4 address must have four decimal
+ * numbers without leading zeros. An IPv6 zone ({@code %eth0}) is refused. An IPv4-mapped IPv6
+ * address ({@code ::ffff:192.0.2.1}) is read as IPv4, so that both forms of an address have the
+ * same bucket.
  */
 public final class IpAddress {
 
@@ -127,7 +127,8 @@ public final class IpAddress {
   }
 
   /**
-   * Returns the first of the longest runs of two or more zero groups; -1 if there is no such run.
+   * Returns the index of the longest run of two or more zero groups, or of the first such run if
+   * several are equally long; -1 if there is none.
    */
   private int longestRunOfZeros() {
     int best = -1;

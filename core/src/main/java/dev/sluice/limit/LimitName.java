@@ -20,15 +20,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * The declaration of a limit: its name, an optional number, the id format, and the denial message.
  *
- * <p>The bucket keys of a limit begin with its number, or with its name if it has no number. If
- * that number or name changes, the limit has new buckets, which are all full.
+ * <p>The bucket keys of a limit begin with the limit's number, or with its name if the limit has no
+ * number. A change of the number or name at the start of the keys gives the limit new buckets,
+ * which are all full.
  *
  * <p>Immutable and thread-safe. Two names are equal if they have the same number and name.
  */
 public final class LimitName {
 
   /**
-   * The prefix of the bucket keys of trials; a trial's bucket key continues with the ordinary key.
+   * The prefix of the bucket keys of trials. A trial's bucket key is this prefix and the bucket key
+   * that the transaction would otherwise have.
    */
   private static final String START_OF_TRIALS = "shadow-";
 
@@ -38,7 +40,7 @@ public final class LimitName {
   private static final int FIRST_OF_DOORS = 2_000_000_000;
   private static final int LAST_OF_DOORS = FIRST_OF_DOORS + 99;
 
-  /** The limits of the server's own doors, which have numbers that are reserved for them. */
+  /** The names of the limits that the Sluice server defines itself, by their reserved numbers. */
   private static final Map<Integer, String> DOORS =
       Map.of(
           FIRST_OF_DOORS + 1, "cl.throttle",
@@ -97,8 +99,8 @@ public final class LimitName {
    * Returns a builder for a limit with a number. The limit's bucket keys begin with the number
    * instead of the name, so the keys are shorter, and the name can change later.
    *
-   * @param number at least 1, but not one from 2000000000 to 2000000099, which Sluice uses itself;
-   *     must never change
+   * @param number at least 1; must never change. The numbers from 2000000000 to 2000000099 are
+   *     reserved for Sluice's own limits
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"
    * @return a builder
    * @throws IllegalArgumentException for a number or name that breaks these rules
@@ -144,9 +146,9 @@ public final class LimitName {
   }
 
   /**
-   * Returns the format of an id in an override. This format can be another spelling of a
-   * transaction's id, or the first parts of the id: then an override applies to every id that
-   * starts with these parts.
+   * Returns the format of an id in an override. This format can spell the ids of transactions in
+   * another way. It can also describe only the first parts of these ids; an override then applies
+   * to every id that starts with the override's parts.
    *
    * @return the format; by default the format of transaction ids
    */
@@ -165,7 +167,8 @@ public final class LimitName {
 
   /**
    * Returns whether the limit is disabled for an id that has neither a default nor an override. A
-   * disabled limit allows the request and stores nothing; any other limit refuses the request.
+   * disabled limit allows a request for such an id and stores nothing. If the limit is not
+   * disabled, limiters refuse a request for such an id.
    *
    * @return true if declared, and for a limit with {@linkplain #overridesOnly overrides only}
    */
@@ -192,9 +195,9 @@ public final class LimitName {
   }
 
   /**
-   * Returns the largest share of a wait by which a decision randomly extends the wait that it shows
-   * to a client, so that clients do not all return at once. Any share above 0 adds up to one second
-   * to a {@code Retry-After} header, which has whole seconds.
+   * Returns the jitter: the largest share of a wait that a decision randomly adds to the wait that
+   * clients are told, so that clients do not all retry at once. Any jitter above 0 adds up to one
+   * second to a {@code Retry-After} header, because this header has whole seconds.
    *
    * @return a share from 0 to 1; the default is 0.03
    */
@@ -223,7 +226,7 @@ public final class LimitName {
   }
 
   /**
-   * Returns the bucket key for an id in the form of an override file or a command line.
+   * Returns the bucket key for an id that a person wrote in an override file or on a command line.
    *
    * <p>If overrides of this limit contain only the first parts of an id, both the whole id and the
    * first parts are accepted. An id that shares a bucket with other ids, such as a name below a
@@ -405,7 +408,7 @@ public final class LimitName {
     }
 
     /**
-     * Sets the format of the ids in overrides: another spelling of the id, or its first parts.
+     * Sets the {@linkplain LimitName#overrideId format of the ids in overrides}.
      *
      * @param format the format
      * @return this builder
@@ -475,8 +478,9 @@ public final class LimitName {
     }
 
     /**
-     * Sets the largest share of a wait by which the wait shown to a client is randomly extended;
-     * the default is 0.03. Any share above 0 adds up to one second to a {@code Retry-After} header.
+     * Sets the {@linkplain LimitName#jitter jitter}: the largest share of a wait that is randomly
+     * added to the wait that clients are told. The default is 0.03. Any share above 0 adds up to
+     * one second to a {@code Retry-After} header.
      *
      * @param share a share from 0 (no jitter) to 1
      * @return this builder

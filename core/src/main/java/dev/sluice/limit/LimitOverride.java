@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * @param quotas the rates and bursts, the longest period first
  * @param comment a note by a person, can be empty
  * @param author the person who set the override, can be empty
- * @param until the end of the override, null if it has no end. A server ends the override by its
- *     own clock, within a second; without a server, the application must call {@link
- *     Limits#withoutEnded}
+ * @param until the end of the override, null if it has no end. A Sluice server removes the override
+ *     within a second after this instant, by the server's clock. An application without a server
+ *     must call {@link Limits#withoutEnded}
  */
 public record LimitOverride(
     LimitName name,
@@ -115,9 +115,10 @@ public record LimitOverride(
   }
 
   /**
-   * Returns how this override would lower an existing override of the same id, which may be
-   * unintended: by a quota {@linkplain Quota#isLowerThan lower} than the quota with the same
-   * period, by a quota lower than all existing quotas, or by fewer quotas.
+   * Compares this override with an existing override of the same id, which this override would
+   * replace. Returns the change if this override has fewer quotas, a quota that is {@linkplain
+   * Quota#isLowerThan lower} than the existing quota with the same period, or a quota that is lower
+   * than all existing quotas. An operator may have made such a change by mistake.
    *
    * @param present the existing override
    * @return the change; null if no quota is lower and no quota is missing

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * All limits: the catalogue of names, their default quotas, and the overrides for single ids.
  *
  * <p>Immutable and thread-safe. If a name has no default and an id no override, nothing limits the
- * id. {@link #coverage} returns whether this is declared on purpose. If not, a {@link
- * dev.sluice.Limiter} refuses the request.
+ * id. {@link #coverage} returns whether the limits declare this on purpose. If they do not, a
+ * {@link dev.sluice.Limiter} refuses requests for the id.
  *
  * <p>Limits can have {@linkplain #with companions}: values, such as rules, that were read together
  * with the limits and refer to their names. A request that reads the limits once therefore sees
@@ -85,7 +85,8 @@ public final class Limits {
    * Returns the default quota, which applies to every id without an override.
    *
    * @param name a name of the catalogue
-   * @return the quota; of several quotas the one with the longest period; null if there is none
+   * @return the quota, or the quota with the longest period if there are several; null if the name
+   *     has no default
    */
   public @Nullable Quota defaultFor(LimitName name) {
     return longest(defaultsFor(name));
@@ -122,8 +123,8 @@ public final class Limits {
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
-   * @return the quota; of several quotas the one with the longest period; null if nothing limits
-   *     the id, for which {@link #coverage} is the reason
+   * @return the quota, or the quota with the longest period if there are several; null if nothing
+   *     limits the id ({@link #coverage} returns the reason)
    */
   public @Nullable Quota quotaFor(LimitName name, String canonicalId) {
     return longest(quotasFor(name, canonicalId));
@@ -145,7 +146,8 @@ public final class Limits {
    * Returns whether ids without an override are limited.
    *
    * @param name a name of the catalogue
-   * @return {@link Coverage#LIMITED} if the name has a default, otherwise the reason
+   * @return {@link Coverage#LIMITED} if the name has a default, otherwise the reason why the ids
+   *     are not limited
    */
   public Coverage coverage(LimitName name) {
     if (defaults.containsKey(name.name())) {
@@ -175,7 +177,8 @@ public final class Limits {
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
-   * @return {@link Coverage#LIMITED} if the id has a quota, otherwise the reason for its absence
+   * @return {@link Coverage#LIMITED} if the id has a quota, otherwise the reason why the id has no
+   *     quota
    */
   public Coverage coverage(LimitName name, String canonicalId) {
     return overrideFor(name, canonicalId) == null ? coverage(name) : Coverage.LIMITED;
@@ -298,7 +301,7 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalty on an id. The penalty may have ended already: the store's clock decides.
+   * Returns the penalty on an id. The penalty may have ended already: these limits read no clock.
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
@@ -310,8 +313,8 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalties on the ids of a name. Some of the penalties may have ended already: the
-   * store's clock decides.
+   * Returns the penalties on the ids of a name. Some of the penalties may have ended already: these
+   * limits read no clock.
    *
    * @param name a name of the catalogue
    * @return the penalties, in no particular order
@@ -330,7 +333,8 @@ public final class Limits {
   }
 
   /**
-   * Returns how much a bucket is allowed to owe. A spend does not forgive such a debt.
+   * Returns the largest debt that a bucket is allowed to have. A spend does not forgive a debt up
+   * to this size.
    *
    * @param name a name of any catalogue
    * @return a number of bursts, also for ids with an override; 0 if no debt is declared
@@ -344,7 +348,8 @@ public final class Limits {
    * the limits, and is replaced together with them.
    *
    * @param type the companion's type; a second companion of the same type replaces the first
-   * @param companion the value, whose {@code equals} is used when limits are replaced
+   * @param companion the value; {@link CurrentLimits#replace} compares companions with {@code
+   *     equals}
    * @param <T> the companion's type
    * @return new limits
    */
@@ -389,13 +394,13 @@ public final class Limits {
             && penalties.equals(that.penalties));
   }
 
-  /** Ignores single overrides, since there can be very many. */
+  /** Does not include the overrides, since there can be very many of them. */
   @Override
   public int hashCode() {
     return Objects.hash(defaults, unlimited, overrides.keySet());
   }
 
-  /** Returns the configured names with their defaults, and the number of overrides of each. */
+  /** Returns the configured names, each with its default and its number of overrides. */
   @Override
   public String toString() {
     List<LimitName> names = configured();
@@ -623,7 +628,8 @@ public final class Limits {
   }
 
   /**
-   * The requirement of a rule, for example, for a limit's {@linkplain Limits#hasDefault default}.
+   * A requirement that a limit has a {@linkplain Limits#hasDefault default}. For example, a rule
+   * that uses the limit requires this.
    *
    * @param limit the limit's name
    * @param by the part of the configuration that requires the default, as it appears in messages:
@@ -636,8 +642,8 @@ public final class Limits {
      * Returns whether the given limits satisfy this requirement.
      *
      * @param limits the limits
-     * @return false if the limits do not have the limit, or if the limit can have a default but has
-     *     none and is not declared unlimited
+     * @return false if the catalogue does not have the limit, or if the limit can have a default
+     *     but has none and is not declared unlimited
      */
     public boolean isMetBy(Limits limits) {
       LimitName name = limits.catalogue().find(limit);
@@ -661,7 +667,7 @@ public final class Limits {
 
       /**
        * Requests are refused with a {@link MissingDefaultException}. If a requirement has this
-       * policy, the process does not start without the default, and a reload without it is
+       * policy, the process does not start without the default, and a reload without the default is
        * rejected.
        */
       REFUSE,

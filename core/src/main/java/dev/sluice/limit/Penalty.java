@@ -5,10 +5,10 @@ import dev.sluice.internal.text.EndTime;
 import java.time.Instant;
 
 /**
- * A penalty on one id of one limit, which makes the id's bucket count as empty until an instant. A
- * ban has no other effect. A debt also records how many tokens below an empty bucket the id owed
- * when the debt was set. The code that sets a debt also moves the bucket's TAT, so that the bucket
- * is empty when the penalty ends.
+ * A penalty on one id of one limit: until an instant, the id's bucket counts as empty. A penalty is
+ * either a ban or a debt. A debt also records how many tokens the id owed when the debt was set.
+ * The code that sets a debt also moves the bucket's TAT, so that the bucket is empty when the
+ * penalty ends.
  *
  * <p>The store's clock determines when a penalty ends. Immutable and thread-safe.
  *
@@ -66,7 +66,7 @@ public record Penalty(
   }
 
   /**
-   * Returns the end as a store's time.
+   * Returns the end of the penalty as a time of stores.
    *
    * @return nanoseconds since the Unix epoch, not negative
    */

@@ -15,25 +15,26 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores the TATs of buckets, and decides on charges in the place where the TATs are stored.
+ * A store of buckets: stores each bucket's TAT, and decides on charges where the TATs are stored.
  *
  * <p>A store has one operation: it charges a batch. An implementation guarantees:
  *
  * <ul>
  *   <li><b>Atomic.</b> The charges of a batch take effect together, at one moment between the call
- *       and its return; no other call sees a part of the batch. If a charge that {@linkplain
- *       Op#votes can deny} does not fit, no charge is made. A store over several servers can show
- *       intermediate states to concurrent callers, which its documentation describes; it never
- *       grants more than the limit allows.
- *   <li><b>Own clock.</b> The store reads the time once per batch, or once per server, where the
- *       buckets are stored. Callers never supply the time.
+ *       and its return; no other call sees a part of the batch. If a charge does not fit and its
+ *       operation {@linkplain Op#votes can deny}, no charge is made. A store on several servers can
+ *       show concurrent callers a part of the batch, as its documentation must describe; such a
+ *       store never grants more than the limit allows.
+ *   <li><b>Own clock.</b> The store reads the clock of the machine that stores the buckets, once
+ *       per batch, or once per server for a batch on several servers. Callers never supply the
+ *       time.
  *   <li><b>Arithmetic.</b> Decisions follow {@link Effect#passes} and {@link Effect#tatAfterNanos}.
- *   <li><b>Order of give-backs.</b> On one bucket, a reset or a forgiven debt is not applied before
- *       a refund that was sent earlier. A refund, a reset and a forgiven debt are not applied
- *       before an earlier withdrawal. A charge that failed can still be applied later.
+ *   <li><b>Order on one bucket.</b> A reset or the forgiving of a debt is not applied before a
+ *       refund that was sent earlier. A refund, a reset and the forgiving of a debt are not applied
+ *       before a withdrawal that was sent earlier. A charge that failed can still be applied later.
  *   <li><b>Bounded.</b> Every call ends within the store's time-out, with readings or with a {@link
- *       StoreException}. All calls through one {@link #forOneCall} share one time-out. A live
- *       bucket is never dropped silently.
+ *       StoreException}. All charges through one {@link #forOneCall} view share one time-out. A
+ *       bucket that is not full is never evicted silently.
  * </ul>
  *
  * <p>Thread-safe. {@link #charge} can block for a round trip, at most for the store's time-out;
@@ -42,7 +43,7 @@ import org.jspecify.annotations.Nullable;
 public interface BucketStore extends AutoCloseable {
 
   /**
-   * Decides on a batch: makes all of its charges or none.
+   * Decides on a batch: makes either all of its charges or none.
    *
    * @param charges at least one charge, each with a different key
    * @return the reading of each bucket before its charge, in the order of the charges
@@ -70,7 +71,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
-   * is decided reports them to {@code tentative}, which decides on their refunds.
+   * is decided reports these tokens to {@code tentative}, which computes their refunds if the batch
+   * is denied.
    *
    * @param charges see {@link #charge(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -83,7 +85,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
-   * batch is decided reports them to {@code tentative}, which decides on their refunds.
+   * batch is decided reports these tokens to {@code tentative}, which computes their refunds if the
+   * batch is denied.
    *
    * @param charges see {@link #chargeAsync(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -94,9 +97,9 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Returns a view of this store for one call of a caller, which can need several charges. All
-   * charges of the view share one time-out, which starts now. A charge after the time-out fails at
-   * once, and takes nothing. Never blocks.
+   * Returns a view of this store for one operation of a limiter, which can need several charges.
+   * All charges through the view share one time-out, which starts now. A charge after the time-out
+   * fails at once and changes no bucket. Never blocks.
    *
    * @return the view, which need not be closed; this store itself if it has no time-out
    */
@@ -105,8 +108,8 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Checks that all charges of a batch have different keys. The result of two charges on one bucket
-   * would be undefined, so stores call this method first.
+   * Checks that all charges of a batch have different keys. Two charges on one bucket would have an
+   * undefined result, so implementations of {@link #charge} call this method first.
    *
    * @param charges a batch
    * @throws IllegalArgumentException if two charges have the same key; the message contains the key
@@ -134,7 +137,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Returns the largest difference between the clocks that decide on the buckets. A TAT that
-   * exceeds now + τ by at most this difference only shows that another clock is ahead.
+   * exceeds now + τ by at most this difference is not a debt: a clock that is ahead can have set
+   * it.
    *
    * @return nanoseconds; 0 if one clock decides
    */
@@ -163,18 +167,20 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the largest number of live buckets in the store, for metrics. Never blocks.
    *
-   * @return the bound, at which new buckets are refused; empty if there is none or it is unknown
+   * @return the number at which the store refuses new buckets; empty if there is no such bound, or
+   *     if the bound is unknown
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();
   }
 
   /**
-   * Returns keys of buckets in the store, for programs that inspect many buckets. Reads the keys in
-   * small steps, so that decisions need not wait. Blocks until all steps are done.
+   * Returns the keys of some buckets in the store, for programs that inspect many buckets. Reads
+   * the keys in small steps, so that decisions do not wait for the whole search. Blocks until the
+   * search ends.
    *
    * @param most the largest number of keys to return
-   * @param longest how long to search for keys; a step that has begun can take longer
+   * @param longest how long to search for keys; the last step can end later
    * @return different keys in no particular order; they can include keys of full buckets and of
    *     other programs; empty if the store cannot list its keys
    * @throws StoreException if the keys could not be read
@@ -235,7 +241,8 @@ public interface BucketStore extends AutoCloseable {
      * Adds a process to the list, and returns the list. Blocks for a round trip.
      *
      * @param process the unique name of the process, without line breaks
-     * @param time how long the process stays on the list, at most a minute; zero removes it
+     * @param time how long the process stays on the list, at most a minute; zero removes the
+     *     process
      * @return the names of all processes on the list, in no particular order
      * @throws StoreException if no server of the store answers
      */
@@ -245,16 +252,17 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Tracks tokens that a store takes before the whole batch is decided, and computes their refunds.
    *
-   * <p>A store over several servers sends each server its part of the batch at the same time. If
-   * one server denies its part, the other servers have taken tokens for nothing. How many of these
-   * tokens can be given back depends on all other refunds and resets of the bucket. The caller of
-   * the store knows them, the store does not. Thread-safe; never blocks.
+   * <p>A store on several servers sends each server its part of the batch at the same time. If one
+   * server denies its part, tokens that other servers took for the batch must be given back. How
+   * many of these tokens can be given back depends on all other refunds and resets of the bucket.
+   * The limiter, which implements this interface, knows these refunds and resets; the store does
+   * not. Thread-safe; never blocks.
    */
   @FunctionalInterface
   interface Tentative {
 
     /**
-     * Called before the store sends a charge that may have to be given back.
+     * Called before the store sends a charge that must be given back if the batch is denied.
      *
      * @param charge a spend of a batch over several servers
      * @return the tracker of the charge; the store calls either {@link Part#kept}, or {@link
@@ -269,12 +277,13 @@ public interface BucketStore extends AutoCloseable {
        * Returns the refund of a charge whose batch was denied.
        *
        * @param found the reading before the charge
-       * @return the refund to send; null if there is none, after which no other method is called
+       * @return the refund to send; null if nothing is to be given back, and then the store calls
+       *     no other method of this tracker
        */
       @Nullable Charge giveBack(Reading found);
 
       /**
-       * Called when the refund was answered or has failed.
+       * Called when the store has applied the refund, or when the refund has failed.
        *
        * @param found the reading before the refund, null if its effect is unknown
        */
@@ -286,7 +295,7 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * One operation on one bucket, as plain data: everything that a store needs to know.
+   * One operation on one bucket, as plain data. A store needs no other data for its decision.
    *
    * <p>Immutable and thread-safe.
    *
@@ -318,7 +327,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * Returns the time that the operation adds to the TAT or gives back.
+     * Returns the time by which the operation moves the TAT.
      *
      * @return the effect's increment
      */
@@ -339,7 +348,7 @@ public interface BucketStore extends AutoCloseable {
      * Returns the instant from which a refund gives nothing back, the TAT that a withdrawal
      * expects, or the emission interval of a spend-up-to.
      *
-     * @return the effect's end, unsigned
+     * @return the effect's {@link Effect#untilNanos}, unsigned
      */
     public long untilNanos() {
       return effect.untilNanos();
@@ -385,9 +394,10 @@ public interface BucketStore extends AutoCloseable {
    * <p>The methods are called on threads of the store and of callers: keep them short, and never
    * block. While a method blocks, results of other calls are delayed, up to their time-outs.
    * Time-outs are reported on another thread, so that the observer cannot delay them. Events that
-   * follow a waiting time-out are reported on this thread too, in order. While 16,384 events wait,
-   * further events are dropped, and this is logged. The observer's first exception is logged; no
-   * exception reaches a caller. Implementations are thread-safe.
+   * come after a time-out that is not reported yet are reported on this thread too, in order. While
+   * 16,384 events wait to be reported, the store drops further events, and logs that it dropped
+   * them. The observer's first exception is logged; none of its exceptions reaches a caller.
+   * Implementations are thread-safe.
    */
   interface Observer {
 
@@ -443,11 +453,14 @@ public interface BucketStore extends AutoCloseable {
       DOWN
     }
 
-    /** The state of a server in its circuit breaker. */
+    /** The state of the circuit breaker of a server. */
     enum State {
-      /** The server is called. */
+      /** Charges are sent to the server. */
       UP,
-      /** The server is not called: charges fail at once, and probes check whether it is back. */
+      /**
+       * Charges do not reach the server: they fail at once, and probes check whether the server is
+       * back.
+       */
       DOWN
     }
   }

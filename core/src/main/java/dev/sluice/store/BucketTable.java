@@ -14,23 +14,27 @@ import org.jspecify.annotations.Nullable;
 /*
  * When the clock is read.
  *
- * The clock is read before the TAT. The time from reading the TAT to locking the slot is then
- * shortest, so other threads on a hot bucket seldom interfere. Besides, the fence of the clock read
- * does not wait for the slot's cache line.
+ * The clock is read before the TAT. So the time from reading the TAT to locking the slot is as
+ * short as possible, and other threads that charge the same bucket seldom interfere. Besides, the
+ * memory fence of the clock read does not wait for the slot's cache line.
  *
  * The TAT can therefore be newer than the clock reading, if another thread charged the bucket in
- * between. A spend that fits at the older clock reading also fits at every later moment, and leaves
- * the same TAT as right after the other charge. That moment lies within the call, so the decision
- * is correct at that moment. In four cases the clock is read again after the TAT: a spend that did
- * not fit could fit by now; a TAT beyond now + τ would be lowered; a refund with an end gives back
- * less the later it is made; and a spend-up-to takes more the later it is made. So the clock
- * reading of a denial is never older than its TAT.
+ * between. A spend that fits at the older clock reading also fits immediately after the other
+ * charge, and leaves the same TAT at both moments. The moment after the other charge lies within
+ * the call, so the decision is correct at that moment. In four cases the clock is read again after
+ * the TAT: a spend that did not fit could fit by now; a TAT beyond now + τ would be lowered; a
+ * refund with an end gives back less the later the refund is made; and a spend-up-to takes more the
+ * later the spend is made. So the clock reading of a denial is never older than the TAT that the
+ * denial is based on.
  */
 
 /** All buckets of a memory store, in segments. Decides on single buckets. Thread-safe. */
 final class BucketTable {
 
-  /** The most lines of a segment before it is split; copying them blocks it for 1 to 3 ms. */
+  /**
+   * The largest number of lines of a segment; a larger segment is split. Copying this number of
+   * lines blocks the segment for 1 to 3 ms.
+   */
   private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;
@@ -73,7 +77,7 @@ final class BucketTable {
   /**
    * Creates a table with segments of a different size, for tests.
    *
-   * @param mostLines the most lines of a segment before it is split
+   * @param mostLines the largest number of lines of a segment; a larger segment is split
    */
   BucketTable(TimeSource time, long bound, long keptNanos, long key0, long key1, int mostLines) {
     this.time = time;
@@ -103,8 +107,8 @@ final class BucketTable {
   }
 
   /**
-   * Returns the place, tag and TAT of every live bucket, in one array per segment. Each value was
-   * valid at some moment during the call.
+   * Returns the place, tag and TAT of every live bucket, in one array per segment. The state of
+   * each bucket is its state at some moment during the call.
    */
   List<long[]> live() {
     long nowNanos = TimeSource.read(time); // reads the clock even after close()
@@ -131,7 +135,8 @@ final class BucketTable {
   /**
    * Inserts a bucket of a snapshot, unless the bucket is full.
    *
-   * @throws IllegalArgumentException if the bucket exists already, or cannot come from a real table
+   * @throws IllegalArgumentException if the bucket exists already, or if no table can have saved
+   *     this bucket
    * @throws StoreException if the table is full
    */
   void restore(long place, long tag, long tatNanos, long nowNanos) {
@@ -194,7 +199,8 @@ final class BucketTable {
 
   /**
    * Prefetches the lines of some keys, so that the processor fetches many lines at the same time.
-   * The method reads a part of each line; the sum keeps the compiler from removing the reads.
+   * The method reads a part of each line, and uses the sum of the parts so that the compiler does
+   * not remove the reads.
    *
    * @param hashTags the first parts of the keys' hashes
    * @param places the second parts of the keys' hashes
@@ -236,7 +242,7 @@ final class BucketTable {
     return charge(hashTag, place, effect, id, outcome, nanos());
   }
 
-  /** Decides on one bucket with a clock reading that was taken immediately before. */
+  /** Decides on one bucket, with a time that the caller read from the clock immediately before. */
   <R extends @Nullable Object> R charge(
       long hashTag,
       long place,
@@ -259,9 +265,9 @@ final class BucketTable {
    * lock. This is the common case. The method reads only the slot, neither the segment nor its
    * version. {@link #chargeAny} handles all other cases and every denial.
    *
-   * <p>The code computes the TAT without {@link Effect#tatAfterNanos}. With one key, the median
-   * times were 2 and 4 % lower, but the ranges of the rounds overlapped. Reading only the slot
-   * makes a single decision 5 % faster, and 32 decisions at a time 8 % faster.
+   * <p>The code computes the TAT without {@link Effect#tatAfterNanos}, which possibly saves 2 to 4
+   * % of the time with one key: the measured ranges overlap. Reading only the slot makes a single
+   * decision 5 % faster, and each of 32 decisions made together 8 % faster.
    *
    * @return the TAT before the spend, {@link SlotArray#LOCKED} if nothing was done
    */
@@ -344,9 +350,9 @@ final class BucketTable {
   }
 
   /**
-   * Decides on a bucket that has a slot and was reset. A slot without a TAT does not show when it
-   * was written, so the clock is read under the slot's lock. With a clock reading from before the
-   * reset, a spend would count as older than it is, and leave too many tokens.
+   * Decides on a bucket that has a slot and was reset. A slot without a TAT does not show when the
+   * bucket was reset, so this method reads the clock while it holds the slot's lock. With a time
+   * from before the reset, the spend would leave too many tokens in the bucket.
    *
    * @return the time of the decision, {@link #EXISTS} if the slot has changed
    */
@@ -405,7 +411,7 @@ final class BucketTable {
 
   /**
    * Makes room in a segment that the caller has locked, unless another thread holds a slot's lock.
-   * In both cases the caller must then unlock the segment, wait, and try again.
+   * Whether room was made or not, the caller must then unlock the segment, wait, and try again.
    *
    * @throws StoreException if no number of lines suffices
    */
@@ -419,15 +425,16 @@ final class BucketTable {
 
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
     boolean mayCount = bucketCount.roomFor(1) == LiveBucketCount.Room.FOUND;
-    if (mayCount) { // otherwise many refused charges would cause scans for dead buckets
-      // Recorded before the bucket is counted: afterwards the bucket can be dead already.
+    if (mayCount) { // a refused charge must not record a death, which would cause a useless scan
+      // The death is recorded before the bucket is counted, because the bucket can be dead when it
+      // is counted.
       cleaner.diesAt(place, afterNanos);
     }
     int at = segment.claim(tag, place, cleaner.fullNanos(nowNanos));
     if (at < 0) {
       return false;
     }
-    if (!mayCount) { // the charge reused a dead bucket's slot, so the table was not full
+    if (!mayCount) { // the claim reused a dead bucket's slot, and the death was not recorded above
       cleaner.diesAt(place, afterNanos);
     }
     SlotArray.unlock(segment.slots(), at, afterNanos);

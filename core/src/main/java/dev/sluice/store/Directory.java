@@ -7,15 +7,17 @@ import java.lang.invoke.VarHandle;
 /*
  * With few segments, the arrays that lead to a slot stay in the processor's caches, and a small
  * table takes little memory. With many segments, only a small part of the table is blocked while
- * one segment grows. So a table starts with few segments, and splits large ones.
+ * one segment grows. So a table starts with few segments, and splits a segment when it is large.
  *
  * The upper ten bits of a key's place determine an entry. A segment has consecutive entries, whose
- * number is a power of two; a split divides them in halves. Each entry refers to its segment, and
- * also to the segment's slots, which saves one read on the way to a slot.
+ * number is a power of two; each half of a split segment gets half of the entries. Each entry
+ * refers to its segment, and also to the segment's slots, which saves one read on the way to a
+ * slot.
  *
  * Entries are replaced one after the other, under the lock of the old segment. A reader can see
- * some new and some old entries. That is safe: the old slots stay locked for good, and so does a
- * segment that was split. A thread that finds a slot or segment locked looks the entry up again.
+ * some new and some old entries. Both are safe to read: the slots and the lock of a segment that
+ * was split stay locked for ever. A thread that finds a slot or segment locked looks the entry up
+ * again.
  */
 
 /** Maps keys to segments. Thread-safe. */
@@ -36,7 +38,8 @@ final class Directory {
   /**
    * Creates a directory of empty segments.
    *
-   * @param mostLines the largest number of lines; a segment with several entries is split beyond it
+   * @param mostLines the largest number of lines of a segment; a larger segment with several
+   *     entries is split
    */
   Directory(LiveBucketCount bucketCount, int mostLines) {
     int entries = ENTRIES / FIRST_SEGMENTS;
@@ -49,7 +52,10 @@ final class Directory {
     return (int) (place >>> (Long.SIZE - BITS));
   }
 
-  /** Returns the part of a key's place that a table uses: the entry, and the bits for the line. */
+  /**
+   * Returns a place from the two parts that a table uses: the entry and the bits that determine the
+   * line.
+   */
   static long place(int entry, int lineBits) {
     return (long) entry << (Long.SIZE - BITS) | lineBits;
   }
@@ -72,7 +78,10 @@ final class Directory {
     }
   }
 
-  /** Publishes a segment and its slots in its entries. The caller has locked the old segment. */
+  /**
+   * Publishes a new segment and its slots in the segment's entries. The caller has locked the old
+   * segment.
+   */
   void show(Segment segment, long[] segmentSlots) {
     for (int entry = segment.firstEntry(); entry < segment.endEntry(); entry++) {
       SEGMENTS.setRelease(segments, entry, segment);

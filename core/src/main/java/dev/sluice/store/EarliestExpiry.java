@@ -4,12 +4,12 @@ package dev.sluice.store;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A lower bound for the instant at which the first of some buckets becomes full. With this bound a
- * full table can refuse a charge without reading every bucket. The bound can be too early, which
- * costs a scan, but it is never too late.
+ * A lower bound for the instant at which the first of some buckets becomes full. With this bound, a
+ * full table can refuse a charge without reading every bucket. The bound can be too early, so that
+ * a caller scans the buckets in vain, but never too late.
  *
  * <p>A thread that scans the buckets for a later bound first {@linkplain #startOver starts over},
- * and then reports each bucket. So reports from other threads during the scan are kept.
+ * and then reports each bucket. So the bound includes reports from other threads during the scan.
  *
  * <p>Thread-safe and lock-free.
  */

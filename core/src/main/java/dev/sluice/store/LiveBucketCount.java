@@ -8,11 +8,12 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>A tagged slot holds a live bucket, or a full bucket that was not cleared yet, so the count is
  * never below the number of live buckets. The count changes only when an empty slot gets a tag or a
- * tag is cleared, so a table in steady use does not change the count.
+ * tag is cleared. Charges of existing buckets therefore do not write the count.
  *
  * <p>A batch reserves all slots that it may need before it claims the first one, and later returns
- * the slots that it did not use. While a reservation is open, no caller is told that the table is
- * full, since slots can be returned. A batch returns its slots without waiting for other threads.
+ * the slots that it did not use. While a reservation is open, the table is not reported as full,
+ * since the batch can still return slots. A batch returns its slots without waiting for other
+ * threads.
  *
  * <p>Thread-safe and lock-free.
  */
@@ -34,7 +35,8 @@ final class LiveBucketCount {
   private final long bound;
 
   /**
-   * The number of reserved slots in the upper half; of tagged and reserved slots in the lower half.
+   * The upper half is the number of reserved slots; the lower half is the number of tagged and
+   * reserved slots.
    */
   private final AtomicLong counts = new AtomicLong();
 
@@ -46,7 +48,7 @@ final class LiveBucketCount {
     return bound;
   }
 
-  /** Returns the number of tagged slots, including those that batches have reserved. */
+  /** Returns the number of tagged slots and of slots that batches have reserved. */
   long tagged() {
     return counts.get() & TAGGED;
   }
@@ -62,7 +64,7 @@ final class LiveBucketCount {
     return known >>> RESERVED_SHIFT == 0 ? Room.NONE : Room.UNSETTLED;
   }
 
-  /** Counts another bucket; returns false if it would exceed the bound. */
+  /** Counts one more bucket, unless this would exceed the bound; then returns false. */
   boolean tryAdd() {
     return tryAdd(1, 1);
   }
@@ -87,7 +89,7 @@ final class LiveBucketCount {
    * Ends a reservation, and returns the slots that were not used.
    *
    * @param reserved the number of reserved slots
-   * @param used by how many the number of tagged slots has grown; negative if it has shrunk
+   * @param used the change of the number of tagged slots; negative if there are fewer tagged slots
    */
   void settle(int reserved, int used) {
     counts.addAndGet(used - reserved - ((long) reserved << RESERVED_SHIFT));

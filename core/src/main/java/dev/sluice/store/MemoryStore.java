@@ -18,16 +18,16 @@ import java.util.OptionalLong;
 /**
  * A store in this process's memory: a table of TATs without keys, with 19 bytes per slot.
  *
- * <p>A charge of an existing bucket locks only this bucket, for a few instructions. A new bucket
- * locks a part of the table: a 64th of a small table, a thousandth of a large one. There is no
- * background thread. {@code Segment} documents the locks, {@code SlotArray} the layout.
+ * <p>A charge of an existing bucket locks only this bucket, for a few instructions. The charge of a
+ * new bucket locks a part of the table: 1/64 of a small table, 1/1024 of a large table. The store
+ * has no background thread. {@code Segment} documents the locks, {@code SlotArray} the layout.
  *
- * <p>Thread-safe. A decision never blocks for long; {@link #save} writes a file.
+ * <p>Thread-safe. A decision never blocks for long; {@link #save} blocks while it writes a file.
  */
 @SuppressWarnings("exports") // DirectStore is for Sluice's own modules
 public final class MemoryStore implements BucketStore, DirectStore {
 
-  /** The most bytes of heap per live bucket, except in a small table. */
+  /** The largest number of heap bytes per live bucket, except in a small table. */
   private static final int BYTES_A_BUCKET = 24;
 
   private static final int SHARE_OF_HEAP = 4;
@@ -94,12 +94,12 @@ public final class MemoryStore implements BucketStore, DirectStore {
   }
 
   /**
-   * Writes all live buckets to a file, and replaces the file as a whole: a reader finds a complete
-   * snapshot or none. Decisions continue during the call; each bucket is saved with its value at
-   * some moment during the call.
+   * Writes all live buckets to a file. The file is replaced as a whole: a reader finds either a
+   * complete snapshot or no file. Decisions continue during the call; each bucket is saved as it
+   * was at some moment during the call.
    *
-   * <p>The file contains no ids, but a secret with which guessed ids could be tested, so only the
-   * owner of the file can read it.
+   * <p>The file contains no ids. It contains a secret with which a reader could test whether a
+   * guessed id has a bucket, so only the owner of the file can read the file.
    *
    * @param file the snapshot file
    * @throws IOException if the file could not be written; a previous file then stays
@@ -144,15 +144,17 @@ public final class MemoryStore implements BucketStore, DirectStore {
     }
 
     /**
-     * Sets how far the clock can step back behind its latest time. A full bucket is kept for this
-     * time, since after a step back its TAT is in the future again. Decisions therefore depend only
-     * on the charges and their times. A charge at an earlier time fails.
+     * Sets how far the clock can step back behind its latest time. The store keeps a full bucket
+     * for this time, since after a step back the bucket's TAT is in the future again. Decisions
+     * therefore depend only on the charges and their times. A charge fails if the clock has stepped
+     * back further.
      *
-     * <p>This is meant for replays of recorded traffic. By default full buckets are removed at
-     * once, and a step back is never refused: a bucket that was full before the step can still be
-     * full after it.
+     * <p>This option is meant for replays of recorded traffic. By default, full buckets can be
+     * removed at once, and the clock can step back by any time; a bucket that was full before the
+     * step can then still be full after the step.
      *
-     * @param step zero to 292 years; full buckets count towards the bound for this time
+     * @param step zero to 292 years; full buckets that are kept count towards the bound on live
+     *     buckets
      * @return this builder
      * @throws IllegalArgumentException if the step is out of range
      */
@@ -186,7 +188,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
     }
 
     /**
-     * Makes the store, with the buckets of a snapshot that are still live.
+     * Makes a store with the buckets of a snapshot, except buckets that are full by now.
      *
      * @param snapshot a file that {@link MemoryStore#save} has written
      * @return the store

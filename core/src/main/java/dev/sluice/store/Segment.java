@@ -8,7 +8,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The locking protocol, and why it is sufficient.
+ * The locking protocol, and why it prevents races.
  *
  * There are two locks. A slot is locked by replacing its TAT by LOCKED; the holder can write the
  * slot's TAT. The segment is locked by making its version odd; the holder can change which slot
@@ -24,16 +24,17 @@ import org.jspecify.annotations.Nullable;
  *     even and unchanged, has read the TAT of this key: no slot has changed its key in between. So
  *     a denial, a check and the reading of an absent bucket write nothing.
  *
- * A full bucket need not be removed: its slot counts as free from then on. A key that returns to
- * its old slot and a key that is assigned this slot both lock it first; the loser searches again.
+ * A full bucket need not be removed: its slot counts as free from then on. If the slot's key is
+ * charged again while the slot is assigned to another key, both threads try to lock the slot first.
+ * The thread that does not get the lock searches again.
  *
  * Rebuilding gives a segment more lines, fewer lines, or the same lines without dead buckets. It
  * locks all slots of the old lines for good, copies them, and publishes the new lines. A thread
- * that finds a slot locked for long finds the new lines by looking the key up again, as every
- * attempt does. Splitting does the same with the segment: the old segment stays locked for good,
- * and two new segments are published in its place, locked until both are visible. So a thread that
- * locked a segment of the directory has the segment of its key. Rebuilding or splitting blocks one
- * segment while it is copied.
+ * that finds a slot locked looks the key up again at each attempt, and so finds the new lines.
+ * Splitting does the same with the segment: the old segment stays locked for good, and two new
+ * segments are published in its place, locked until both are visible. So a thread that has locked
+ * the segment in a key's directory entry has the only segment of this key. Rebuilding or splitting
+ * blocks one segment while it is copied.
  *
  * No thread waits while it holds a lock. A thread tries to take the next lock a bounded number of
  * times; if that fails, it releases all its locks, waits, and starts again. So a thread that holds
@@ -43,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * makes progress.
  */
 
-/** A part of the table; its lock guards the assignment of slots to keys. */
+/** A part of the table. The segment's lock guards the assignment of its slots to keys. */
 final class Segment {
 
   private static final VarHandle VERSION;
@@ -70,7 +71,7 @@ final class Segment {
   /**
    * Creates a segment without lines, which is not published yet.
    *
-   * @param mostLines the largest number of lines; a segment with several entries is split beyond it
+   * @param mostLines the largest number of lines; a larger segment with several entries is split
    * @param firstEntry the segment's first entry in the directory
    * @param entries the number of directory entries, a power of two
    */
@@ -104,7 +105,7 @@ final class Segment {
     return (long) VERSION.getAcquire(this);
   }
 
-  /** Returns whether no slot has changed or is changing its key since {@code thenVersion}. */
+  /** Returns whether every slot still has the key that it had at {@code thenVersion}. */
   boolean isStill(long thenVersion) {
     return (thenVersion & 1) == 0 && version() == thenVersion;
   }
@@ -155,7 +156,7 @@ final class Segment {
     return lines.tagged();
   }
 
-  /** Returns whether {@link #claim} failed because of the bound on live buckets. */
+  /** Returns whether the last {@link #claim} failed because of the bound on live buckets. */
   boolean isRefused() {
     return lines.refused();
   }

@@ -14,16 +14,16 @@ import org.jspecify.annotations.Nullable;
  * A key has two possible lines. The first line is computed from 16 bits of the key's place, which
  * is the other half of the hash. The second line is computed from the first line and the tag, and
  * the first line from the second line and the tag in the same way. So the content of a slot is
- * enough to move a bucket to its other line. A new key goes to its first line if that has room,
- * otherwise to its second line. If both lines are full, one of their eight buckets is moved to its
- * other line, at most two moves deep. In simulations the first failure comes at a load of 0.90 to
- * 0.95; without moves it comes at 0.27 to 0.54, with one move at 0.71 to 0.85. After a failure the
- * lines are rebuilt with a load of at most 0.8.
+ * enough to move a bucket to its other line. A new key goes to its first line if the first line has
+ * room, otherwise to its second line. If both lines are full, one of their eight buckets is moved
+ * to its other line, at most two moves deep. In simulations, the first key for which no slot was
+ * found came at a load of 0.90 to 0.95 with two moves, 0.71 to 0.85 with one move, and 0.27 to 0.54
+ * without moves. If no slot is found, the lines are rebuilt with a load of at most 0.8.
  *
  * 24 bits of the key's place are stored beside each slot, so a slot takes 19 bytes in total. Keys
  * are not stored. The stored bits determine the bucket's position when the number of lines changes
- * (16 bits) or when the segment is split (8 bits). The bits of the tag are not used for this: the
- * tags of the keys in one line would then differ in fewer than 64 bits.
+ * (16 bits) or when the segment is split (8 bits). The bits of the tag do not determine the
+ * position: otherwise the tags of the keys in one line would differ in fewer than 64 bits.
  */
 
 /**
@@ -40,15 +40,16 @@ final class SlotArray {
 
   private static final int SLOTS = 4;
   private static final int LONGS = 2 * SLOTS;
-  private static final int MOST_LINES = 1 << 16; // as many as 16 bits can address
+  private static final int MOST_LINES = 1 << 16; // the number of lines that 16 bits can address
   private static final int MOVES = 2;
   private static final int PLACE_BYTES = 3;
   private static final int LINE_BITS = 16;
-  private static final int ENTRIES_KEPT = 1 << 8; // as many as the remaining 8 bits can address
+  private static final int ENTRIES_KEPT =
+      1 << 8; // the number of entries that the remaining 8 bits can address
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
   private static final int FEW_LONGS = 2 * LONGS; // two lines
-  // A segment has 8 KiB when the table has 26,000 buckets.
+  // The array of a segment has this size (8 KiB) when the table has about 26,000 buckets.
   private static final int NEAR_LONGS = 1 << 10;
   private static final int MOST_ENLARGED = 8;
   private static final double FRESH_LOAD = 0.8;
@@ -143,8 +144,8 @@ final class SlotArray {
 
   /**
    * Returns the index of a tag's slot in a line, -1 if the line does not have the tag. The loop has
-   * branches so that the processor speculates while it fetches the line. Without branches a
-   * decision waited for the line first, and took a tenth longer.
+   * branches so that the processor speculates while it fetches the line. In a version without
+   * branches, the processor waited for the line first, and a decision took 10 % longer.
    */
   private static int findInLine(long[] slots, int at, long tag) {
     for (int slot = at; slot < at + LONGS; slot += 2) {
@@ -177,7 +178,7 @@ final class SlotArray {
   }
 
   /**
-   * Returns the other line of a key; applied to the other line, it returns the first line again.
+   * Returns the second line of a key from its first line, and the first line from its second line.
    */
   private static int otherLine(int line, long tag, int lines) {
     int sum = (int) (((tag >>> 48) * lines) >>> 16);
@@ -285,7 +286,10 @@ final class SlotArray {
     return -1;
   }
 
-  /** Returns a free slot of the line, or one freed by moves; locked, with its old tag. */
+  /**
+   * Returns a free slot of the line, or a slot that was freed by moving its bucket. The slot is
+   * locked and has its old tag.
+   */
   private int free(int line, long nowNanos, int moves, @Nullable LiveBucketCount bucketCount) {
     int start = line * LONGS;
     for (int at = start; at < start + LONGS; at += 2) {
@@ -317,7 +321,10 @@ final class SlotArray {
     return true;
   }
 
-  /** Moves a bucket and leaves its old slot locked. If the bucket is locked, clears the target. */
+  /**
+   * Moves a bucket and leaves its old slot locked. If the bucket is locked, does not move the
+   * bucket, and clears the target slot.
+   */
   private boolean move(int at, int to, @Nullable LiveBucketCount bucketCount) {
     long tatNanos = tatNanos(slots, at);
     if (tatNanos == LOCKED || !lock(slots, at, tatNanos)) {
@@ -358,7 +365,8 @@ final class SlotArray {
   }
 
   /**
-   * Locks every slot for good. A thread that finds a slot locked reads the newer array.
+   * Locks every slot for ever. A thread that finds a slot locked looks up the array that replaced
+   * this array.
    *
    * @return whether all slots were locked; if a slot's lock was held, nothing has changed
    */

@@ -35,14 +35,14 @@ import org.jspecify.annotations.Nullable;
  * The file format, big endian:
  *
  *   8 bytes     "SLUICE\0" and the version, 1
- *   2 longs     the key of the hash; without this key the tags mean nothing, with it tags can be
- *               forged, so only the owner can read the file
+ *   2 longs     the key of the hash; whoever knows this key can forge tags, so only the owner can
+ *               read the file
  *   1 long      the number of buckets
  *   per bucket  3 longs: place (see BucketTable and SlotArray), tag and TAT
  *   1 long      the CRC-32C of all bytes before it
  *
  * The file is written under a temporary name, forced to the disk, and then renamed. A reader finds
- * the last complete snapshot, or none.
+ * the last complete snapshot, or no file.
  */
 
 /** Writes a table to a file, and reads a table from a file. Thread-safe. */
@@ -169,7 +169,7 @@ final class Snapshot {
     }
   }
 
-  /** Checks a file before anything is created from it: a forged file could require any memory. */
+  /** Checks a file before a table is created: a forged file could make the table use all memory. */
   private static void requireWhole(Path file, long nowNanos, long bound) throws IOException {
     try (CheckedInputStream checked = new CheckedInputStream(open(file), new CRC32C())) {
       DataInputStream in = new DataInputStream(checked);

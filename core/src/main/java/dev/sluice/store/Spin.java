@@ -4,23 +4,27 @@ package dev.sluice.store;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits for a thread that needs a few more nanoseconds, or longer if it lost its processor.
+ * Waits for another thread, which holds a lock for a few more nanoseconds, or for longer if the
+ * operating system has suspended that thread.
  *
  * <p>The caller must not hold a lock of the table. Some schedulers, such as the scheduler of
  * virtual threads or a scheduler with strict priorities, may never resume a thread that yields
- * while other threads can run. So no thread must depend on a thread that waits here.
+ * while other threads can run. So no thread is allowed to depend on a thread that waits here.
  */
 final class Spin {
 
   private static final int BEFORE_YIELDING = 64;
   private static final int BEFORE_PARKING = 128;
   private static final long SHORTEST_PARK_NANOS = 20_000;
-  // The largest number of doublings of the wait, which is then about 1 ms.
+  // The number of times that the wait is doubled; the longest wait is about 1 ms.
   private static final int LONGEST = 6;
 
   private Spin() {}
 
-  /** Waits for a short time. Takes the number of earlier waits, and returns it plus 1. */
+  /**
+   * Waits for a short time. The argument is the number of earlier waits; returns this number plus
+   * 1.
+   */
   @SuppressWarnings("ThreadPriorityCheck") // yield() is only an optimization
   static int once(int spins) {
     if (spins < BEFORE_YIELDING) {

@@ -2,11 +2,11 @@
 package dev.sluice.store;
 
 /**
- * Thrown if a store could not decide: it cannot be reached, is too slow or full, or has stored a
- * value that is not a TAT.
+ * Thrown if a store could not decide: the store cannot be reached, is too slow or is full, or a
+ * stored value is not a TAT.
  *
  * <p>The failure rule of the limit then decides on the request. It is unknown whether the charge
- * was made, unless the message states that it was not.
+ * was made, unless the message ends with "nothing was charged".
  */
 public class StoreException extends RuntimeException {
 
@@ -32,9 +32,9 @@ public class StoreException extends RuntimeException {
   }
 
   /**
-   * Returns whether the failed charge was certainly not made, and will not be made. If one call
-   * spends from many ids, other ids can have been charged. A store that is certain overrides this
-   * method; the limiter then need not treat a failed refund as still in flight.
+   * Returns whether the failed charge was certainly not made, and will not be made later. If one
+   * call spends from many ids, other ids can have been charged. A store that knows this returns
+   * true; otherwise the limiter treats a failed refund as still in flight.
    *
    * @return false if the charge was made or its effect is unknown, as in this class
    */

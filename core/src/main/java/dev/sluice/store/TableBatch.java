@@ -16,11 +16,12 @@ import java.util.List;
  *
  * <p>The batch locks the segments of its keys in ascending order, then the slots of the existing
  * buckets. Existing buckets then cannot change, and missing buckets cannot appear. The batch reads
- * the clock once, decides, finds slots for the new buckets, and only then writes. Until the first
- * write it can release everything unchanged. It does so if another thread holds a segment or a
- * slot, if crowded lines have no slot, and if the bound on buckets is reached. Then it waits, or
- * makes room, and starts again. It never waits while it holds a lock. A reader that finds a locked
- * slot waits, so it sees the whole batch or nothing of it.
+ * the clock once, decides, finds slots for the new buckets, and only then writes. Before the first
+ * write, the batch can release all locks without having changed anything. The batch does this if
+ * another thread holds a segment or a slot, if the lines have no free slot, or if the bound on
+ * buckets is reached. Then the batch waits, or makes room, and starts again. The batch never waits
+ * while it holds a lock. A reader that finds a locked slot waits, so a reader sees either the whole
+ * batch or nothing of the batch.
  *
  * <p>For use by one thread, once.
  */
@@ -149,7 +150,8 @@ final class TableBatch {
       }
       return attempt;
     } finally {
-      // Called after deaths were recorded; otherwise a caller could find the table full too early.
+      // Called after the deaths of new buckets were recorded. Otherwise another caller could see a
+      // full table although a bucket is dead.
       settle();
       for (int i = 0; i < slotAt.length; i++) {
         if (slotAt[i] >= 0) {
@@ -181,7 +183,8 @@ final class TableBatch {
       long tatNanos = tatNanos(i);
       long newNanos = charges.get(i).tatAfterNanos(nowNanos, tatNanos, passes);
       boolean forgets = passes && charges.get(i).op() == Op.RESET;
-      // An unchanged TAT stays stored even if the bucket is full; only a reset removes it.
+      // If the charge does not change the TAT, the stored TAT is kept, even if the bucket is full.
+      // Only a reset removes the stored TAT.
       afterNanos[i] = newNanos == tatNanos && !forgets ? storedNanos[i] : newNanos;
     }
   }

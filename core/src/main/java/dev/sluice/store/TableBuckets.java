@@ -38,8 +38,8 @@ final class TableBuckets implements Buckets {
   }
 
   /**
-   * A pipeline of decisions on a table. All lines of a group are prefetched before its first
-   * decision, so that the processor fetches many lines at the same time.
+   * A pipeline of decisions on a table, in groups. All lines of a group are prefetched before the
+   * group's first decision, so that the processor fetches many lines at the same time.
    */
   private static final class TablePipeline implements BucketPipeline {
 

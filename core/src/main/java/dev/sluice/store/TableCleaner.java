@@ -8,8 +8,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Removes full ("dead") buckets from a table: occasionally from one segment, and from all segments
- * when the table's bound is reached. Callers do this work on their own threads.
+ * Removes full ("dead") buckets from a table: now and then from one segment, and from all segments
+ * when the table's bound is reached. Dead buckets are removed on the threads that charge buckets.
  */
 final class TableCleaner {
 
@@ -41,9 +41,10 @@ final class TableCleaner {
   }
 
   /**
-   * Returns the instant at which a bucket must have been full so that it can be removed now. A
-   * clock that steps back does not move this instant back. Otherwise the hash, which determines
-   * what was tidied before the step, would also determine whether the table is full.
+   * Returns the instant that decides which buckets can be removed now: the buckets that were full
+   * at this instant. A clock that steps back does not move this instant back. Otherwise the random
+   * hash key, which determines the segments that were tidied before the step, would also determine
+   * whether the table is full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
@@ -51,9 +52,10 @@ final class TableCleaner {
   }
 
   /**
-   * Records when a new bucket dies, or that a known bucket dies earlier than before. The caller
-   * holds the lock of the bucket's slot or segment, so that no thread sees the bucket before its
-   * death is recorded. Otherwise a caller could see a dead bucket and a "store full" error.
+   * Records the instant at which a new bucket dies, or at which an existing bucket dies earlier
+   * than before. The caller holds the lock of the bucket's slot or segment, so that no thread sees
+   * the bucket before its death is recorded. Otherwise a caller could get a "store full" error
+   * although a bucket is dead.
    */
   void diesAt(long place, long tatNanos) {
     directory.segment(Directory.entryOf(place)).earliestExpiry().tell(tatNanos);
@@ -89,11 +91,12 @@ final class TableCleaner {
   }
 
   /**
-   * Makes room by emptying slots of full buckets, unless another caller has just made room. The
+   * Makes room by emptying slots of dead buckets, unless another caller has just made room. The
    * caller must not hold any lock.
    *
    * <p>Only one caller at a time makes room: a second caller could read the time of the first death
-   * while it is being recomputed, and find the table full although it has room.
+   * while the first caller recomputes this time, and then report a full table although the table
+   * has room.
    *
    * @param slots the total number of slots that the caller needs
    * @throws StoreException if the table is full
@@ -128,7 +131,7 @@ final class TableCleaner {
             .formatted(bucketCount.bound()));
   }
 
-  /** Clears the first segment that has dead buckets; skips locked segments. */
+  /** Clears dead buckets of the first segment that has dead buckets; skips locked segments. */
   private Room look(long fullNanos) {
     Room room = Room.NONE;
     earliestExpiry.startOver();

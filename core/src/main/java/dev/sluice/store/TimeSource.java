@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
  * A clock in nanoseconds since the Unix epoch.
  *
  * <p>Thread-safe; reading the time never blocks. A store reads the time once per batch. Times lie
- * between 0 and {@link Long#MAX_VALUE} (the year 2262). A source may step back: stores treat a TAT
- * beyond now + τ as an empty bucket. The system's source never steps back.
+ * between 0 and {@link Long#MAX_VALUE} (the year 2262). A source may step back: stores treat a
+ * bucket with a TAT beyond now + τ as empty. {@link #system} never steps back.
  */
 @FunctionalInterface
 public interface TimeSource {
@@ -25,13 +25,13 @@ public interface TimeSource {
   long nanos();
 
   /**
-   * Runs a task when this clock reaches an instant, or at once if it has passed, without a waiting
-   * thread.
+   * Runs a task when this clock reaches an instant, or at once if the instant has passed. No thread
+   * waits for the instant.
    *
-   * <p>The default implementation measures the remaining time with the system's clock. It runs
-   * tasks that overlap on different threads. If this source runs faster or slower than the system's
-   * clock, the task can run too early, so it must read this source again. The task must be short,
-   * and must neither block nor throw.
+   * <p>The default implementation measures the remaining time with the system's clock. Tasks that
+   * run at the same time run on different threads. If this source runs slower than the system's
+   * clock, the task can run too early, so the task must read this source again. The task must be
+   * short, and must neither block nor throw.
    *
    * @param atNanos the instant, in nanoseconds since the Unix epoch
    * @param task the task, which runs at most once
@@ -47,7 +47,7 @@ public interface TimeSource {
   }
 
   /**
-   * Reads a source and rejects a time before the epoch, at which every bucket would count as full.
+   * Reads a source, and rejects a time before the epoch.
    *
    * @param time the source
    * @return nanoseconds since the Unix epoch, not negative
@@ -68,8 +68,9 @@ public interface TimeSource {
   /**
    * Returns the system's monotonic time, anchored to the wall clock when the source is created.
    *
-   * <p>A later step of the wall clock neither denies nor admits too many requests. In return the
-   * source drifts from the wall clock until the process restarts.
+   * <p>A later step of the wall clock does not change this time, so the step neither denies nor
+   * admits too many requests. Therefore this time can differ from the wall clock until the process
+   * restarts.
    *
    * @return a new source, anchored now
    */
@@ -94,12 +95,13 @@ public interface TimeSource {
    * A cached system time that a daemon thread updates every tick. Reading this clock costs almost
    * nothing, while reading the system's clock costs more than the rest of a decision.
    *
-   * <p>This clock suits stores under heavy load, and costs precision. The time is up to one tick
-   * old, or older if the machine is too busy to run the thread, and never ahead. Within a real time
-   * <i>s</i> a limit therefore grants up to what it would grant in <i>s</i> plus one tick, and a
-   * wait can end up to one tick later. Use it for emission intervals well above the tick.
+   * <p>This clock is meant for stores under heavy load, and is less precise. The time is up to one
+   * tick old, or older if the machine is too busy to run the thread; the time is never ahead.
+   * Within a real time <i>s</i>, a limit therefore grants at most the tokens of <i>s</i> plus one
+   * tick, and a wait can end up to one tick later. Use this clock only for limits with emission
+   * intervals well above the tick.
    *
-   * <p>Thread-safe; reading the time never blocks. Closing stops the clock.
+   * <p>Thread-safe; reading the time never blocks. {@link #close} stops the clock.
    */
   interface Ticking extends TimeSource, AutoCloseable {
 

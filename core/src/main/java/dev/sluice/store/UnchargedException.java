@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
-/** Thrown for a failure before anything was charged; its message ends with this fact. */
+/**
+ * Thrown if a charge failed before anything was charged; the message ends with "nothing was
+ * charged".
+ */
 final class UnchargedException extends StoreException {
 
   private static final long serialVersionUID = 1;

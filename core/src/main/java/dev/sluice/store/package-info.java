@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Stores of buckets: the contract of every store, and the store in memory. A store receives charges
- * of keys; limits and their names are unknown to it.
+ * Stores of buckets: the contract of every store, and the store in memory. A store receives bucket
+ * keys and charges; it does not know the limits or their names.
  */
 @NullMarked
 @CheckReturnValue

@@ -94,7 +94,10 @@ final class MariaDbCall extends SqlCall {
     }
   }
 
-  /** Rolls a cancelled call back. Returns whether the call may already have been committed. */
+  /**
+   * Rolls a cancelled call back. Returns whether the call may have been committed before the
+   * cancellation.
+   */
   private static boolean mayBeCommitted(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("ROLLBACK");

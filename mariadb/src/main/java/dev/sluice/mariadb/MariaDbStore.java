@@ -27,18 +27,18 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>What a crash of the database can undo depends on its {@code innodb_flush_log_at_trx_commit}:
- * nothing with 1, and the spends of the last second with 0 and 2.
+ * <p>With {@code innodb_flush_log_at_trx_commit=1}, a crash of the database undoes no spend. With
+ * the values 0 and 2, a crash can undo the spends of the last second.
  *
  * <p>A batch is atomic. Concurrent callers share calls to the database, on a few connections that
  * the store takes from the data source and keeps. A charge is sent at most once: if the response is
- * lost, the charge fails although the database may have made it.
+ * lost, the charge fails, although the database may have charged the buckets.
  *
  * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
  * cancels the future of {@link #chargeAsync}; a batch that was not sent yet is then not charged.
  * Actions chained to that future run on threads that are allowed to block. Thread-safe. {@link
- * #charge} and {@link #ping} block for a round trip; on the store's own threads, where they would
- * deadlock, they throw. {@link #chargeAsync} never blocks.
+ * #charge} and {@link #ping} block for a round trip. On the store's own threads both methods throw,
+ * since they would deadlock. {@link #chargeAsync} never blocks.
  */
 public final class MariaDbStore implements BucketStore {
 
@@ -99,8 +99,8 @@ public final class MariaDbStore implements BucketStore {
    * @param source opens connections to the database
    * @param user a user that receives only the rights to use the store, such as {@code app@%}; null
    *     for the owner only
-   * @throws SQLException if the database fails; a second call runs all statements again, also those
-   *     that have succeeded, which then change nothing
+   * @throws SQLException if the database fails. A second call runs all statements again; statements
+   *     that have succeeded before change nothing
    */
   public static void create(DataSource source, @Nullable String user) throws SQLException {
     try (Connection connection = source.getConnection()) {
@@ -139,7 +139,10 @@ public final class MariaDbStore implements BucketStore {
     return Optional.of(scan.keys(most, longest));
   }
 
-  /** The list, on a connection of its own; empty if a clock of this process decides. */
+  /**
+   * Returns the list of processes, which uses a separate connection; empty if a clock of this
+   * process decides.
+   */
   @Override
   public Optional<Presence> presence() {
     return Optional.ofNullable(roll);

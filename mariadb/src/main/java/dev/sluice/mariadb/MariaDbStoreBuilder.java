@@ -117,7 +117,8 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Sets the most requests that wait for the database; by default 16384. Others are rejected.
+   * Sets the largest number of requests that wait for the database; by default 16384. Further
+   * requests are rejected.
    *
    * @param requests at least 1
    * @return this

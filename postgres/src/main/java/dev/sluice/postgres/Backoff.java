@@ -5,9 +5,9 @@ import java.time.Duration;
 import java.util.function.DoubleSupplier;
 
 /**
- * Computes the wait before the next try: it doubles after each failure, up to a bound. A random
- * part of up to half of the wait is subtracted, so that many clients do not call a database all at
- * once when it is back. Immutable.
+ * Computes the wait before the next try. The wait doubles after each failure, up to a bound. A
+ * random part of up to half of the wait is subtracted, so that many clients do not call a database
+ * all at once when it is back. Immutable.
  *
  * @param first the wait after the first failure
  * @param longest the bound

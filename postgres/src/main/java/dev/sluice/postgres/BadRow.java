@@ -2,7 +2,7 @@
 package dev.sluice.postgres;
 
 /**
- * A row that is not a valid override or penalty, and was left out.
+ * A row of a table that is not a valid override or penalty, and is ignored.
  *
  * @param bucketKey the key in the row, unchanged
  * @param message what was found, and what was expected

@@ -6,7 +6,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;
 
-/** Logs the rows of a table that a read has left out. Thread-safe. */
+/** Logs the invalid rows of a table, which a read ignores. Thread-safe. */
 final class BadRowLog {
 
   private static final Logger LOG = System.getLogger(BadRowLog.class.getName());
@@ -24,7 +24,7 @@ final class BadRowLog {
     this.content = content;
   }
 
-  /** Logs bad rows, unless they are the bad rows of the last call. */
+  /** Logs invalid rows, unless the last call was for the same rows. */
   synchronized void log(List<BadRow> bad) {
     if (bad.equals(logged)) {
       return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
-/** What a crash of the database can undo. */
+/** The guarantee about spends that are lost if the database crashes. */
 public enum Durability {
   /**
    * The table is not in the write-ahead log. This is the fastest durability. A crash empties the
@@ -11,7 +11,7 @@ public enum Durability {
   UNLOGGED,
   /**
    * The table is in the write-ahead log, but decisions do not wait for the disk. A crash undoes the
-   * spends of the last moment, about three times {@code wal_writer_delay}.
+   * most recent spends: up to about three times {@code wal_writer_delay}.
    */
   ASYNC,
   /** Each call waits until its spends are on the disk. A crash undoes no spend. */

@@ -36,7 +36,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class OverridesTable {
 
-  /** The most rows that are read. A limit file can hold as many overrides. */
+  /**
+   * The largest number of rows that are read. A limit file can have the same number of overrides.
+   */
   public static final int MOST_ROWS = 500_000;
 
   private static final int ROWS_A_FETCH = 1_000;
@@ -95,9 +97,9 @@ public final class OverridesTable {
   }
 
   /**
-   * Returns the enabled rows, including invalid rows. One statement reads the table at one instant,
-   * so a table that is being emptied and filled by others never looks like a table whose rows are
-   * all disabled.
+   * Returns the enabled rows, including invalid rows. One statement reads all rows at one instant.
+   * So while another program deletes and inserts rows, this method never returns a state in which
+   * all rows seem to be disabled.
    */
   EnabledRows enabledRows() throws SQLException {
     List<OverrideRow> found =

@@ -23,12 +23,12 @@ import javax.sql.DataSource;
  */
 public final class PenaltiesTable {
 
-  /** The most penalties in the table. */
+  /** The largest number of penalties in the table. */
   public static final int MOST_ROWS = 100_000;
 
   /**
-   * The number of rows by which concurrent writers can exceed the bound. A slightly too large table
-   * must not end a ban.
+   * The number of rows by which concurrent writers can exceed the bound. A table with these
+   * additional rows is still read, since a failed read would end bans.
    */
   private static final int SLACK = 1_000;
 
@@ -53,9 +53,9 @@ public final class PenaltiesTable {
   }
 
   /**
-   * Reads the penalties that end after an instant. A row that is not a valid penalty is left out
-   * and logged once. Such a row belongs to a limit that is not in the catalogue, or its id is not
-   * in canonical form, so that no decision would find the penalty.
+   * Reads the penalties that end after an instant. A row that is not a valid penalty is ignored and
+   * logged once. An invalid row belongs to a limit that is not in the catalogue, or has an id that
+   * is not in canonical form; no decision would use its penalty.
    *
    * @param names the known names
    * @param after the instant
@@ -119,7 +119,7 @@ public final class PenaltiesTable {
   }
 
   /**
-   * Writes a penalty. It replaces an earlier penalty of the same id.
+   * Writes a penalty. The penalty replaces an earlier penalty of the same id.
    *
    * @param penalty the penalty
    * @throws SQLException if the database fails, or the table already has {@link #MOST_ROWS} other

@@ -32,7 +32,7 @@ final class PostgresCall extends SqlCall {
    * Creates a call that has not been sent yet.
    *
    * @param link sends the call
-   * @param lazy whether the response does not have to wait for the disk
+   * @param lazy whether the database can respond before the changes are on the disk
    * @param waitMillis the longest wait for each row that another transaction has locked
    * @param nowNanos the caller's current time; null if the database's clock decides
    */

@@ -43,9 +43,9 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
   }
 
   /**
-   * Whether the server rolled the statement back; otherwise the server ended the session. The
-   * server translates the severity into its own language; if the severity is unknown, the SQLSTATE
-   * decides.
+   * Returns whether the server only rolled the statement back, instead of ending the session. The
+   * error's severity shows this. Servers can translate the severity into another language; if the
+   * severity is unknown, this method uses the SQLSTATE.
    */
   private static boolean isError(@Nullable SQLException failure) {
     if (failure instanceof PSQLException its) {
@@ -76,7 +76,10 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     return isRefusal && !neverLeft() && !isOutage() && !isOfAll();
   }
 
-  /** Whether every call would be rejected, since a table, a function or a right is missing. */
+  /**
+   * Returns whether every call would be rejected, for example because a table, a function or a
+   * right is missing.
+   */
   private boolean isOfAll() {
     return state.startsWith("42") || state.startsWith("0A") || state.startsWith("57");
   }
@@ -100,7 +103,10 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
         || isReplica();
   }
 
-  /** Whether the server is a replica: it cannot write, or it does not have the unlogged table. */
+  /**
+   * Returns whether the error shows that the server is a replica: the server cannot write, or does
+   * not have the unlogged table.
+   */
   private boolean isReplica() {
     return state.equals("25006") || state.equals("0A000");
   }
@@ -120,8 +126,8 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
   }
 
   /**
-   * Whether a parameter was read as an array that is too large. A too large key of an index has the
-   * same SQLSTATE.
+   * Returns whether the server rejected a parameter as an array that is too large. The server
+   * reports a too large index key with the same SQLSTATE.
    */
   private boolean isArrayOfTooMuch() {
     ServerErrorMessage words =

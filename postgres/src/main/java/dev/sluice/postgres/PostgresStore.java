@@ -28,13 +28,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A batch is atomic. Concurrent callers share calls to the database, on a few connections that
  * the store takes from the data source and keeps. A charge is sent at most once: if the response is
- * lost, the charge fails although the database may have made it.
+ * lost, the charge fails, although the database may have charged the buckets.
  *
  * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
  * cancels the future of {@link #chargeAsync}; a batch that was not sent yet is then not charged.
  * Actions chained to that future run on threads that are allowed to block. Thread-safe. {@link
- * #charge} and {@link #ping} block for a round trip; on the store's own threads, where they would
- * deadlock, they throw. {@link #chargeAsync} never blocks.
+ * #charge} and {@link #ping} block for a round trip. On the store's own threads both methods throw,
+ * since they would deadlock. {@link #chargeAsync} never blocks.
  */
 public final class PostgresStore implements BucketStore {
 
@@ -147,7 +147,10 @@ public final class PostgresStore implements BucketStore {
     return Optional.of(scan.keys(most, longest));
   }
 
-  /** The list, on a connection of its own; empty if a clock of this process decides. */
+  /**
+   * Returns the list of processes, which uses a separate connection; empty if a clock of this
+   * process decides.
+   */
   @Override
   public Optional<Presence> presence() {
     return Optional.ofNullable(roll);

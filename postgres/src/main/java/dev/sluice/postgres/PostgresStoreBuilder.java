@@ -154,7 +154,8 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Sets the most requests that wait for the database; by default 16384. Others are rejected.
+   * Sets the largest number of requests that wait for the database; by default 16384. Further
+   * requests are rejected.
    *
    * @param requests at least 1
    * @return this
@@ -220,8 +221,8 @@ public final class PostgresStoreBuilder {
    * PostgresStore#create} does.
    *
    * @param role a role that receives only the rights to use the store; null for the owner only
-   * @throws SQLException if the database fails, or if it would lose the durability of a logged
-   *     table
+   * @throws SQLException if the database fails, or if an existing table is logged and the
+   *     durability of this builder is {@link Durability#UNLOGGED}
    */
   public void create(@Nullable String role) throws SQLException {
     PostgresStore.create(source, durability, role);

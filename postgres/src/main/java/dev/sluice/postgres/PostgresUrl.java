@@ -21,9 +21,9 @@ public final class PostgresUrl {
   private PostgresUrl() {}
 
   /**
-   * Returns a source that opens a connection for each use. Overrides are read only now and then, so
-   * a pool would keep connections open in vain. A connection times out after 5 s and a response
-   * after 30 s, unless the URL sets other time-outs: {@code ?connectTimeout=2&socketTimeout=10}.
+   * Returns a source that opens a new connection for each use. A pool is not needed, since
+   * overrides are read only now and then. A connection times out after 5 s and a response after 30
+   * s, unless the URL sets other time-outs: {@code ?connectTimeout=2&socketTimeout=10}.
    *
    * @param url the address of the database; the password can also be in {@code ~/.pgpass}
    * @return the source; no connection is opened yet

@@ -21,7 +21,7 @@ public interface RefreshListener {
    *
    * @param at when the table was read
    * @param limits the current limits
-   * @param bad the rows that were left out
+   * @param bad the invalid rows, which are ignored
    */
   default void refreshed(Instant at, Limits limits, List<BadRow> bad) {}
 
@@ -29,7 +29,7 @@ public interface RefreshListener {
    * Called when the table has no valid override and the previous overrides stay in force.
    *
    * @param at when the table was read
-   * @param bad the rows that were left out
+   * @param bad the invalid rows, which are ignored
    */
   default void empty(Instant at, List<BadRow> bad) {}
 

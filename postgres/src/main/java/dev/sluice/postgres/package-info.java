@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Overrides from a table in PostgreSQL. The table is read at an interval, its overrides are merged
- * over the overrides of the files, and the commands {@code sluice overrides …} write it.
+ * Buckets, overrides and penalties in PostgreSQL. The table of overrides is read at an interval,
+ * and its overrides take precedence over the overrides of the files. The commands {@code sluice
+ * overrides …} write this table.
  */
 @NullMarked
 @CheckReturnValue

@@ -24,8 +24,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The script that decides inside Redis. Encodes batches of charges as the script's only argument,
- * and parses the script's response. Stateless, thread-safe.
+ * Encodes batches of charges as the only argument of the script that decides inside Redis, and
+ * parses the script's response. Stateless, thread-safe.
  */
 final class ChargeScript {
 
@@ -46,8 +46,8 @@ final class ChargeScript {
   private static final int MAX_DIGITS = 20;
 
   /**
-   * Finds the server's own message. Some versions add the place in the script where the error
-   * occurred.
+   * Finds the server's own message in an error. Some versions of Redis add the place in the script
+   * where the error occurred.
    */
   private static final Pattern WORDS =
       Pattern.compile("(?s)(?:@user_script: ?\\d+: )?-?(.*?)(?: script: [0-9a-f]{40}, on .*)?");
@@ -97,7 +97,8 @@ final class ChargeScript {
   }
 
   /**
-   * Returns the number of batches from an index on that are a single spend. Nearly all batches are.
+   * Counts the consecutive batches, from a given index on, that consist of a single spend. Nearly
+   * all batches do.
    */
   private static int spendsFrom(int first, List<List<Charge>> batches) {
     int next = first;

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 final class ClientVersion {
 
   /**
-   * A class that Lettuce has since 6.5. It identifies the version on a module path, where a package
-   * has no version.
+   * A class that Lettuce has since 6.5. On a module path, where a package has no version, the
+   * presence of this class shows the version of Lettuce.
    */
   private static final String SINCE_6_5 = "io.lettuce.core.json.JsonParser";
 
@@ -37,7 +37,8 @@ final class ClientVersion {
   private ClientVersion() {}
 
   /**
-   * Rejects a Lettuce that is too old, or that needs a newer Netty.
+   * Throws if the application's Lettuce is too old, or needs a newer Netty than the application
+   * has.
    *
    * @throws IllegalStateException if Lettuce is older than 6.5, or if it needs Netty 4.2 and the
    *     application has Netty 4.1
@@ -71,8 +72,8 @@ final class ClientVersion {
   }
 
   /**
-   * Whether the transport in use supports keep-alive intervals. Lettuce logs a warning if it does
-   * not.
+   * Returns whether the transport in use supports keep-alive intervals. With any other transport,
+   * Lettuce logs a warning if intervals are set.
    */
   static boolean hasTimedKeepAlive() {
     return EpollProvider.isAvailable()

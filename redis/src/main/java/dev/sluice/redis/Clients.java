@@ -34,7 +34,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The client library, set up by the options of a store. Not thread-safe. */
+/** Creates clients of the client library, Lettuce, with the options of a store. Not thread-safe. */
 final class Clients {
 
   private static final Duration LOOK_AT_CLUSTER_EVERY = Duration.ofSeconds(10);
@@ -102,8 +102,8 @@ final class Clients {
   /**
    * Returns the addresses of the Sentinels, in the order in which Lettuce tries them.
    *
-   * @param left the number of Sentinels that were given up since they did not respond; the next
-   *     Sentinel comes first
+   * @param left the number of Sentinels that did not respond and are no longer used; the Sentinel
+   *     after these is the first in the list
    */
   RedisURI sentinel(int left) {
     RedisURI.Builder sentinel =
@@ -174,10 +174,11 @@ final class Clients {
 
   /**
    * Returns options that detect a server that disappeared without closing the connection, for
-   * example after a power failure or behind a firewall that dropped the connection's state.
-   * Keep-alive detects this on an idle connection. The TCP user time-out detects it on a connection
-   * with calls in flight, but not every transport has this time-out. Calls and the breaker's probe
-   * have their own time-outs and do not wait for this detection.
+   * example after a power failure or behind a firewall that dropped the connection's state. On an
+   * idle connection, TCP keep-alive detects such a server. On a connection with calls in flight,
+   * the TCP user time-out detects such a server, but not every transport has this time-out. Calls
+   * and the breaker's probes have their own time-outs, and do not wait until such a server is
+   * detected.
    */
   SocketOptions socketOptions() {
     SocketOptions.Builder sockets = SocketOptions.builder().connectTimeout(timeout);

@@ -25,8 +25,8 @@ interface ClusterConnection extends Connection {
   /**
    * Pings a node on the connection that calls use.
    *
-   * @param nanos the time-out; after it the connection is closed, so that the client reconnects.
-   *     The node's machine may be down
+   * @param nanos the time-out. After the time-out, the connection is closed, so that the client
+   *     reconnects; the node's machine may be down
    */
   CompletionStage<String> ping(Node node, long nanos);
 

@@ -21,9 +21,9 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Cluster. Each slot has a queue, since a script can access only keys of one slot. Each master
- * has a circuit breaker, since masters fail independently. The client follows redirections.
- * Thread-safe.
+ * The servers of a Redis Cluster. Each slot has its own queue, since a script can access only keys
+ * of one slot. Each master has its own circuit breaker, since masters fail independently. Lettuce
+ * follows redirections. Thread-safe.
  */
 final class ClusterSlots implements Roll.Servers {
 
@@ -79,10 +79,10 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   /**
-   * Refreshes the map and, at the same time, pings the server itself on the connection that calls
-   * use. The refresh can take longer if another server is unreachable. A silent connection is
-   * closed, so that the client reconnects, since the server's machine may be down. A server that
-   * responds to PING must run the script as well.
+   * Refreshes the map, which can take long if another server is unreachable. At the same time,
+   * pings the server on the connection that calls use. If the connection does not respond, it is
+   * closed, so that the client reconnects, since the server's machine may be down. If the server
+   * responds to PING, the probe also runs the script.
    */
   private CompletionStage<?> probe(String nodeId) {
     look();
@@ -111,8 +111,8 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   /**
-   * Probes whichever master has the probe key. The call loads the map, and loads the script on this
-   * master.
+   * Probes the master that has the probe key. The call loads the Cluster's map, and loads the
+   * script on this master.
    */
   @Override
   public CompletionStage<?> probe() {

@@ -6,9 +6,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The part of a bucket key that selects its server, in a Cluster and on a ring.
  *
- * <p>If all keys of a batch have one tag, the batch stays on one server and is decided at one
- * instant. The price: the tag is written in braces inside the key. Boulder writes no braces, so
- * Boulder does not find the bucket. And buckets with the same tag are always on the same server.
+ * <p>If all keys of a batch have the same tag, the buckets are on one server, which decides on the
+ * batch at one instant. A tag has two disadvantages. The tag is written in braces inside the key;
+ * Boulder writes no braces, so Boulder does not find the bucket. And buckets with the same tag
+ * cannot be distributed over several servers.
  */
 public enum HashTag {
 

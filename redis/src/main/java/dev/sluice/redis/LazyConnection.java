@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A call reaches the server at most once. A call that was in flight when a connection broke is
  * not repeated, since the server may have run the call. A call that was certainly not sent is tried
- * once more on a new connection, since a connection can be broken before it reports this. If a call
- * is abandoned while its connection is being opened, the call ends when the connection is open or
- * has failed, and is not sent. Thread-safe; no method blocks.
+ * once more on a new connection, since a connection can be broken before the client notices. If a
+ * call is abandoned while its connection is being opened, the call is not sent, and ends when the
+ * connection is open or has failed. Thread-safe; no method blocks.
  *
  * @param <C> the type of the connection
  */
@@ -33,7 +33,8 @@ final class LazyConnection<C extends Connection> {
   /**
    * Creates a connection that is not yet open.
    *
-   * @param heals whether a broken connection reconnects itself; otherwise it is replaced
+   * @param heals whether a broken connection reconnects itself; otherwise this class opens a new
+   *     connection
    * @param elsewhere closes old connections; must not run on a thread that reads responses
    */
   LazyConnection(
@@ -123,7 +124,7 @@ final class LazyConnection<C extends Connection> {
     }
   }
 
-  /** Drops the current connection, since its server is the wrong server or does not respond. */
+  /** Closes the current connection, whose server is the wrong server or does not respond. */
   synchronized void renew() {
     CompletableFuture<C> current = connection;
     if (current != null && current.isDone()) {

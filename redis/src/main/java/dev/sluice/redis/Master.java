@@ -11,13 +11,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows the master's address. Requests the address from the Sentinels four times a second.
+ * Keeps track of the master's address by requesting it from the Sentinels four times a second.
  * Thread-safe; no method blocks.
  *
  * <p>After a planned failover the old master continues to grant tokens for ten seconds or more,
  * while the new master also grants tokens, and the connection to the old master stays open. So
- * clients must leave the old master. They do so within a second after the Sentinels report the new
- * master: this takes up to four requests, one of which can be lost if a Sentinel fails.
+ * clients must disconnect from the old master. Clients do this within a second after the Sentinels
+ * report the new master: a second has four requests, of which one can be lost if a Sentinel fails.
  */
 final class Master {
 

@@ -28,8 +28,8 @@ final class RedisOptions {
   private static final Duration HOUR = Duration.ofHours(1);
 
   /**
-   * The most calls in flight. The server runs one call while the response to another call is on its
-   * way.
+   * The largest number of calls in flight. With two calls, the server can run one call while the
+   * response to the other call is in flight.
    */
   private static final int MAX_CALLS = 2;
 

@@ -24,18 +24,18 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>A batch whose keys are on one server is atomic. A batch over several servers is also charged
- * all or nothing. While such a batch is being decided, concurrent callers can miss tokens that are
- * returned a moment later, but they never get a token too many. Concurrent callers share calls to
- * the server. A charge is sent at most once: if the response is lost, the charge fails although the
- * server may have made it.
+ * all or nothing. While such a batch is being decided, concurrent callers can be denied for lack of
+ * tokens that are returned a moment later, but they never get a token too many. Concurrent callers
+ * share calls to the server. A charge is sent at most once: if the response is lost, the charge
+ * fails, although the server may have charged the buckets.
  *
  * <p>Opening connects and runs the script once, up to {@code connectTimeout}. If a server is
  * unreachable, opening still succeeds, and charges fail. Every charge ends at the latest after the
  * time-out. A caller that no longer needs the result cancels the future of {@link #chargeAsync}; a
  * batch that was not sent yet is then not charged. Actions chained to that future run on threads
- * that are allowed to block. Thread-safe. {@link #charge} and {@link #ping} block for a round trip;
- * on the store's own threads, where they would deadlock, they throw. {@link #chargeAsync} never
- * blocks.
+ * that are allowed to block. Thread-safe. {@link #charge} and {@link #ping} block for a round trip.
+ * On the store's own threads both methods throw, since they would deadlock. {@link #chargeAsync}
+ * never blocks.
  */
 public final class RedisStore implements BucketStore {
 
@@ -46,8 +46,8 @@ public final class RedisStore implements BucketStore {
   /**
    * Makes a store.
    *
-   * @param scan returns up to a number of keys, found within a time; empty if listing is not
-   *     possible
+   * @param scan returns the keys that were found within a time, up to a number of keys; empty if
+   *     the keys cannot be listed
    * @param presence the list of processes; null if there is none
    */
   RedisStore(
@@ -154,7 +154,10 @@ public final class RedisStore implements BucketStore {
     return scan.apply(most, longest);
   }
 
-  /** Empty if the clients' clocks decide, since such a Redis is often shared with Boulder. */
+  /**
+   * Returns the list of processes; empty if the clients' clocks decide, since such a Redis is often
+   * shared with Boulder.
+   */
   @Override
   public Optional<Presence> presence() {
     return Optional.ofNullable(presence);

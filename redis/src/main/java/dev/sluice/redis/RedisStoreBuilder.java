@@ -56,8 +56,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the user and the password of the log-in. They replace the user and the password in the
-   * URI.
+   * Sets the user and the password of the log-in. This user and password replace those in the URI.
    *
    * @param user the ACL user; {@code default} for servers that have only a password
    * @param password the user's password
@@ -208,9 +207,9 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the largest difference between the clocks of the processes that use the same buckets; by
-   * default 100 ms. While the difference is smaller, the processes together grant, in any period,
-   * at most the tokens that one clock would grant in that period plus the difference. Requires
-   * {@link #clock}.
+   * default 100 ms. As long as the clocks differ by less, the processes together grant in any
+   * period at most the tokens that a process alone would grant in that period plus the difference.
+   * Requires {@link #clock}.
    *
    * @param most up to ten minutes. The wait in a denial can be too short by this difference, for a
    *     process whose clock is behind, or after a limit was reduced
@@ -293,8 +292,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the names with which a ring places keys, in the order of the hosts. Sluice and Boulder
-   * find a bucket on the same server only if both have the same names. A server that moves to
-   * another address keeps its keys if it keeps its name.
+   * find a bucket on the same server only if both have the same names. If a server gets another
+   * address but keeps its name, its keys stay on this server.
    *
    * @param names one name for each host, all different
    * @return this

@@ -5,10 +5,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Places each key on the server with the highest common hash of key and server (rendezvous
- * hashing). An added server takes its share of keys from all other servers. The keys of a removed
- * server are shared among the other servers. No other key moves. The hashes are those of Boulder's
- * client, so Sluice and Boulder find the same server if the servers have the same names. Immutable,
+ * Places each key on the server for which the hash of key and server is highest (rendezvous
+ * hashing). If a server is added, only the keys of the added server move. If a server is removed,
+ * only the keys of the removed server move. The hashes are the same as in Boulder's client, so
+ * Sluice and Boulder find the same server if the servers have the same names. Immutable,
  * thread-safe.
  *
  * @see <a href="https://en.wikipedia.org/wiki/Rendezvous_hashing">the scheme</a>

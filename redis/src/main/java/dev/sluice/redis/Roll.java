@@ -15,10 +15,10 @@ import java.util.concurrent.TimeoutException;
 /**
  * The list of processes that use a store, in one key of Redis. The value has a line for each
  * process: the time at which the process leaves the list, in milliseconds since the epoch, and its
- * name. The key expires with the line that was written last. A line that expires in more than a
- * minute is wrong, for example because the server's clock was set back, and is dropped. The list
- * needs only commands that the script of the buckets also needs, so the ACL for the buckets is
- * sufficient.
+ * name. The key expires at the time in the line that was written last. A line with a time more than
+ * a minute ahead is wrong, for example because the server's clock was set back, and is removed.
+ * Reading and writing the list needs only commands that the bucket script also needs, so the ACL
+ * for the buckets is sufficient.
  */
 final class Roll implements Presence {
 

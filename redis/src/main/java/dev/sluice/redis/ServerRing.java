@@ -15,8 +15,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * Independent servers, each with a share of the keys. A single server is a ring of one server.
  *
  * <p>A server that is down keeps its share, and charges of its keys fail until the server is back.
- * If its keys moved to another server, their buckets would be full there, and full again when the
- * server returns. Thread-safe.
+ * The keys do not move to another server: their buckets would be full on the other server, and full
+ * again when the keys move back. Thread-safe.
  */
 final class ServerRing implements Roll.Servers {
 

@@ -15,7 +15,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One server, or the master that Sentinel currently reports. Thread-safe; no method blocks.
+ * The server of a store with one server, or with the master that Sentinel currently reports.
+ * Thread-safe; no method blocks.
  *
  * <p>A probe without a response drops the connection, since the connected server can be a master
  * that froze while another server took over.

@@ -13,14 +13,14 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Blocks one thread until a request is done. Unlike a thread in {@link CompletableFuture#get}, the
- * woken thread helps to wake other threads ({@link WakeUp}). Thread-safe; only {@link #sleep}
- * blocks.
+ * Blocks one thread until a request is done. Unlike {@link CompletableFuture#get}, the woken thread
+ * then helps to wake other threads ({@link WakeUp}). Thread-safe; only {@link #sleep} blocks.
  */
 final class BlockingWaiter {
 
   private final AtomicReference<@Nullable Thread> thread = new AtomicReference<>();
-  // Written before `thread` is cleared. The waiting thread reads this field after `thread`.
+  // Written before `thread` is cleared. The waiting thread reads this field after it reads
+  // `thread`.
   private @Nullable WakeUp others;
 
   /**
@@ -78,7 +78,8 @@ final class BlockingWaiter {
   }
 
   /**
-   * One wait. As a {@link ManagedBlocker}, the wait lets a fork-join pool add threads meanwhile.
+   * One wait. As this class is a {@link ManagedBlocker}, a fork-join pool can add a thread during
+   * the wait.
    */
   private static final class Sleep implements ManagedBlocker {
     private final CompletableFuture<?> future;

@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  * A circuit breaker: stops calling a server that does not respond, and probes whether the server is
  * back.
  *
- * <p>After several failed calls in a row, the server is marked down: callers fail at once, and do
- * not wait for a time-out. From then on the breaker sends one probe at a time, separately from the
- * callers' calls. The first probe with a response marks the server up. If the next call fails, the
+ * <p>After several failed calls in a row, the server is marked down: calls fail at once, without
+ * waiting for a time-out. While the server is marked down, the breaker sends one probe at a time.
+ * The first probe with a response marks the server up. If the first call after that fails, the
  * server is marked down again at once. Each change is logged in one line.
  *
  * <p>A server is marked down only while a probe is scheduled or in flight. If no probe can be

@@ -8,9 +8,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs callers' code that is chained to results, in the order of the results, on threads that are
- * allowed to block. If these threads are blocked, more threads are started, so that the code of one
- * caller does not delay the results of other callers. Thread-safe; never blocks.
+ * An executor for callers' code that is chained to a store's results. Runs the code in the order of
+ * the results, on threads that are allowed to block. If these threads are blocked, starts more
+ * threads, so that the code of one caller does not delay the results of other callers. Thread-safe;
+ * never blocks.
  */
 public final class CallbackExecutor {
 

@@ -29,7 +29,7 @@ public enum ChargeOutcome {
     return writes(charges) ? UNKNOWN : NOTHING;
   }
 
-  /** Whether at least one of the charges can change a bucket. A check changes no bucket. */
+  /** Returns whether at least one of the charges is not a check, and so can change a bucket. */
   static boolean writes(List<Charge> charges) {
     for (Charge charge : charges) {
       if (charge.op().writes()) {
@@ -43,7 +43,10 @@ public enum ChargeOutcome {
     return failure instanceof ChargedException its && its.charged() == NOTHING;
   }
 
-  /** Returns a failure whose message reports this outcome instead of another outcome. */
+  /**
+   * Returns a copy of a failure whose message reports this outcome instead of the failure's
+   * outcome.
+   */
   Throwable said(Throwable failure) {
     if (failure instanceof ChargedException its) {
       return its.charged() == this ? its : exception(its.what(), its);
@@ -63,7 +66,7 @@ public enum ChargeOutcome {
 
   public StoreException exception(String message, @Nullable Throwable cause) {
     String ending = after("");
-    // Some messages already end with an outcome, such as the message of a failed clock.
+    // Some messages already end with an outcome, such as the message about a clock that failed.
     String what =
         message.endsWith(ending)
             ? message.substring(0, message.length() - ending.length())

@@ -5,13 +5,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends the overdue requests of a queue. All requests have the same time-out, so the oldest request
- * is overdue first. So one timer per queue is sufficient, and the timer runs only while requests
- * are outstanding.
+ * Times out the overdue requests of a queue. All requests have the same time-out, so the oldest
+ * request is overdue first, and one timer per queue is sufficient. The timer runs only while
+ * requests are outstanding.
  *
- * <p>If a sweep throws (a missing class, a full heap), the next sweep continues its work. While
- * requests are outstanding, a next sweep is always scheduled. The timer is set before other code
- * relies on the timer, since setting it can also throw. Thread-safe; no method blocks.
+ * <p>If a sweep throws (a missing class, a full heap), the next sweep continues the work. While
+ * requests are outstanding, a sweep is always scheduled. The timer is set before other code relies
+ * on the timer, since setting the timer can also throw. Thread-safe; no method blocks.
  */
 final class Deadlines {
 

@@ -14,23 +14,25 @@ import org.jspecify.annotations.Nullable;
  * TAT. Other spends only raise the TAT. Only a refund, a reset, or the next spend under a smaller
  * limit lowers the TAT. Until then the denial can be repeated from memory.
  *
- * This does not need the store's current time. The store's clock showed `now` at some instant
- * between sending the request and receiving the response. So at the local time t:
+ * To repeat a denial, this process need not know the store's current time. The store's clock showed
+ * `now` at some instant between sending the request and receiving the response. So at the local
+ * time t:
  *
  *        now + (t − received)   ≤   the store's time at t   ≤   now + (t − sent)
  *
- * A denial is repeated from memory only if the later of the two times denies, so no denial lasts
- * longer than in the store. The denial reports the earlier time, so its wait is never too short.
+ * A denial is repeated from memory only if the charge is denied even at the later of the two times,
+ * so no denial lasts longer than in the store. The repeated denial uses the earlier time to compute
+ * the wait, so the wait is never too short.
  *
  * A refund or a reset by this process clears the remembered denial before the request is sent and
  * after its response has arrived. Another response that was in flight meanwhile must not restore
- * the denial. So each place has a stamp, which clearing increments, and an entry with an older
- * stamp is ignored. A spend by this process also clears the denial: a smaller cost can have passed,
- * which makes the wait longer. Charges by other processes take effect at the latest when an entry
- * reaches its maximum age.
+ * the denial. So each place of the table has a stamp. Clearing a place increments its stamp, and an
+ * entry with an older stamp is ignored. A spend by this process also clears the denial: a spend
+ * with a smaller cost can have been admitted, which makes the wait longer. Charges by other
+ * processes take effect at the latest when an entry reaches its maximum age.
  *
- * With several servers, no denial is remembered: the denial can come from a batch that took tokens
- * on one server, is denied on another server, and refunds the tokens a moment later.
+ * With several servers, no denial is remembered: the bucket can lack tokens only because of a batch
+ * that was denied on another server and refunds these tokens a moment later.
  */
 
 /**

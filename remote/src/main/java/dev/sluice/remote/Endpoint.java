@@ -5,7 +5,7 @@ import dev.sluice.store.BucketStore.Charge;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The server of a {@link RequestQueue}. Thread-safe; no method blocks. */
+/** A server to which a {@link RequestQueue} sends calls. Thread-safe; no method blocks. */
 public interface Endpoint {
 
   /** Returns host and port for messages, without a password. */

@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class EventQueue {
 
-  /** The most events in the queue. One event takes about 100 bytes. */
+  /** The largest number of events in the queue. One event takes about 100 bytes. */
   static final int MOST = 16_384;
 
   private final Executor elsewhere;
@@ -33,8 +33,8 @@ final class EventQueue {
   }
 
   /**
-   * Whether no event waits. While events wait, an event that is delivered directly would overtake
-   * them.
+   * Returns whether no event waits. While events wait, a new event must be added to the queue,
+   * since it would otherwise overtake the waiting events.
    */
   boolean isEmpty() {
     return untold.get() == 0;

@@ -6,11 +6,11 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Protects the store from its observer. The first exception or Error of the observer is logged: for
- * example, a missing class must not stop time-outs. Events from the thread that times calls out are
- * reported on another thread, which the observer is allowed to block. No method throws. Each method
- * has its own catch block, since a lambda for a shared method needs memory, and memory can be what
- * is missing.
+ * An observer that protects the store from another observer. No method throws: a missing class, for
+ * example, must not stop time-outs. The first exception or Error is logged. Events from the thread
+ * that times calls out are reported on another thread, which the observer is allowed to block. Each
+ * method has its own catch block, since a lambda for a shared method would need memory, and the
+ * heap can be full.
  */
 final class GuardedObserver implements BucketStore.Observer {
 

@@ -10,8 +10,9 @@ public final class KeyBytes {
   private KeyBytes() {}
 
   /**
-   * Returns the text in UTF-8. A surrogate without its pair is encoded as three bytes and not
-   * replaced by a question mark, since two different keys must never share a bucket.
+   * Returns the text in UTF-8. A surrogate without its pair is encoded as three bytes. The JDK's
+   * encoder would replace every such surrogate by a question mark, and different keys would share a
+   * bucket.
    */
   public static byte[] utf8(String text) {
     if (!hasLoneSurrogate(text)) {

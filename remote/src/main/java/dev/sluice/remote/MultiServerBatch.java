@@ -23,13 +23,15 @@ import org.jspecify.annotations.Nullable;
  * Each server decides on its part atomically, and takes the tokens that it grants. If all servers
  * grant their parts, the batch is done after one parallel round trip. If one server denies or
  * fails, the tokens of the other parts are refunded, except tokens that have refilled since
- * (Charge.untilNanos), so a bucket never receives more than was taken. Other refunds on that bucket
- * count too: the caller of the store follows each part and computes the refund (Tentative). Until
- * the refund arrives, concurrent callers can miss tokens that are returned a moment later, and can
- * be denied, but they never get a token too many. If the refund fails too, the tokens stay spent.
+ * (Charge.untilNanos), so a bucket never receives more than was taken. Other refunds of the same
+ * bucket reduce this amount, so the limiter, which knows all refunds, computes the refund of each
+ * part (Tentative). Until the refund arrives, concurrent callers can be denied for lack of tokens
+ * that are returned a moment later, but they never get a token too many. If the refund fails too,
+ * the tokens stay spent.
  *
  * If the batch has charges that can be denied, a charge that cannot be undone (a refund, a reset)
- * waits for the verdict. It is sent as a check first and charged in a second round.
+ * waits until the batch is decided. Such a charge is sent as a check in the first round trip, and
+ * is charged in a second round trip.
  */
 
 /**
@@ -39,8 +41,8 @@ import org.jspecify.annotations.Nullable;
 final class MultiServerBatch {
 
   /**
-   * Refunds without considering other refunds. Correct only if no other caller refunds tokens to
-   * these buckets.
+   * Computes each refund as if there were no other refunds. Correct only if no other caller refunds
+   * tokens to these buckets.
    */
   static final Tentative ALONE = Alone::new;
 
@@ -69,9 +71,9 @@ final class MultiServerBatch {
   /**
    * Creates a batch.
    *
-   * @param known the reading of each charge that is certainly denied, null for each other charge;
-   *     with one such reading the batch is denied, and the other buckets are only read
-   * @param tentative follows the tokens that the parts take
+   * @param known the remembered reading of each charge that is certainly denied, null for each
+   *     other charge; one such reading denies the batch, and the other buckets are only read
+   * @param tentative tracks the tokens that the parts take
    * @param send sends a part to its queue
    * @param giveBack sends refunds to their queue, with a separate time-out, since the batch's
    *     time-out can already have expired
@@ -92,8 +94,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Sends each queue its part. If a part fails, refunds the other parts and fails with the first
-   * failure.
+   * Sends each queue its part of the batch. If a part fails, refunds the other parts, and the
+   * future fails with the first failure.
    */
   CompletableFuture<List<Reading>> charge(List<RequestQueue> queues) {
     Map<RequestQueue, List<Integer>> places = new LinkedHashMap<>();
@@ -137,8 +139,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Returns a future that is done when no request of the batch is in flight, even if the caller
-   * gave up.
+   * Returns a future that is done when no request of the batch is in flight any more. A caller's
+   * cancellation does not complete this future.
    */
   CompletableFuture<Void> over() {
     return CompletableFuture.allOf(settled, verdict);
@@ -283,7 +285,7 @@ final class MultiServerBatch {
     return spends && charge.incrementNanos() > 0;
   }
 
-  /** Notifies the followers of charges that stay spent or were not made. */
+  /** Notifies the trackers of charges that stay spent or were not made. */
   private void keepTheRest() {
     for (int i = 0; i < followers.length; i++) {
       Tentative.Part follower = followers[i];
@@ -294,7 +296,9 @@ final class MultiServerBatch {
     }
   }
 
-  /** Sends the charges that had to wait for the verdict, and replaces their readings. */
+  /**
+   * Sends the charges that had to wait until the batch was decided, and replaces their readings.
+   */
   private void second() {
     List<Part> late = new ArrayList<>();
     for (Part part : parts) {

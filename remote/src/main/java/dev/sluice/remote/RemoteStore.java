@@ -26,18 +26,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store on one server or several servers. Makes requests from batches, remembers denials, and
+ * A store on one or several servers. Converts batches to requests, repeats remembered denials, and
  * waits for responses.
  *
  * <p>Every charge ends at the latest after the time-out. Actions chained to a future of {@link
  * #chargeAsync} run on threads that are allowed to block. Thread-safe. {@link #charge} and {@link
- * #ping} block for a round trip; on the store's own threads, where they would deadlock, they throw.
- * {@link #chargeAsync} never blocks.
+ * #ping} block for a round trip. On the store's own threads both methods throw, since they would
+ * deadlock. {@link #chargeAsync} never blocks.
  */
 public final class RemoteStore implements BucketStore {
 
   private static final int LATE = 25; // a deadline is missed by at most 1/25 of the time-out
-  private static final int REHEARSED = 3; // two requests are sent, the third stays in the queue
+  private static final int REHEARSED =
+      3; // two requests are sent, the third request stays in the queue
   // A time-out in which the first two requests can be sent.
   private static final long REHEARSED_NANOS = 5_000_000;
 
@@ -67,8 +68,8 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * Connects and makes one call, since in a cold JVM the first call takes longer than a caller's
-   * time-out. Never fails. If a server is unreachable, charges fail later, and the callers' failure
+   * Connects and makes one call, since the first call of a JVM can take longer than a caller's
+   * time-out. Never fails. If a server is unreachable, later charges fail, and the callers' failure
    * rules decide.
    *
    * @return whether every server responded
@@ -113,9 +114,9 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * Lets calls to an unreachable server time out, hidden from the observer. The classes that a
-   * time-out needs are then loaded before an outage. Otherwise all callers would wait during the
-   * outage while the thread that times calls out loads these classes.
+   * Makes calls to a server that never responds, so that the classes that a time-out needs are
+   * loaded before an outage. Otherwise all callers would wait at the first outage until the thread
+   * that times calls out had loaded these classes. The observer does not see these calls.
    */
   public void rehearseTimeOuts() {
     long nanos = REHEARSED_NANOS;
@@ -251,7 +252,8 @@ public final class RemoteStore implements BucketStore {
     HandedOver stage = new HandedOver(answer, ifSent);
     long leftNanos = until - context.timing().nanoTime();
     if (leftNanos < context.timeoutNanos() - context.timeoutNanos() / LATE) {
-      try { // the call began earlier, so the queue would end this charge too late
+      // The time-out began before this charge, so the queue would end the charge too late.
+      try {
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
         // The store was closed meanwhile, which also ends the stage.
@@ -269,8 +271,8 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * A view whose charges share one time-out: each charge has the time that the earlier charges left
-   * over.
+   * A view whose charges share one time-out: each charge has only the time that is left after the
+   * earlier charges.
    */
   private final class OneCall implements BucketStore {
     private final long until = fromNow();
@@ -402,8 +404,9 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * Sends a batch over several servers. Known reasons to fail or deny are checked before any part
-   * is sent, since tokens that are granted in vain are missing for other callers until the refund.
+   * Sends a batch over several servers. Before any part is sent, servers that are marked down and
+   * remembered denials are checked. Otherwise a part could take tokens in vain, and other callers
+   * would miss these tokens until the refund.
    */
   private CompletableFuture<List<Reading>> spread(
       List<RequestQueue> queues,
@@ -484,7 +487,8 @@ public final class RemoteStore implements BucketStore {
     }
 
     /**
-     * Also clears the remembered denials if the request was sent, since its response can be lost.
+     * Also clears the remembered denials if the request was sent, since the response of a cancelled
+     * request can be lost.
      */
     @Override
     @CanIgnoreReturnValue
@@ -581,8 +585,8 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * Waits for calls. Returns false if the time is over; tokens that were not refunded then stay
-   * spent.
+   * Waits for calls. Returns false if the calls have not ended in time; tokens that were not
+   * refunded by then stay spent.
    */
   private boolean awaitAll(List<CompletableFuture<?>> calls, long nanos) {
     try {

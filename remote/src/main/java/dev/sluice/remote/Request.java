@@ -23,8 +23,8 @@ public class Request extends CompletableFuture<List<Reading>> {
   private final AtomicBoolean left = new AtomicBoolean();
 
   /**
-   * Racy, benign: if cancel() does not see the call, the call is sent although its caller has given
-   * up.
+   * A racy read of this field is benign: if cancel() does not see the call, the call is sent
+   * although its caller has cancelled.
    */
   private @Nullable SharedCall call;
 
@@ -135,7 +135,10 @@ public class Request extends CompletableFuture<List<Reading>> {
     return false;
   }
 
-  /** Whether this request must not overtake an earlier request, since both use a bucket. */
+  /**
+   * Returns whether this request must not overtake an earlier request, since both charge the same
+   * bucket.
+   */
   final boolean mustFollow(Request earlier) {
     for (Charge charge : charges) {
       if (mustFollow(charge, earlier.charges)) {

@@ -29,15 +29,15 @@ import org.jspecify.annotations.Nullable;
  * Order. Requests are sent in order of arrival: there is one queue, and one thread at a time drains
  * the queue (`wip` counts requests that arrive meanwhile). But two calls can overtake each other:
  * if a connection's own thread hands a call to the connection, the connection writes that call
- * first. Calls on two connections have no order at all. With the server's clock, order matters only
- * for charges that refund tokens. A refund that arrives after a reset (or after a forgiven debt)
- * would refund tokens that were spent later. A withdrawal checks only the TAT: after a refund or a
- * reset it can find the expected TAT by chance, and refund tokens that other callers spent. So a
- * request is not sent while a call is in flight that the request must not overtake. With a client's
- * clock, the call that arrives second could carry an earlier time than the first call. The server
- * would take a TAT beyond now + τ for the sign of a clock that stepped back, and forgive it. So
- * with a client's clock only one call is in flight (requests sent apart are sent by one thread, in
- * order).
+ * first. Calls on two connections can arrive in any order. With the server's clock, the order
+ * matters only for charges that refund tokens. A refund that arrives after a reset (or after a
+ * forgiven debt) would refund tokens that were spent later. A withdrawal checks only the TAT: after
+ * a refund or a reset it can find the expected TAT by chance, and refund tokens that other callers
+ * spent. So a request is not sent while a call is in flight that the request must not overtake.
+ * With a client's clock, the call that arrives second could carry an earlier time than the first
+ * call. The server would then find a TAT beyond now + τ and forgive it, as if a clock had stepped
+ * back. So with a client's clock only one call is in flight (requests that are sent in separate
+ * calls are sent by one thread, in order).
  *
  * Errors. A missing class or a full heap can throw anywhere. The draining thread must finish the
  * drain, and a sweep must schedule the next sweep, since no other code would. So an exception of a
@@ -46,29 +46,29 @@ import org.jspecify.annotations.Nullable;
  * leaves the queue is put into a call at once, or fails. A call occupies its slot until all its
  * requests have ended.
  *
- * Giving up. A call whose callers have all given up before the call was sent is not sent. The call
- * occupies its slot until its connection is open or has failed, or until its time-out. So the
- * breaker receives the outcome of the connection, and at most one call per slot waits for the
- * connection. Later requests lose no time, since they wait for the same connection.
+ * Giving up. If all callers of a call have given up before the call was sent, the call is not sent.
+ * The call still occupies its slot until its connection is open or has failed, or until its
+ * time-out. So the breaker learns whether the connection could be opened, and at most one call per
+ * slot waits for the connection. This does not delay later requests, since they wait for the same
+ * connection.
  *
- * Too late. A request whose deadline is nearer than a round trip would be charged for a caller that
- * has already left, so the request fails without being sent. The estimate of a round trip is the
- * duration of the last call with a response. That call can have been slow, and only another
- * response corrects the estimate. So requests must continue to be sent. The estimate is at most a
- * quarter of the time-out, so a request with its whole time-out left is always sent. If all waiting
- * requests have little time left and the estimate rejects all of them, the estimate is reset, and
- * the next request is sent.
+ * Too late. If the deadline of a request is nearer than a round trip, the request would be charged
+ * after its caller has timed out. So the request fails without being sent. The estimate of a round
+ * trip is the duration of the last call with a response. If that call was slow, the estimate is too
+ * long until another call has a response, so some requests must always be sent. The estimate is at
+ * most a quarter of the time-out, so a request with its whole time-out left is always sent. If the
+ * estimate rejects all waiting requests, the estimate is reset, and the next request is sent.
  */
 
 /**
- * The queue in front of one server, or in front of a part of a server's keys if a call can use only
- * keys of that part. Thread-safe; never blocks.
+ * The queue of requests to one server, or to one slot of a Cluster, where a call can only use keys
+ * of one slot. Thread-safe; never blocks.
  */
 public final class RequestQueue {
 
   // Bounds the estimate of a round trip after a slow call.
   private static final long MOST_ROUND_TRIP_NANOS = 50_000_000;
-  // The estimate is at most the time-out divided by this.
+  // The estimate is at most the time-out divided by this number.
   private static final int LEAST_ROUND_TRIPS = 4;
 
   private final Endpoint server;
@@ -107,7 +107,7 @@ public final class RequestQueue {
   /**
    * The settings of all queues of a store.
    *
-   * @param maxCalls the most calls in flight; 1 with a client's clock
+   * @param maxCalls the largest number of calls in flight; 1 with a client's clock
    * @param timeoutNanos the time-out of a call, from the caller's request to the response
    */
   public record Options(int maxWaiting, int maxCalls, int maxChargesPerCall, long timeoutNanos) {}

@@ -20,14 +20,14 @@ import org.jspecify.annotations.Nullable;
  * One call to a server, with the requests that share the call.
  *
  * <p>Each request is a separate all-or-nothing batch with a separate result. The server can reject
- * a whole call because of one request (a key that its ACL forbids, a slot that is being moved).
- * Such a call has changed nothing, and each of its requests is sent again in a separate call. A
- * call occupies its slot in the queue until all its requests have ended, so that a sweep finds the
- * requests even after an exception.
+ * a whole call because of one request (a key that the server's ACL forbids, a slot that is being
+ * moved). A rejected call has changed nothing, and each of its requests is sent again in a separate
+ * call. A call occupies its slot in the queue until all its requests have ended, so that a sweep
+ * finds the requests even after an exception.
  *
- * <p>A call whose callers have all given up also occupies its slot while its connection is being
- * opened. So the breaker receives the outcome of the connection, and at most one call per slot
- * waits for a connection. Thread-safe; no method blocks.
+ * <p>While its connection is being opened, a call occupies its slot even if all its callers have
+ * given up. So the breaker learns whether the connection could be opened, and at most one call per
+ * slot waits for a connection. Thread-safe; no method blocks.
  */
 final class SharedCall {
 
@@ -107,8 +107,8 @@ final class SharedCall {
   }
 
   /**
-   * Frees the slot of this call only after the callers are awake. A caller that sends another
-   * request at once then shares the next call instead of sending a separate call.
+   * Frees the slot of this call only after the callers are awake. So callers that submit another
+   * request at once share the next call, instead of causing a separate call each.
    */
   private void answered(RemoteCall<?> call) {
     try {
@@ -276,8 +276,8 @@ final class SharedCall {
   }
 
   /**
-   * Ends the call after its last request has ended. Other requests can still be in flight at the
-   * first outage.
+   * Ends the call after its last request has ended, or at the first outage, when other requests can
+   * still be in flight.
    */
   private void settled(AtomicInteger left, @Nullable String oneOutage) {
     if (oneOutage != null) {
@@ -363,9 +363,9 @@ final class SharedCall {
   }
 
   /**
-   * Reports the result of this call once, to the breaker and the observer. For the breaker, a call
-   * that was rejected because of a key and then timed out has a response, since moving a slot can
-   * take longer than the callers wait.
+   * Reports the result of this call once, to the breaker and the observer. If a call was rejected
+   * because of a key and then timed out, the breaker counts this as a response: moving a slot can
+   * take longer than the callers' time-out, although the server is reachable.
    *
    * @param outage why the server is unreachable; null if the server responded, even with an error
    */

@@ -36,9 +36,9 @@ public final class StoreContext {
    * @param kind the name of the store's package in {@code dev.sluice}, for its log and its threads
    * @param keys makes the bytes of a bucket's key
    * @param timeout the time-out of a call, from the caller's request to the response
-   * @param maxWaiting the most requests that wait for a server
-   * @param maxCalls the most calls in flight to a server; ignored with a client's clock, which
-   *     allows 1
+   * @param maxWaiting the largest number of requests that wait for a server
+   * @param maxCalls the largest number of calls in flight to a server; always 1 with a client's
+   *     clock
    * @param maxFailures the number of failed calls in a row after which a server is marked down
    * @param probeEvery the interval of probes to a server that is marked down
    * @param denials the longest time for which a denial is repeated from memory; zero for never

@@ -112,7 +112,9 @@ public final class SystemTiming implements Timing {
 
   @Override
   public <T> CompletableFuture<T> within(CompletableFuture<T> future, long nanos) {
-    return future.copy().orTimeout(nanos, TimeUnit.NANOSECONDS); // the timer ends with the copy
+    return future
+        .copy()
+        .orTimeout(nanos, TimeUnit.NANOSECONDS); // completing the copy cancels its timer
   }
 
   @Override

@@ -24,8 +24,8 @@ public interface Timing {
   long nanoTime();
 
   /**
-   * Runs a task once, after a delay. Can throw any exception or Error if memory is short. Callers
-   * can rely on the task only after this method has returned.
+   * Runs a task once, after a delay. Can throw any exception or Error if the heap is full. The task
+   * is scheduled only if this method returns normally.
    *
    * @throws RejectedExecutionException if the store was closed
    */
@@ -54,9 +54,10 @@ public interface Timing {
   void elsewhere(Runnable task);
 
   /**
-   * Returns whether {@link #tellLater} must report an event. True on the thread that times calls
-   * out, since an observer or a log that blocks this thread would delay all time-outs. Also true
-   * while such events wait, since the event would otherwise overtake them.
+   * Returns whether the caller must report an event with {@link #tellLater} instead of directly.
+   * True on the thread that times calls out, since an observer or a log that blocks this thread
+   * would delay all time-outs. Also true while other events wait, since an event that is reported
+   * directly would overtake the waiting events.
    */
   default boolean tellsLater() {
     return false;
@@ -74,7 +75,7 @@ public interface Timing {
     return StoreThread.factory(kind, role);
   }
 
-  /** Returns an empty queue, from which such threads take. */
+  /** Returns an empty queue, from which threads of {@link #threads} take. */
   default <T> BlockingQueue<T> queue() {
     return new LinkedBlockingQueue<>();
   }

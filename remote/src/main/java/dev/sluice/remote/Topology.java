@@ -3,7 +3,10 @@ package dev.sluice.remote;
 
 import java.util.concurrent.CompletionStage;
 
-/** Maps keys to queues of servers. Thread-safe; only {@link #close} can block. */
+/**
+ * The servers of a store: maps each key to the queue of its server. Thread-safe; only {@link
+ * #close} can block.
+ */
 public interface Topology extends AutoCloseable {
 
   /** Returns the queue of a key; all keys of a script call share one queue. */

@@ -14,16 +14,17 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * No thread is forgotten. A thread is woken by clearing it from its place (BlockingWaiter). The
  * thread notices this when it stops waiting, for whatever reason, and wakes other threads. If a
- * thread stopped waiting earlier, the next thread in the list is woken instead. So all threads are
- * woken as soon as one of the woken threads runs. Even if none of them ran, each thread would still
- * wake at its own time-out, and find its response.
+ * thread has stopped waiting before it could be woken, the next thread in the list is woken
+ * instead. So all threads are woken as soon as one of the woken threads runs. Even if no woken
+ * thread ran, each thread would wake at its own time-out, and find its response.
  *
  * Virtual threads are woken first, all by the thread that reads the responses. This costs little.
- * But a woken virtual thread runs only when a carrier thread is free, and pinned callers that still
- * sleep can occupy all carriers. So a woken virtual thread is never needed to wake other threads.
+ * But a woken virtual thread runs only when a carrier thread is free, and callers that sleep while
+ * they are pinned can occupy all carrier threads. So waking other threads never depends on a woken
+ * virtual thread.
  *
- * The thread that finds no other thread left to wake continues with the next call. Most woken
- * callers have sent their next request by then and share that call.
+ * The thread that finds no other thread to wake sends the next call. By then, most woken callers
+ * have submitted their next request, so these requests share the next call.
  */
 
 /** Wakes the callers whose requests shared a call. Thread-safe, never blocks. */

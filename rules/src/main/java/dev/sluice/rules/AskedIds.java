@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 final class AskedIds {
 
   /**
-   * The most rules per limit for which ids are checked. Each override is compared with each rule of
-   * its limit, so checking more rules would slow reloads down.
+   * The largest number of rules per limit for which ids are checked. Each override is compared with
+   * each rule of its limit, so checking more rules would slow reloads down.
    */
   private static final int MOST_TEMPLATES = 200;
 
@@ -41,8 +41,8 @@ final class AskedIds {
   }
 
   /**
-   * Returns a warning that no rule can produce an id. The warning names the nearest id that a rule
-   * does produce.
+   * Returns a warning if no rule can produce an id. The warning names the most similar id that a
+   * rule can produce.
    *
    * @param format the id format of the limit, or the id format of the limit's overrides
    * @param id the id in canonical form

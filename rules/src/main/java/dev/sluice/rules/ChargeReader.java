@@ -144,7 +144,10 @@ final class ChargeReader<C> {
     }
   }
 
-  /** Reads the request id that links the settlement at the end of a request to its reservation. */
+  /**
+   * Reads the field {@code by}: the id of a request, which links the settlement at the end of the
+   * request to the reservation at its start.
+   */
   private @Nullable Template<C> by(Fields fields) {
     boolean settles = fields.find("settles") != null;
     Node node = settles && ofDescriptors ? fields.require("by") : fields.find("by");

@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * the same keys in the same order.
  *
  * @param domain the domain of the descriptors; null for any domain
- * @param replaces the limits that are not charged for the other descriptors of the same request
+ * @param replaces the limits that are not charged for any other descriptor of the same request if
+ *     this rule matches
  */
 record DescriptorRule(
     @Nullable String domain,
@@ -66,7 +67,7 @@ record DescriptorRule(
     return entries == 1 ? "1 entry" : entries + " entries";
   }
 
-  /** Whether the rule matches a descriptor that is known to have the rule's keys. */
+  /** Returns whether the rule matches a descriptor; the caller has checked the keys. */
   boolean matchesValues(String ofDomain, List<DescriptorEntry> entries) {
     if (domain != null && !domain.equals(ofDomain)) {
       return false;
@@ -133,7 +134,7 @@ record DescriptorRule(
     private static final Pattern RANGE = Pattern.compile("(.+)/([1-9][0-9]{0,2})");
     private static final int MOST_BITS = 128;
 
-    /** Replaces every placeholder of a rule whose entries have a mistake. */
+    /** The source that is used for every placeholder if the rule's entries have a mistake. */
     private static final EntrySource UNKNOWN =
         new EntrySource(new Wanted("", ValuePattern.ANY), 0, 0, false);
 

@@ -9,11 +9,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
- * An Internet subscriber has at least 2^64 IPv6 addresses and can use a new address for each
- * request. So every protocol counts addresses by their first 64 bits. But an id that the caller
- * sends itself, as in the HTTP API, stays unchanged, since some limits count single addresses.
+ * A customer of an Internet provider has at least 2^64 IPv6 addresses and can use a new address for
+ * each request. So every protocol of the server groups addresses by their first 64 bits. But if the
+ * caller sends the id itself, as in the HTTP API, the id stays unchanged, since some limits count
+ * single addresses.
  */
-/** Maps all IPv6 addresses of one subscriber to one id. */
+/** Maps all IPv6 addresses with the same first 64 bits to one id. */
 public final class GroupedAddress {
 
   private static final int SUBSCRIBER_BITS = 64;
@@ -24,8 +25,8 @@ public final class GroupedAddress {
   private GroupedAddress() {}
 
   /**
-   * Returns whether the value of an entry is an address to be grouped. The entry's key or the id's
-   * format decides this.
+   * Returns whether the value of an entry is an address to be grouped. This depends on the entry's
+   * key and the id's format.
    *
    * @param key the entry's key
    * @param format the format of the id, or of the part of the id, that contains the value

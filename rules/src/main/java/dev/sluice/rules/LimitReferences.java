@@ -89,11 +89,11 @@ final class LimitReferences {
   }
 
   /**
-   * Requires that the limit declares a debt. Otherwise a process that reads the limits without the
-   * rules would forgive the debt.
+   * Requires that the limit declares a debt. If only the rules declared the debt, a process without
+   * these rules would forgive the debt.
    *
    * @param found the text in the rule
-   * @param otherwise what a rule can say about a limit without a debt
+   * @param otherwise the texts that are allowed in a rule for a limit without a debt
    */
   void requireDebt(Node node, LimitName name, String found, String otherwise) {
     if (!known || limits.debtOf(name) > 0) {

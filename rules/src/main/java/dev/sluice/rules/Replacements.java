@@ -22,9 +22,10 @@ import org.jspecify.annotations.Nullable;
 /*
  * The limits are the nodes of a graph. An edge leads from each limit that a rule charges to each
  * limit that the rule replaces. Without a cycle, every request is charged for at least one
- * descriptor: the one that no other descriptor replaces. In a cycle each limit replaces the next,
- * so a request with a descriptor for each limit is charged nothing. A limit that replaces itself
- * is a cycle of one: two descriptors of one request then replace each other.
+ * descriptor: a descriptor that no other descriptor replaces. In a cycle each limit replaces the
+ * next limit, so a request with a descriptor for each limit of the cycle is charged nothing. A
+ * limit that replaces itself is a cycle of one limit: two descriptors of one request then replace
+ * each other.
  *
  * All descriptors of a request have one domain, so a cycle consists of rules of one domain and
  * rules for any domain.
@@ -59,8 +60,8 @@ public final class Replacements {
    * @param own the limits that the rule charges
    * @param replaced the limits that are not charged for other descriptors if the rule matches
    * @param at where the rule starts
-   * @param elsewhere the name of the rule's file if the mistakes of the file were already reported;
-   *     else empty
+   * @param elsewhere the name of the rule's file if the file's mistakes were reported before;
+   *     otherwise empty
    */
   public void add(
       @Nullable String domain,
@@ -175,7 +176,7 @@ public final class Replacements {
 
   /**
    * Rotates a cycle so that it begins with its smallest name. The message for a cycle is then the
-   * same for each limit from which the search can start.
+   * same, regardless of the limit from which the search starts.
    */
   private static List<String> fromSmallest(List<String> circle) {
     List<String> turned = new ArrayList<>(circle);

@@ -25,8 +25,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A rule for requests. The rule does not check a part of the request for which the rule has no
- * field.
+ * A rule for requests. If the rule has no field for a part of a request, the rule matches any value
+ * of this part.
  *
  * @param methods the methods in upper case; empty for any method
  * @param hosts the host names in lower case, {@code *.example.com} for all subdomains; empty for

@@ -31,9 +31,9 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * The first rule that matches always decides: a rule never falls through to the next rule, and two
- * rules are never merged. So one line of the file answers the question "what is this request
- * charged?". To try a limit out, put the limit in shadow beside the enforced limits of a rule; a
- * rule that is tried out would hide the rules below it.
+ * rules are never merged. So a reader of the file needs to find only one rule to know what a
+ * request is charged. To try out a limit, add the limit in shadow to an existing rule; a new rule
+ * would prevent the rules below it from matching.
  */
 /**
  * An ordered list of rules that map a descriptor or a request to the limits to be charged. The
@@ -205,11 +205,11 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns a warning if no request can match an override, since no rule produces the override's
-   * id.
+   * Returns a warning if an override never applies to a request, since no rule produces the
+   * override's id.
    *
    * @param override an override of the limits that were loaded together with the book
-   * @return a warning with the nearest id that a rule does produce; null if a rule produces the
+   * @return a warning with the most similar id that a rule can produce; null if a rule produces the
    *     override's id, or if no rule names the limit
    */
   public @Nullable String doubt(LimitOverride override) {
@@ -217,11 +217,12 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns a warning if no request can match a penalty, since no rule produces the penalized id.
+   * Returns a warning if a penalty never applies to a request, since no rule produces the penalized
+   * id.
    *
    * @param name the limit
    * @param id the penalized id
-   * @return a warning with the nearest id that a rule does produce; null if a rule produces the
+   * @return a warning with the most similar id that a rule can produce; null if a rule produces the
    *     penalized id, or if no rule names the limit
    */
   public @Nullable String doubt(LimitName name, String id) {
@@ -241,12 +242,13 @@ public final class RuleBook implements RequestRules {
 
   /**
    * Finds the rule for each way in which the application can interpret a request. The request is
-   * charged for all these rules, and a denial by one of the rules wins. The host is the one that
-   * the client sent.
+   * charged for all these rules, and is denied if one of the rules denies. The host is the host
+   * that the client sent.
    *
    * @param request the request
    * @param client how the client's address is found
-   * @return the joined charges, with the line of the first rule; empty if no rule matches
+   * @return the charges of all these rules, with the line of the first rule; empty if no rule
+   *     matches
    * @throws dev.sluice.web.UnusableRequestException if the request lacks a value that a rule needs,
    *     or has too many interpretations
    */
@@ -274,8 +276,8 @@ public final class RuleBook implements RequestRules {
   /**
    * {@inheritDoc}
    *
-   * <p>The rule book that was loaded with {@code limits} decides. If {@code limits} has no rule
-   * book, this book decides.
+   * <p>Uses the rule book that was loaded with {@code limits}, or this book if {@code limits} has
+   * no rule book.
    */
   @Override
   public Charges charges(WebRequest request, ClientAddress client, Limits limits) {

@@ -39,8 +39,8 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
       Stream.concat(Stream.of(RULES_ONLY, RULES), RuleReader.COMPARING.stream()).toList();
 
   /**
-   * The most comparisons of rules when searching for warnings. This many comparisons take about a
-   * second, so reloads stay fast.
+   * The largest number of comparisons of rules in the search for warnings. This number of
+   * comparisons takes about a second, so reloads stay fast.
    */
   private static final int MOST_COMPARED = 5_000_000;
 

@@ -9,8 +9,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The differences between two rule books, as lines of text. A rule that only moved to another line
- * is not reported, unless the rule changed places with another rule. Stateless.
+ * The differences between two rule books, as lines of text. A rule that moved to another line is
+ * reported only if its order with another rule changed. Stateless.
  */
 final class RuleChanges {
 

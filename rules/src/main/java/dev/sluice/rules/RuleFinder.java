@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the first rule that matches a descriptor or a request. A rule for descriptors is indexed by
- * its keys; a rule without patterns also by its values. A rule for requests is indexed by the first
- * segments of its paths. Thread-safe after the last rule was added.
+ * its keys, and also by its values if the rule has no patterns. A rule for requests is indexed by
+ * the first segments of its paths. Thread-safe after the last rule was added.
  */
 final class RuleFinder {
 
@@ -70,8 +70,8 @@ final class RuleFinder {
    */
   @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
     if (rule instanceof RequestRule request) {
-      // A covering rule is indexed under all first segments of this rule or under none of them, so
-      // a search under one segment finds the covering rule.
+      // A rule that covers this rule is indexed under all first segments of this rule, or is tried
+      // for every segment. So a search under one segment finds the covering rule.
       List<String> segments =
           request.leadingSegments().stream()
               .limit(1)
@@ -133,8 +133,8 @@ final class RuleFinder {
 
   /*
    * A book can have tens of thousands of rules. For a request, only two kinds of rules are tried:
-   * the rules under the request's own keys and the rules for any key. Each of these lists is in the
-   * order of the file, and the lists are merged in that order.
+   * the rules under the request's keys, and the rules for any key. Each list of rules is in the
+   * order of the file, and a search goes through all lists in the order of the file.
    */
   /**
    * An index of rules that keeps the order of the file. Thread-safe after the last rule was added.

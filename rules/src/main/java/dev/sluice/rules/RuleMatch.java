@@ -21,11 +21,11 @@ import org.jspecify.annotations.Nullable;
  * yet been sent to a store.
  *
  * @param line where the rule starts in the file, from 1
- * @param verdict whether the limits decide
- * @param charges the charges in the order of the rule. Empty if the request lacks the value for
- *     each limit. A limit in shadow is charged in a separate call, so that the limit cannot deny a
- *     request that the enforced limits admit
- * @param replaces the names of limits that are not charged for the other descriptors of the request
+ * @param verdict whether the rule's limits decide, or the rule itself
+ * @param charges the charges in the order of the rule. Empty if each limit is skipped because the
+ *     request lacks a value. A limit in shadow is charged in a separate call, so that the limit
+ *     cannot deny a request that the enforced limits admit
+ * @param replaces the names of limits that are not charged for any other descriptor of the request
  */
 public record RuleMatch(
     int line, Verdict verdict, List<RuleCharge> charges, List<String> replaces) {
@@ -44,7 +44,7 @@ public record RuleMatch(
    * Makes a match.
    *
    * @param line where the rule starts in the file, from 1
-   * @param verdict whether the limits decide
+   * @param verdict whether the rule's limits decide, or the rule itself
    * @param charges the charges in the order of the rule; copied
    * @param replaces the names of limits that are not charged for other descriptors; copied
    */
@@ -54,8 +54,8 @@ public record RuleMatch(
   }
 
   /**
-   * Joins this match with the match of another interpretation of the same request. The stricter
-   * verdict wins.
+   * Joins this match with the match of another interpretation of the same request. The result has
+   * the stricter of both verdicts.
    */
   RuleMatch with(RuleMatch other) {
     Verdict both = verdict == other.verdict ? verdict : Verdict.CHARGES;
@@ -115,8 +115,9 @@ public record RuleMatch(
   }
 
   /**
-   * What happens if the cost of finished work exceeds the tokens in the bucket. A proxy that
-   * charges at the end of a response can no longer withhold the response.
+   * The treatment of a cost that exceeds the tokens in the bucket, for costs that are charged after
+   * the work is done. For example, a proxy that charges at the end of a response can no longer
+   * withhold the response.
    */
   public enum Excess {
     /** The request is denied and nothing is charged. This is the default. */
@@ -190,12 +191,12 @@ public record RuleMatch(
 
     /**
      * Returns the transaction of this charge with a cost of 1. The transaction is in shadow if the
-     * charge is in shadow. A caller that handles costs above the burst by {@link #excess} uses this
-     * method and sets the cost itself.
+     * charge is in shadow. Callers that handle costs above the burst as {@link #excess} requires
+     * use this method and set the cost themselves.
      *
      * @param limits the limits from which the rule book came
      * @return the transaction, with a cost of 1
-     * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no
+     * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values form no
      *     valid id of this limit
      */
     public Transaction transaction(Limits limits) {
@@ -211,7 +212,7 @@ public record RuleMatch(
      * @param limits the limits from which the rule book came
      * @param hits the number of hits, not negative; 0 for a request that only checks
      * @return the transaction, with the cost for these hits
-     * @throws InvalidRequestException if the values make no valid id of this limit, or the cost is
+     * @throws InvalidRequestException if the values form no valid id of this limit, or the cost is
      *     above the limit's burst
      */
     public Transaction transaction(Limits limits, long hits) {

@@ -34,8 +34,8 @@ final class RuleReader {
       List.of("methods", "host", "path", "headers", "clients");
 
   /**
-   * Fields that change how requests are compared. They are allowed in a rule and at the top level
-   * of the book.
+   * Fields that change how requests are compared with rules. These fields are allowed in a rule and
+   * at the top level of the book.
    */
   static final List<String> COMPARING = List.of("ignoreCase", "methodOverride");
 
@@ -294,8 +294,8 @@ final class RuleReader {
   }
 
   /**
-   * Parses what a rule does: {@code unlimited}, {@code deny}, {@code unmatched}, one limit, or a
-   * list of limits.
+   * Parses the effect of a rule: {@code unlimited}, {@code deny}, {@code unmatched}, one limit, or
+   * a list of limits.
    */
   private <C> RuleCharging<C> charging(Fields fields, ChargeReader<C> reader) {
     int line = fields.owner().line();

@@ -268,7 +268,10 @@ final class Template<C> {
     return Pattern.compile(form.toString(), Pattern.DOTALL);
   }
 
-  /** Returns the given text with each value replaced by the value that the template produces. */
+  /**
+   * Returns the given text, in which each value is replaced by the value that the template would
+   * produce from it.
+   */
   private static <C> @Nullable String nearest(List<Piece<C>> part, Pattern form, String given) {
     boolean several = hasSeveral(part);
     Matcher values = form.matcher(given);

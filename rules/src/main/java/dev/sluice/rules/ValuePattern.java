@@ -142,9 +142,9 @@ public record ValuePattern(List<String> pieces) {
     if (!isOpen() || !other.isOpen()) {
       return isOpen() ? matches(other.value()) : other.matches(value());
     }
-    // Any text between the first and the last star of one pattern can match a star of the other
-    // pattern. So the patterns meet if their texts before the first star and after the last star
-    // agree.
+    // A star of one pattern can match everything between the first and the last star of the other
+    // pattern. So a common value exists if the texts before the first star agree, and the texts
+    // after the last star agree.
     String begin = pieces.get(0);
     String its = other.pieces.get(0);
     String end = pieces.get(pieces.size() - 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The rule book: an ordered list of rules that map a descriptor or a request to the limits that it
- * spends from. It serves doors whose callers do not name a limit and an id themselves.
+ * The rule book: an ordered list of rules. A rule maps a descriptor or a request to the limits from
+ * which the request spends. Rule books are for protocols in which callers do not name a limit and
+ * an id themselves.
  */
 @NullMarked
 @CheckReturnValue

@@ -11,7 +11,7 @@ public final class AddressRange {
   private final IpAddress lowest;
   private final int length;
 
-  /** Makes a range; in the lowest address, all bits after the first {@code length} are zero. */
+  /** Makes a range. All bits of {@code lowest} after the first {@code length} bits must be zero. */
   private AddressRange(IpAddress lowest, int length) {
     this.lowest = lowest;
     this.length = length;

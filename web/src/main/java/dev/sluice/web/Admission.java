@@ -11,11 +11,11 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of charging a request: the request may pass, or is refused. If rules with conditions
- * spent tokens, the response's status later decides whether these tokens stay spent: {@link
- * #settle} or {@link #leaveSpent} then ends the admission, once. If a rule {@linkplain
- * Rule.Builder#estimate estimated} the cost, {@link #cost} sets the true cost, which is charged
- * when the admission ends, or at once if it has ended.
+ * The result of charging a request: the request may pass, or is refused. Rules can spend tokens
+ * that are given back after some statuses of the response. Therefore {@link #settle} or {@link
+ * #leaveSpent} ends the admission after the response, once. If a rule {@linkplain
+ * Rule.Builder#estimate estimated} the cost, {@link #cost} sets the true cost. The true cost is
+ * charged when the admission ends, or at once if the admission has ended.
  *
  * <p>Thread-safe.
  */
@@ -65,16 +65,16 @@ public final class Admission {
   /**
    * Returns the decision of the enforced rules.
    *
-   * @return the decision; null if no enforced rule matches, or no decision could be made
+   * @return the decision; null if no enforced rule matches, or if no decision could be made
    */
   public @Nullable Decision decision() {
     return decision;
   }
 
   /**
-   * Returns whether the response's status decides about tokens to give back, or the true cost
-   * replaces an estimate. If so, call {@link #settle}, {@link #settleAsync} or {@link #leaveSpent}
-   * when the request ends.
+   * Returns whether tokens can be given back after the response, or a true cost can replace an
+   * estimate. If so, call {@link #settle}, {@link #settleAsync} or {@link #leaveSpent} when the
+   * request ends.
    *
    * @return false if the request was refused
    */
@@ -83,7 +83,7 @@ public final class Admission {
   }
 
   /**
-   * Returns whether a rule estimated the cost. If so, end the admission after the response.
+   * Returns whether a rule estimated the cost. If so, end the admission only after the response.
    *
    * @return false if no cost was estimated
    */
@@ -92,8 +92,8 @@ public final class Admission {
   }
 
   /**
-   * Returns reads of the buckets whose costs a rule that is not in shadow estimated; none after a
-   * failed settlement.
+   * Returns transactions that read the buckets whose cost was estimated, except buckets of rules in
+   * shadow; empty after a failed settlement.
    */
   List<Transaction> readsAfter() {
     return open.stream()
@@ -106,9 +106,10 @@ public final class Admission {
   }
 
   /**
-   * Sets the true cost for the rules that estimated it. The last call before the end of the
-   * admission counts. If there is none, the first call after the end counts, and charges the cost
-   * without blocking. If this method is never called, the estimate stays spent.
+   * Sets the true cost for the rules that estimated it. If this method is called several times
+   * before the admission ends, the last cost is charged. If this method is first called after the
+   * admission has ended, the cost of the first call is charged at once, without blocking. If this
+   * method is never called, the estimate stays spent.
    *
    * @param tokens the number of tokens that the request cost
    * @throws IllegalArgumentException if the cost is below 1, which can come from a usage report
@@ -131,7 +132,7 @@ public final class Admission {
     open.forEach(batch -> batch.settleAsync(known, this::notSettled));
   }
 
-  /** Records how the request ended; returns null if the admission has ended before. */
+  /** Records the end of the request; returns null if the admission has ended before. */
   private synchronized @Nullable Ending end(@Nullable Integer status) {
     if (ending != null) {
       return null;
@@ -140,7 +141,9 @@ public final class Admission {
     return ending;
   }
 
-  /** Returns the batches to end now; a batch with an estimate can wait for the true cost. */
+  /**
+   * Returns the batches to end now. A batch with an estimate may have to wait for the true cost.
+   */
   private List<Batch<Ending>> due(Ending how) {
     return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();
   }
@@ -178,9 +181,9 @@ public final class Admission {
   }
 
   /**
-   * Leaves all tokens spent, since the outcome of the application's work is unknown. Only a true
-   * cost that was set is charged in place of an estimate. Never blocks. Does nothing if the
-   * admission has ended before.
+   * Leaves all tokens spent, since the outcome of the application's work is unknown. If {@link
+   * #cost} was called, the true cost is charged in place of the estimate. Never blocks. Does
+   * nothing if the admission has ended before.
    */
   public void leaveSpent() {
     Ending how = end(null);

@@ -28,17 +28,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The transactions of one piece of work, spent all or none. Some tokens can be given back when the
- * outcome of the work is known: the status of a response, or the exception of a method. Some costs
- * can be estimates, which the true cost replaces when it is known.
+ * The transactions of one piece of work, such as a request. Either all transactions are spent or
+ * none. When the outcome of the work is known, such as the status of a response or the exception of
+ * a method, some tokens can be given back, and estimated costs can be replaced with true costs.
  *
  * <p>A bucket is charged once. If two rules charge the same bucket, the higher cost is charged, and
  * the tokens are given back only if neither rule counts the outcome. If one of the costs is an
  * estimate, the true cost is at least the other cost. If the two transactions have different
- * quotas, the batch uses a quota before no quota, a quota supplied by the application before a
- * quota of the limits, and a lower quota before a higher one. If the application supplied several
- * quotas, the batch uses the lowest quota of each period; together they can have {@value
- * Quota#MOST_OF_A_LIMIT} periods.
+ * quotas, the batch prefers a quota to no quota, a quota supplied by the application to a quota of
+ * the limits, and a lower quota to a higher quota. If the application supplied several quotas, the
+ * batch uses the lowest quota of each period, for at most {@value Quota#MOST_OF_A_LIMIT} periods.
  *
  * <p>One thread adds the transactions; other threads can call the other methods. The first call
  * that settles the batch or leaves it spent ends the batch; later calls do nothing. If the store
@@ -49,7 +48,7 @@ import org.jspecify.annotations.Nullable;
 public final class Batch<O> {
 
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  // A limit without an entry never gives tokens back.
+  // The tokens of a limit without an entry are never given back.
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
@@ -61,7 +60,8 @@ public final class Batch<O> {
    * Adds a transaction whose tokens stay spent, or are given back after some outcomes.
    *
    * @param transaction the transaction to spend
-   * @param counts returns whether tokens stay spent after an outcome; null if they always do
+   * @param counts returns whether the tokens stay spent after an outcome; null if the tokens always
+   *     stay spent
    * @throws InvalidRequestException if another rule charges the same bucket a cost above the burst
    *     of the quota that the batch uses
    */
@@ -182,11 +182,11 @@ public final class Batch<O> {
   }
 
   /**
-   * Spends the tokens without blocking. To give up, cancel the future: a charge that was not sent
-   * by then is never sent.
+   * Spends the tokens without blocking. To stop waiting, cancel the future. A charge that has not
+   * been sent to the store by then is never sent.
    *
    * @param limiter the limiter that decides
-   * @param late ends this batch if its tokens were spent after the caller had given up
+   * @param late ends this batch if its tokens were spent after the future was cancelled
    * @return the decision
    */
   public CompletableFuture<Decision> spendAsync(
@@ -225,7 +225,7 @@ public final class Batch<O> {
   /**
    * Returns whether a transaction has an estimated cost.
    *
-   * @return true if a true cost can replace it
+   * @return true if a true cost can replace an estimate
    */
   public boolean isEstimated() {
     return !estimates.isEmpty();
@@ -242,8 +242,8 @@ public final class Batch<O> {
   }
 
   /**
-   * Gives back the tokens of transactions that do not count this outcome, and replaces estimates by
-   * the true costs. Blocks until the store has answered.
+   * Gives back the tokens of transactions that do not count this outcome, and replaces estimates
+   * with the true costs. Blocks until the store has answered.
    *
    * @param outcome the outcome; null for an outcome without a value, if the conditions accept null
    * @param failed called if the store failed

@@ -11,13 +11,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The header of a trusted proxy is read from the right, up to the first address that is not a
  * trusted proxy: that address is the client. All text to the left was written by the client, and is
- * ignored. If a trusted proxy sends no address ({@code unknown}, an obfuscated id, nothing), the
- * address of the last trusted proxy is used for all of its clients.
+ * ignored. If a trusted proxy sends no address (but {@code unknown}, an obfuscated id, or no
+ * header), the address of this proxy is used for all of its clients.
  *
- * <p>IPv6 addresses are grouped by their first 64 bits, since one subscriber has at least a /64
- * range. An IPv4-mapped IPv6 address is read as the IPv4 address.
+ * <p>IPv6 addresses are grouped by their first 64 bits, since a provider assigns each customer at
+ * least a /64 range. An IPv4-mapped IPv6 address is read as the IPv4 address.
  *
- * <p>Immutable and thread-safe; does no look-up.
+ * <p>Immutable and thread-safe; does no DNS look-up.
  */
 public final class ClientAddress {
 
@@ -94,13 +94,13 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the client's address, not grouped, if trusted proxies send it. This method is for a
-   * server that decides on requests of proxies, where a proxy's own address would stand for all
-   * clients.
+   * Returns the client's address, not grouped, but only if trusted proxies send the address. This
+   * method is for a server that decides on requests for proxies: the proxy's own address would
+   * stand for all clients.
    *
    * @param request the request
-   * @return the address; null if the peer is not a trusted proxy, or if one of the proxies on the
-   *     way to the client sends no address
+   * @return the address; null if the connection does not come from a trusted proxy, or if a proxy
+   *     between this server and the client sends no address
    */
   public @Nullable IpAddress findNamed(WebRequest request) {
     return find(request, true);

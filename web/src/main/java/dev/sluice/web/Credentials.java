@@ -12,7 +12,10 @@ import java.util.regex.Pattern;
  */
 final class Credentials {
 
-  /** The characters that some application accepts as a space, for use in a character class. */
+  /**
+   * The characters that at least one known application accepts as a space, for use in a character
+   * class.
+   */
   static final String BLANK = "\\s\\p{Cntrl}\u0085\u00a0";
 
   private static final Pattern FORM =

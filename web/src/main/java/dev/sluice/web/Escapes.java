@@ -26,7 +26,7 @@ final class Escapes {
     return percent(text, false, true);
   }
 
-  /** Decodes each run of escapes in a charset, and keeps the text between the runs. */
+  /** Decodes each run of consecutive escapes in a charset, and keeps the text between the runs. */
   static String inRuns(String text, Charset charset) {
     return RUN.matcher(text)
         .replaceAll(
@@ -49,21 +49,25 @@ final class Escapes {
     return percent(text, true, true);
   }
 
-  /** Decodes a value of a form; if its bytes are not UTF-8, only replaces plus signs by spaces. */
+  /**
+   * Decodes a value of a form. If the decoded bytes are not UTF-8, only replaces plus signs by
+   * spaces.
+   */
   static @Nullable String ofUtf8Form(String text) {
     String decoded = ofForm(text);
     boolean replaced = decoded != null && decoded.indexOf('\uFFFD') >= 0;
     return replaced ? text.replace('+', ' ') : decoded;
   }
 
-  /** Decodes like lenient applications, which keep malformed escapes. */
+  /** Decodes a text as lenient applications do, which keep malformed escapes unchanged. */
   static String lenient(String text, boolean plusIsSpace) {
     String decoded = percent(text, plusIsSpace, false);
     return decoded == null ? text : decoded;
   }
 
   /**
-   * Decodes percent escapes. A character beyond ASCII can be a byte of UTF-8 that was not escaped.
+   * Decodes percent escapes. A character beyond ASCII is read as a byte of UTF-8 that the client
+   * did not escape.
    */
   private static @Nullable String percent(String text, boolean plusIsSpace, boolean strict) {
     if (text.chars().allMatch(c -> c != '%' && c < 0x80 && !(plusIsSpace && c == '+'))) {
@@ -116,7 +120,8 @@ final class Escapes {
   }
 
   /**
-   * Decodes a backslash with three octal digits or one character after it, as in quoted cookies.
+   * Decodes the escapes of quoted cookies: a backslash followed by three octal digits or by one
+   * character.
    */
   static String unslashed(String text) {
     return SLASHED

@@ -9,7 +9,10 @@ final class ForwardedNode {
 
   private ForwardedNode() {}
 
-  /** Returns the address in the {@code for} parameter of an RFC 7239 element; null if none. */
+  /**
+   * Returns the address in the {@code for} parameter of an RFC 7239 element; null if there is no
+   * address.
+   */
   static @Nullable IpAddress ofForwarded(String element) {
     String node = null;
     int start = 0;
@@ -40,8 +43,8 @@ final class ForwardedNode {
   }
 
   /**
-   * Returns an address without its port, if any: {@code 192.0.2.1:4711}, {@code
-   * [2001:db8::1]:4711}, {@code 2001:db8::1}. Returns null for a name, {@code unknown}, an
+   * Parses an address with or without a port: {@code 192.0.2.1:4711}, {@code [2001:db8::1]:4711},
+   * {@code 2001:db8::1}. The port is ignored. Returns null for a name, {@code unknown}, an
    * obfuscated {@code _id} or a zone.
    */
   static @Nullable IpAddress address(String text) {
@@ -60,9 +63,10 @@ final class ForwardedNode {
   }
 
   /**
-   * Removes the port after an address in a header's value; returns any other value unchanged.
-   * CloudFront writes an IPv6 address without brackets, and always with a port. In other headers,
-   * only eight groups followed by a port are certainly not a shorter address.
+   * Removes the port after an address in a header's value; returns any other value unchanged. In
+   * CloudFront's header, an IPv6 address has no brackets and always a port. In other headers, the
+   * end of an IPv6 address without brackets is removed as a port only after eight groups, since it
+   * can otherwise be a part of the address.
    */
   static String withoutPort(String header, String value) {
     int colon = value.lastIndexOf(':');
@@ -79,7 +83,8 @@ final class ForwardedNode {
   }
 
   /**
-   * Returns whether a text continues with a port or ends. A port is a number or obfuscated ("_…").
+   * Returns whether a text ends at an index, or continues with a port: a number or an obfuscated
+   * port ("_…").
    */
   private static boolean isPortOrNothing(String text, int from) {
     return from == text.length()

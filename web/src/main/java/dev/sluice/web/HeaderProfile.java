@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The family of rate limit headers in a response. Every profile adds {@code Retry-After} to a
  * denial, and {@code RateLimit-Degraded} with the value {@code local}, {@code allow} or {@code
- * deny} if a failure rule decided in place of the store. With {@code allow} and {@code deny} there
- * is no other rate limit field, since the remaining tokens are unknown.
+ * deny} if a failure rule decided in place of the store. With the values {@code allow} and {@code
+ * deny}, the response has no other rate limit field, since the remaining tokens are unknown.
  *
  * <p>A profile converts a decision to header names and values, to be <em>set</em> (not added) on a
  * response. Headers never contain an id.
@@ -96,7 +96,8 @@ public enum HeaderProfile {
   }
 
   /**
-   * Returns the headers for the buckets of a response that no single decision describes.
+   * Returns the headers for the states of several limits, for a response to which no single
+   * decision belongs.
    *
    * @param each the state of each limit
    * @param strictest the state for profiles that show a single limit
@@ -122,10 +123,11 @@ public enum HeaderProfile {
   /**
    * The state of a limit's bucket in the form that headers show.
    *
-   * @param limit the limit's name; for further quotas of the limit followed by the period
+   * @param limit the limit's name; for a limit with several quotas, all names except the name of
+   *     the longest period also contain the quota's period
    * @param quota the quota
    * @param remaining the number of tokens left
-   * @param retryAfterSeconds the wait, -1 if the limit does not deny
+   * @param retryAfterSeconds the wait, -1 if the limit did not deny the request
    * @param resetInNanos the time until the bucket is full
    * @param decidedAt the time of the decision
    */

@@ -11,11 +11,11 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * The rules that match one request, and the charges for the request. Shadow rules are kept
- * separate, so that a trial cannot refuse a request that the other rules admit.
+ * The rules that match one request, and the charges for the request. The charges of shadow rules
+ * are kept separately, so that a shadow rule cannot refuse a request that the other rules admit.
  *
- * <p>Nothing has been charged yet: {@link RequestLimiter} makes the charges, or a caller that
- * combines these transactions with others. Immutable for its users.
+ * <p>A match charges nothing itself. {@link RequestLimiter} spends its transactions, or a caller
+ * spends its transactions together with other transactions. Immutable for its users.
  */
 public final class Match {
 
@@ -50,7 +50,7 @@ public final class Match {
   /** The spends of a request under an enforced rule. */
   private record Enforced(Rule rule, CompletableFuture<List<Transaction>> transactions) {}
 
-  /** Matches a request; completes when the application has supplied all quotas. */
+  /** Matches a request. The future completes when the application has supplied all quotas. */
   static CompletableFuture<Match> of(List<Rule> rules, RequestFacts facts, Limits limits) {
     List<Trial> trials = new ArrayList<>();
     List<Enforced> enforced = new ArrayList<>();
@@ -95,7 +95,10 @@ public final class Match {
     }
   }
 
-  /** Returns a rule's readings of a request; none if a shadow rule cannot read the request. */
+  /**
+   * Returns the interpretations of a request that match a rule. If a shadow rule cannot interpret
+   * the request, returns an empty list.
+   */
   private static List<Rule.Reading> readings(Rule rule, RequestFacts facts) {
     try {
       return rule.match(facts);

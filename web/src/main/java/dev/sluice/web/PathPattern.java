@@ -11,8 +11,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A pattern for the paths of a rule: {@code /login}, {@code /users/{user}/export}, {@code *} for
- * any single segment, a final {@code **} for any number of further segments.
+ * A pattern for the paths of a rule, such as {@code /login} or {@code /users/{user}/export}. In a
+ * pattern, {@code *} stands for any single segment, and a final {@code **} for any number of
+ * further segments.
  *
  * <p>Empty segments are ignored, so that {@code /login/} and {@code //login} do not bypass a rule
  * on {@code /login}. Immutable and thread-safe.
@@ -81,7 +82,8 @@ public final class PathPattern {
   }
 
   /**
-   * Returns a text in lower case by Unicode's simple folding: each character stays one.
+   * Returns a text in lower case by Unicode's simple folding, which replaces each character by one
+   * character.
    *
    * @param text a path, or a part of a path
    * @return a text for comparisons that ignore case
@@ -137,8 +139,9 @@ public final class PathPattern {
   }
 
   /**
-   * Matches a request by each of its {@linkplain WebRequest#paths paths}. The values come from the
-   * first path that matches. {@link Rules} charge a request for all of its paths.
+   * Matches each of a request's {@linkplain WebRequest#paths paths} in order, and returns the
+   * variables of the first path that matches. {@link Rules}, in contrast, charge a request for all
+   * of its paths.
    *
    * @param facts the request
    * @return the values of the variables by name, null if no path matches

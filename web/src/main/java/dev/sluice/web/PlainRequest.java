@@ -45,9 +45,9 @@ public final class PlainRequest implements WebRequest {
   }
 
   /**
-   * Returns {@linkplain WebPath#readingsOfAny all readings} of the target's path.
+   * Returns {@linkplain WebPath#readingsOfAny all interpretations} of the target's path.
    *
-   * @throws UnusableRequestException if other readings are possible
+   * @throws UnusableRequestException if the path has interpretations that cannot be computed
    */
   @Override
   public List<String> paths() {
@@ -142,9 +142,10 @@ public final class PlainRequest implements WebRequest {
     }
 
     /**
-     * Sets a path that replaces the target's path and is its only reading.
+     * Sets the only path of the request, which replaces the paths that are computed from the
+     * target.
      *
-     * @param normalized a path in the form of {@link WebRequest#path}, such as a reading of {@link
+     * @param normalized a path in the form of {@link WebRequest#path}, such as a result of {@link
      *     WebPath#readingsOfAny}
      * @return this builder
      */

@@ -14,13 +14,14 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The header fields of the IETF draft: a policy for each limit that was checked, and its state.
+ * Writes the header fields of the IETF draft: a policy for each limit that was checked, and the
+ * state of each policy.
  *
  * <p>For a token bucket, the quota {@code q} is the burst, and the window {@code w} is the time in
  * which an empty bucket fills (τ, rounded up). The available quota {@code r} is the number of
  * tokens left. If the limit denied, the effective window {@code t} is the time until the next
- * request is allowed. The effective window never ends after the response's {@code Retry-After},
- * whatever jitter was added to both.
+ * request is allowed. The effective window, which includes a random jitter, never ends after the
+ * response's {@code Retry-After}.
  */
 final class Policies {
 
@@ -34,8 +35,8 @@ final class Policies {
   /**
    * Returns the decision on each policy by its name; if a limit was checked for several ids, the
    * strictest decision. A limit with several quotas has one policy per quota. The policy of the
-   * longest period has the limit's name. The names of the other policies continue with a slash,
-   * which no limit name contains, and the period, since a field must not contain a name twice.
+   * longest period has the limit's name. The name of any other policy is the limit's name, a slash
+   * and the period, since a field must not contain a name twice. No limit name contains a slash.
    */
   static Map<String, Decision> of(Decision decision) {
     Map<String, Decision> byName = new LinkedHashMap<>();
@@ -122,8 +123,9 @@ final class Policies {
   }
 
   /**
-   * Returns the value of {@code Retry-After} for the limit that determines it. Each decision has
-   * its own jitter, so for another limit the value is cut to {@code Retry-After}.
+   * Returns the wait of a policy with jitter. The policy whose wait determines {@code Retry-After}
+   * has the value of {@code Retry-After}. Any other policy has its own jitter, so its wait is cut
+   * to the value of {@code Retry-After}.
    */
   private static long retryAfterSeconds(Decision policy, Decision whole) {
     return policy.retryIn().equals(whole.retryIn())

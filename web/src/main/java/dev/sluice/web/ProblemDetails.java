@@ -66,8 +66,8 @@ public final class ProblemDetails {
   }
 
   /**
-   * Returns the body of a 503 for a response with another status, behind a proxy that uses one
-   * status for all denials.
+   * Returns the body of {@link #temporaryReducedCapacity()} for a response with another status than
+   * 503. A server behind a proxy that requires one status for all denials sends this body.
    *
    * @param status the HTTP status of the response, which the body must repeat (RFC 9457)
    * @return JSON
@@ -92,7 +92,7 @@ public final class ProblemDetails {
   }
 
   /**
-   * Returns the body of an error without a problem type of its own.
+   * Returns the body of an error for which no problem type is defined.
    *
    * @param status the HTTP status
    * @param title the usual phrase of the status

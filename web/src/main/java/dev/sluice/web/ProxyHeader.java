@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The header in which the proxies in front of the application send the client's address. Only one
- * header can be chosen, since most proxies write one of them and pass the other one on unchanged,
- * as the client sent it.
+ * header can be chosen: most proxies write only one of these headers, and pass the other header on
+ * as the client sent it, so the client could forge the other header.
  */
 public enum ProxyHeader {
   /** RFC 7239: {@code Forwarded: for=192.0.2.60;proto=http, for="[2001:db8::1]:4711"}. */

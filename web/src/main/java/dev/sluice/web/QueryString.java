@@ -17,9 +17,9 @@ final class QueryString {
   private QueryString() {}
 
   /**
-   * Returns all values of the parameters with some names, in order.
+   * Returns all values of the parameters whose names match, in order.
    *
-   * @param separators a regular expression for a separator of parameters
+   * @param separators a regular expression that matches the separators between parameters
    * @param decoding decodes a name or a value
    */
   static List<String> values(

@@ -8,12 +8,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a {@code RateLimit} field: a List of Items with parameters, as in RFC 9651. The field comes
- * from an untrusted server, so any violation makes the whole field unreadable, as the RFC requires.
- * For one use by one thread.
+ * from an untrusted server. If the field violates a rule of the RFC, the whole field is ignored, as
+ * the RFC requires. Each object reads one field, on one thread.
  */
 final class RateLimitField {
 
-  /** The most digits of an Integer in a structured field (RFC 9651, section 3.3.1). */
+  /** The largest number of digits of an Integer in a structured field (RFC 9651, section 3.3.1). */
   private static final int MOST_DIGITS = 15;
 
   private static final String TOKEN = "!#$%&'*+-.^_`|~:/";

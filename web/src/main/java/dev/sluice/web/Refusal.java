@@ -62,7 +62,8 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   /**
    * Returns this response with another status.
    *
-   * @param newStatus from 200 to 599; the prepared body contains it, so replace the body too
+   * @param newStatus from 200 to 599; the prepared body contains the old status, so replace the
+   *     body too
    * @return a new response
    * @throws IllegalArgumentException if the status is out of range
    */

@@ -33,8 +33,8 @@ public interface RefusalHook {
   Refusal refuse(WebRequest request, @Nullable Decision decision, Refusal prepared);
 
   /**
-   * Returns this hook with a fallback: if the hook throws an exception, it is logged, at most once
-   * in ten seconds, and the prepared response is sent.
+   * Returns this hook with a fallback: if the hook throws an exception, the prepared response is
+   * sent, and the exception is logged, at most once in ten seconds.
    *
    * @return a hook that never throws an exception
    */

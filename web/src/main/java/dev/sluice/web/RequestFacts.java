@@ -26,13 +26,14 @@ import org.jspecify.annotations.Nullable;
  *  - a cookie, a parameter or a header: applications differ in decoding escapes, in separating
  *    parameters at ";", and in comparing names without case or with "_" for other characters.
  *
- * Path and method decide which rules match the request: each pair of them is one reading. The third
- * point affects single values, so these are computed only if a rule uses such a value.
+ * The path and the method decide which rules match the request, so each pair of a path and a method
+ * is one reading. The third point affects only single values; the interpretations of a value are
+ * computed only if a rule uses the value.
  */
 /**
- * A request with the values that rules derive from it; each value is computed once. Other code that
- * matches requests by {@link PathPattern}, {@link VaryBy} and {@link AddressRange}, such as the
- * server's rule book, uses this class too. Not thread-safe; for one request. Never blocks.
+ * A request with the values that rules compute from the request; each value is computed once. Other
+ * code that matches requests by {@link PathPattern}, {@link VaryBy} and {@link AddressRange}, such
+ * as the server's rule book, uses this class too. Not thread-safe; for one request. Never blocks.
  */
 public final class RequestFacts {
 
@@ -52,7 +53,7 @@ public final class RequestFacts {
   /** Express reads JSON after "j:"; a JSON text or number has an unlimited number of spellings. */
   private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
 
-  /** The ways in which applications decode cookies, queries and names. */
+  /** The different ways in which applications decode cookies, queries and names. */
   private enum Spelling {
     AS_SENT,
     PERCENT,
@@ -72,7 +73,8 @@ public final class RequestFacts {
     }
 
     /**
-     * Returns the decoding of a query. Express keeps bytes that are not UTF-8; others replace them.
+     * Returns the function that decodes a query. Express keeps bytes that are not UTF-8; other
+     * servers replace these bytes.
      */
     QueryString.Decoding ofQuery() {
       return switch (this) {
@@ -150,7 +152,8 @@ public final class RequestFacts {
    * for all readings.
    *
    * @return at least one reading, nearly always one; the request's own path and method first
-   * @throws UnusableRequestException if there are too many readings, or unknown ones
+   * @throws UnusableRequestException if there are too many readings, or readings that cannot be
+   *     computed
    */
   public List<RequestFacts> readings() {
     List<RequestFacts> each = readings;
@@ -183,7 +186,7 @@ public final class RequestFacts {
     Set<String> methods = new LinkedHashSet<>();
     Iterable<String> names = request.headerNames();
     for (String header : names == null ? OVERRIDES : names) {
-      // All headers in OVERRIDES begin with an X, and few other headers do.
+      // All headers in OVERRIDES begin with an X, and few other headers begin with an X.
       if (header.regionMatches(true, 0, "X", 0, 1) && OVERRIDES.contains(header)) {
         for (String line : request.headers(header)) {
           Stream.of(line.split(",", -1)).forEach(method -> addMethod(method, methods));
@@ -202,7 +205,10 @@ public final class RequestFacts {
     return methods;
   }
 
-  /** Adds a method. Like Node, trims more characters around the method than ASCII spaces. */
+  /**
+   * Adds a method. Removes white space around the method as Node does: more characters than ASCII
+   * spaces.
+   */
   private static void addMethod(String text, Set<String> methods) {
     Matcher method = METHOD.matcher(text);
     if (method.matches()) {
@@ -225,7 +231,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns this reading in the form that one rule compares.
+   * Returns this reading in the form with which a rule is compared.
    *
    * @param ignoreCase whether the path is converted to lower case, by Unicode's simple folding
    * @param methodOverride whether the method is the override, not the request's own method
@@ -240,8 +246,8 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes a value for each way in which applications can decode cookies, parameters and headers:
-   * their escapes, separators and names.
+   * Computes a value once for each way in which applications decode cookies, parameters and
+   * headers.
    *
    * @param value computes the value
    * @param <T> the value's type
@@ -268,8 +274,8 @@ public final class RequestFacts {
    *
    * @param value computes the value
    * @param <T> the value's type
-   * @return the different results; only one unless the first call used parts of the request that
-   *     can be interpreted in several ways
+   * @return the different results; only one if {@code value} used no part of the request that can
+   *     be interpreted in several ways
    * @throws UnusableRequestException if these parts have too many interpretations
    */
   public <T> List<T> inEachReading(Function<RequestFacts, T> value) {
@@ -280,7 +286,7 @@ public final class RequestFacts {
     return List.copyOf(results);
   }
 
-  /** Returns the values of a cookie, decoded in this object's way. */
+  /** Returns the values of a cookie, decoded in the {@link Spelling} of this object. */
   List<String> cookies(String name) {
     List<String> values = named(request.cookies(name), otherCookies(name));
     for (String value : values) {
@@ -293,7 +299,10 @@ public final class RequestFacts {
     return values.stream().map(spelling::ofCookie).toList();
   }
 
-  /** Returns cookies with a similar name, and cookies after a comma, as ASP.NET reads them. */
+  /**
+   * Returns the values of cookies with a similar name, and of cookies that follow a comma, which
+   * ASP.NET treats as a separator.
+   */
   private List<String> otherCookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : request.headers("Cookie")) {
@@ -310,7 +319,7 @@ public final class RequestFacts {
     return values;
   }
 
-  /** Returns the values of a query parameter, decoded in this object's way. */
+  /** Returns the values of a query parameter, decoded in the {@link Spelling} of this object. */
   List<String> parameters(String name) {
     String query = request.query();
     QueryString.Decoding decoding = spelling.ofQuery();
@@ -325,19 +334,28 @@ public final class RequestFacts {
     return values;
   }
 
-  /** Returns the values of a name, or of similar names that some applications treat as equal. */
+  /**
+   * Returns the values of a name, and in some spellings also the values of similar names that some
+   * applications treat as equal.
+   */
   private List<String> named(List<String> values, List<String> ofOtherNames) {
     spellingMatters |= !ofOtherNames.isEmpty();
     return spelling == Spelling.OTHER_NAME && !ofOtherNames.isEmpty() ? ofOtherNames : values;
   }
 
-  /** Returns whether some application treats two names as equal. In PHP a bracket can equal "_". */
+  /**
+   * Returns whether at least one known application treats two names as equal. PHP can treat a
+   * bracket and "_" as equal.
+   */
   private static boolean isLike(String name, String found) {
     return mangled(found).equals(mangled(name))
         || mangled(OPEN_BRACKET.matcher(found).replaceFirst("_")).equals(mangled(name));
   }
 
-  /** Normalizes a name like PHP, qs and ASP.NET: without case and brackets, cut at a zero byte. */
+  /**
+   * Normalizes a name as PHP, qs and ASP.NET do: ignores case and brackets, and cuts the name at a
+   * zero byte.
+   */
   private static String mangled(String name) {
     return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);
   }
@@ -371,8 +389,8 @@ public final class RequestFacts {
   }
 
   /**
-   * Normalizes a text for comparisons with values of a {@linkplain #headers header} or their
-   * prefixes.
+   * Normalizes a text that is compared with the values of a {@linkplain #headers header} or with
+   * prefixes of these values.
    *
    * @param name the header's name, in any case
    * @param text a value or a prefix of a value
@@ -412,8 +430,9 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns the first segment of each path of the request, unchanged and in lower case. A pattern
-   * with another {@linkplain PathPattern#leadingSegment() leading segment} does not match.
+   * Returns the first segment of each path of the request, both unchanged and in lower case. A
+   * pattern whose {@linkplain PathPattern#leadingSegment() leading segment} is not one of these
+   * segments does not match the request.
    *
    * @return the different segments; empty for the path {@code /}
    */

@@ -20,12 +20,13 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Charges requests by rules, and prepares the responses to refused requests, for all filters.
+ * The shared code of all filters: charges requests by rules, and prepares the responses to refused
+ * requests.
  *
- * <p>A request spends from all limits of all rules that match it, or from none. {@linkplain
- * Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for requests that were
- * admitted. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; if it denies,
- * or there is no such rule, the request is refused with a 503.
+ * <p>A request spends from all limits of all rules that match the request, or from none.
+ * {@linkplain Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for
+ * requests that were admitted. If the store fails, the limiter's {@link dev.sluice.FailureRule}
+ * decides. If the failure rule denies the request or throws, the request is refused with a 503.
  *
  * <p>Thread-safe. {@link #admit} blocks until the store has decided; {@link #admitAsync} never
  * blocks.
@@ -72,8 +73,8 @@ public final class RequestLimiter implements AutoCloseable {
    * Charges a request.
    *
    * @param request the request
-   * @return whether the request may pass; a failed store, and a request that cannot be charged,
-   *     lead to a refusal and not to an exception
+   * @return whether the request may pass. If the store fails, or if the request cannot be charged,
+   *     the result is a refusal; no exception is thrown
    */
   public Admission admit(WebRequest request) {
     try {
@@ -105,8 +106,8 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /**
-   * Charges a request without blocking. To give up, cancel the future of the stage: a charge that
-   * was not sent by then is never sent, and spent tokens stay spent.
+   * Charges a request without blocking. To stop waiting, cancel the future of the stage. A charge
+   * that has not been sent to the store by then is never sent; tokens that were spent stay spent.
    *
    * @param request the request
    * @return see {@link #admit}
@@ -153,7 +154,10 @@ public final class RequestLimiter implements AutoCloseable {
     Stages.onEnd(admission, (made, failure) -> spent.cancel(false));
   }
 
-  /** Refuses a request after a failure to decide; passes any other failure to the caller. */
+  /**
+   * Completes an admission with a refusal if no decision could be made, and with the failure if it
+   * is of another kind.
+   */
   private void complete(
       CompletableFuture<Admission> admission, WebRequest request, Throwable failure) {
     Throwable cause = Stages.cause(failure);
@@ -213,7 +217,7 @@ public final class RequestLimiter implements AutoCloseable {
     }
   }
 
-  /** Logs the failure of a trial, which has no effect for the client. */
+  /** Logs the failure of a trial. The failure does not affect the client. */
   private void failed(Trial trial, Throwable failure) {
     if (Stages.cause(failure) instanceof RuntimeException e) {
       reportFailed("could not decide for the shadow rule on " + trial.rule(), e);
@@ -230,7 +234,10 @@ public final class RequestLimiter implements AutoCloseable {
     return refused(request, decision, Refusal.denied(decision, profile));
   }
 
-  /** Converts a failure to decide into a refusal; rethrows any other failure. */
+  /**
+   * Returns a refusal if the failure means that no decision could be made; rethrows any other
+   * failure.
+   */
   private Admission refused(WebRequest request, RuntimeException failure) {
     if (failure instanceof UnusableRequestException e) {
       return refused(request, null, Refusal.unusable(e));
@@ -265,7 +272,8 @@ public final class RequestLimiter implements AutoCloseable {
   /**
    * Returns the headers of the response to an admitted request.
    *
-   * @param decision the decision that admitted the request; with several filters the strictest one
+   * @param decision the decision that admitted the request; if several filters decided, the
+   *     strictest decision
    * @return names and values, to be set on the response
    */
   public Map<String, String> headers(Decision decision) {
@@ -273,13 +281,13 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /**
-   * Returns the trailers of the response to a request whose cost was estimated: the headers with
-   * the numbers after the settlement. Call it when the admission has ended. Blocks, since it reads
-   * the buckets again.
+   * Returns the trailers of the response to a request whose cost was estimated: the rate limit
+   * headers with the numbers after the settlement. Call this method after the admission has ended.
+   * Blocks, since the buckets are read again.
    *
    * @param admission how the request was admitted
-   * @return names and values; none if only shadow rules estimated the cost, the settlement failed,
-   *     or the buckets cannot be read
+   * @return names and values; empty if only shadow rules estimated the cost, if the settlement
+   *     failed, or if the buckets could not be read
    */
   public Map<String, String> trailers(Admission admission) {
     List<Transaction> reads = admission.readsAfter();

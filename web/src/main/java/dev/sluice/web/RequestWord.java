@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the words for the source of an id in a request: {@code ip}, {@code ip/48}, {@code
+ * Parses the words that name a source of ids in a request: {@code ip}, {@code ip/48}, {@code
  * header:X-Api-Key}, {@code cookie:session}, {@code query:user}, {@code path:account} (a variable
  * of the path), {@code path}, {@code method}, {@code host}. A text after "|" replaces a missing
  * value: {@code header:X-Api-Key|anonymous}. Thread-safe.
@@ -87,7 +87,7 @@ public final class RequestWord {
    *
    * @param request the request
    * @return the host in lower case, without port and final dot; null if the request has none
-   * @throws UnusableRequestException if the request has several hosts, or an ambiguous one
+   * @throws UnusableRequestException if the request has several hosts, or an invalid host
    */
   public static @Nullable String host(WebRequest request) {
     List<String> hosts = request.headers("Host");

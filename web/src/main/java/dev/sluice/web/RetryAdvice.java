@@ -15,24 +15,25 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads from a response when its server accepts the next request, for clients that respect the
- * limits of other servers.
+ * Finds out from a response how long a client should wait before its next request, for clients that
+ * respect the limits of other servers.
  *
- * <p>It understands {@code Retry-After}, the {@code RateLimit} field of the IETF's draft, the three
- * fields of its older versions, the {@code X-RateLimit} families of GitHub, throttled, Envoy and
- * Kong, and those of OpenAI, Anthropic and other model providers. Fields come from a stranger: what
- * can't be read says nothing. Stateless and thread-safe.
+ * <p>These fields are read: {@code Retry-After}, the {@code RateLimit} field of the IETF's draft,
+ * the three fields of older versions of this draft, the {@code X-RateLimit} fields of GitHub,
+ * throttled, Envoy and Kong, and the fields of OpenAI, Anthropic and other model providers. Fields
+ * come from an untrusted server: an invalid field is ignored. Stateless and thread-safe.
  */
 public final class RetryAdvice {
 
   private static final int LONGEST_FIELD = 8_192;
   private static final int LONGEST_MOMENT = 40;
   private static final int FIRST_ERROR = 400;
-  // The year 2001. As a number of seconds to wait, this would be 31 years.
+  // From this number on (the year 2001), a number is an instant and not a wait, which would be 31
+  // years.
   private static final long LEAST_EPOCH_SECONDS = 1_000_000_000;
   private static final long LEAST_EPOCH_MILLIS = 1_000_000_000_000L;
 
-  /** What model providers limit, each with fields of its own. */
+  /** The quantities that model providers limit; each quantity has its own fields. */
   private static final List<String> OF_MODELS =
       List.of("requests", "tokens", "input-tokens", "output-tokens");
 
@@ -96,8 +97,8 @@ public final class RetryAdvice {
   }
 
   /**
-   * The other families: what is left, and when it is reset, in seconds from now, in a duration such
-   * as {@code 6m0s}, or at a moment.
+   * Returns the wait from two fields: the remaining quota and its reset. The reset can be a number
+   * of seconds, a duration such as {@code 6m0s}, or an instant.
    */
   private static Duration untilReset(
       Function<String, List<String>> fields, String remaining, String resetField, Instant sent) {

@@ -30,8 +30,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A rule that selects requests by path and method, and declares from which limits they spend, for
- * which ids and at what cost.
+ * A rule that selects requests by path and method, and declares from which limits these requests
+ * spend, with which ids and which cost.
  *
  * <pre>{@code
  * Rule.on("/login").methods("POST")
@@ -214,8 +214,8 @@ public final class Rule {
 
   /**
    * Returns the limits that this rule requires. A limit whose quota the application supplies needs
-   * no default; but a default that the limit has now must stay, since the application can rely on
-   * it.
+   * no default. But if such a limit has a default now, the default is required too, since the
+   * application can rely on this default.
    */
   List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return spends.stream()
@@ -297,9 +297,9 @@ public final class Rule {
 
     /**
      * Restricts the rule to some methods; by default it applies to all methods. {@code GET}
-     * includes {@code HEAD}, since applications handle both alike. The case of a request's method
-     * is ignored, as in many applications. A request whose method override is one of the methods
-     * also matches; see {@link #methodOverride}.
+     * includes {@code HEAD}, since applications handle both methods in the same way. The case of a
+     * request's method is ignored, as in many applications. A request whose method override is one
+     * of the methods also matches; see {@link #methodOverride}.
      *
      * @param names the methods, in upper case
      * @return this builder
@@ -326,7 +326,7 @@ public final class Rule {
      * parameter {@code _method}. The default is true. Set false for applications that ignore method
      * overrides. A {@code _method} in a form is ignored, since the body is not read.
      *
-     * @param honored whether the application may use a method override
+     * @param honored false if the application certainly ignores method overrides
      * @return this builder
      */
     @CanIgnoreReturnValue
@@ -336,9 +336,9 @@ public final class Rule {
     }
 
     /**
-     * Ignores the case of paths, for applications that do the same: otherwise a rule on {@code
-     * /login} does not limit {@code /LOGIN}. Paths and their variables are then converted to lower
-     * case by Unicode's simple folding, also in ids.
+     * Ignores the case of paths, for applications that ignore it. Otherwise a rule on {@code
+     * /login} does not limit {@code /LOGIN}. Paths are converted to lower case by Unicode's simple
+     * folding, so path variables in ids are in lower case too.
      *
      * @return this builder
      */
@@ -365,7 +365,8 @@ public final class Rule {
     /**
      * Adds a limit whose quota the application supplies for each request, such as a customer's plan
      * from a cache. This method is like {@link #limitAsync(String, Function, VaryBy...)}, but the
-     * function returns the quota itself. It is not for WebFlux, whose threads must not wait.
+     * function returns the quota itself. Do not use this method for WebFlux, whose threads must not
+     * block.
      *
      * @param name the limit's name
      * @param quota returns the quota, or null if the limit's own quota applies; must be
@@ -381,8 +382,8 @@ public final class Rule {
 
     /**
      * Adds a limit that the application declares, and whose quota the application supplies; see
-     * {@link #limit(String, Function, VaryBy...)}. The limits need not contain this limit. If they
-     * do not, the function must not return null.
+     * {@link #limit(String, Function, VaryBy...)}. The current limits need not contain this limit.
+     * If they do not contain it, the function must not return null.
      *
      * @param name the limit
      * @param quota see {@link #limit(String, Function, VaryBy...)}
@@ -572,9 +573,9 @@ public final class Rule {
      * Estimates the cost of a request, for costs that are known only afterwards, such as the tokens
      * of a language model. Replaces {@link #cost(long)}. The filter reserves the estimate. A
      * handler sets the true cost, which the filter charges in place of the estimate when the whole
-     * response is sent. If the handler sets no cost, the estimate stays charged. A true cost that
-     * exceeds the tokens in the bucket is charged as far as the bucket has tokens, and beyond them
-     * as far as the limit declares a debt.
+     * response is sent. If the handler sets no cost, the estimate stays charged. If the true cost
+     * exceeds the tokens in the bucket, all tokens of the bucket are charged, and the rest becomes
+     * a debt, up to the debt that the limit declares.
      *
      * <pre>{@code
      * Estimate tokens = Estimate.mean(16, 8_192);
@@ -608,8 +609,8 @@ public final class Rule {
 
     /**
      * Counts all outcomes except some: the cost is spent at once, and given back only if the
-     * response has one of the given statuses. This method is stricter than {@link #countOnly},
-     * which it replaces: an outcome that nobody expected is counted.
+     * response has one of the given statuses. This method replaces {@link #countOnly}, and is
+     * stricter: an unexpected status is counted.
      *
      * @param statuses the statuses that do not count, for example 200 and 204
      * @return this builder
@@ -644,8 +645,9 @@ public final class Rule {
     }
 
     /**
-     * Makes the rule a trial: it spends from its own buckets, and its decisions are counted and
-     * logged. It never refuses a request, takes no tokens from other rules, and sets no header.
+     * Makes the rule a trial: the rule spends from separate buckets, and its decisions are counted
+     * and logged. A trial never refuses a request, takes no tokens from other rules, and sets no
+     * header.
      *
      * @return this builder
      */

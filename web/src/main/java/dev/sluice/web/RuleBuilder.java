@@ -57,8 +57,8 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
 
   /**
    * Sets the rules that are a part of the limits, such as a rule book from a file, instead of
-   * single rules added with {@link #rule}. These rules were checked against the limits when they
-   * were read, and are replaced together with them.
+   * single rules added with {@link #rule}. These rules were checked against the limits when the
+   * rules were read, and are replaced together with the limits.
    *
    * @param all the rules
    * @return this builder
@@ -72,7 +72,8 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   /**
    * Sets how to find the client's address; the default is {@link ClientAddress#direct}.
    *
-   * @param how takes the connection's address, or the address that trusted proxies send
+   * @param how the resolver, which uses the connection's address or the address that trusted
+   *     proxies send
    * @return this builder
    */
   @CanIgnoreReturnValue
@@ -131,9 +132,9 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Checks the rules against the limits, and makes the request limiter. From then on, limits in
-   * which a limit of a rule lacks its default cannot become the current limits, unless the limiter
-   * {@linkplain Limiter.Builder#missingDefault allows} missing defaults.
+   * Checks the rules against the limits, and makes the request limiter. From then on, a reload of
+   * the limits fails if a limit of a rule has no default, unless the limiter {@linkplain
+   * Limiter.Builder#missingDefault allows} missing defaults.
    *
    * @param mayBlock whether the filter's threads are allowed to block, so that rules can have
    *     functions that return a quota and not a stage

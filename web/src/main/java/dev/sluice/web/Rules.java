@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Rules that apply together, and the resolver for the client's address.
  *
- * <p>Immutable and thread-safe. Matching does not block and does not call a store; it calls the
- * application's functions, if the rules have any.
+ * <p>Immutable and thread-safe. Matching does not block and does not call a store, but calls the
+ * application's functions if the rules have functions.
  */
 public final class Rules {
 
@@ -58,7 +58,10 @@ public final class Rules {
     return Batch.join(matchAsync(request, limits));
   }
 
-  /** Does the same without waiting. Never throws: every failure completes the stage. */
+  /**
+   * Does the same as {@link #match} without waiting. Never throws: every failure completes the
+   * future exceptionally.
+   */
   CompletableFuture<Match> matchAsync(WebRequest request, Limits limits) {
     try {
       return book == null
@@ -84,7 +87,8 @@ public final class Rules {
   /**
    * Returns the limits of these rules, as requirements on all later limits.
    *
-   * @param now the current limits; their defaults for these limits must not be removed
+   * @param now the current limits; if a limit of these rules has a default now, the default is
+   *     required
    * @param onMissing what happens if one of the limits has no default
    * @return the different requirements
    */

@@ -21,12 +21,12 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A limit of a rule. Immutable.
+ * A limit from which a rule spends. Immutable.
  *
  * @param limit the limit's name
  * @param declared the limit, if the application declares it
  * @param id the sources of the parts of the id
- * @param quota the application's function for the quotas; null if the limits have them
+ * @param quota the application's function for the quotas; null if the quotas are in the limits
  */
 record Spend(
     String limit, @Nullable LimitName declared, List<VaryBy> id, @Nullable QuotaSource quota) {
@@ -98,7 +98,8 @@ record Spend(
   /**
    * Returns the transaction for an id.
    *
-   * @param supplied the application's known quotas; null if the limits have the quotas
+   * @param supplied the quotas that the application has supplied; null if the quotas are in the
+   *     limits
    */
   Transaction transaction(
       Limits limits,

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * used: a client must not bypass a limit by omitting the value. A request with several values, such
  * as a header twice, is always refused, since it is unclear which value the application uses.
  *
- * <p>Clients choose headers, cookies and parameters: a client that invents a new value has a new
- * bucket. Use only verified values, and also limit by {@link #clientAddress}.
+ * <p>Clients choose headers, cookies and parameters: a client that sends a new value gets a new
+ * bucket. Use only values that the application verifies, and also limit by {@link #clientAddress}.
  *
  * <p>Immutable and thread-safe.
  */
@@ -89,8 +89,8 @@ public final class VaryBy {
   }
 
   /**
-   * Varies by a header of the request. For an {@code Authorization}, the case of the scheme is
-   * ignored. For an address, a port after it is ignored.
+   * Varies by a header of the request. In the header {@code Authorization}, the case of the scheme
+   * is ignored. If the value is an IP address with a port, the port is ignored.
    *
    * @param name the header's name
    * @return a source with the header's value
@@ -112,7 +112,7 @@ public final class VaryBy {
 
   /**
    * Varies by a cookie. If the value has a percent sign, a plus sign or a backslash, the request is
-   * charged for each way in which applications decode it.
+   * charged once for each way in which applications decode the value.
    *
    * @param name the cookie's name
    * @return a source with the cookie's value
@@ -191,7 +191,8 @@ public final class VaryBy {
   /**
    * Varies by a function of the request.
    *
-   * @param what a description of the value for a client that does not send it, such as "the tenant"
+   * @param what a description of the value for the error message if the value is missing, such as
+   *     "the tenant"
    * @param function returns the value, or null if the request has none; must be thread-safe
    * @return a source with the function's value
    */

@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  *  - they treat the segment after two slashes at the start as a host.
  */
 /**
- * Computes the readings of a URI's path: every path that applications can take it for. Used by
- * adapters that receive the path as the client sent it. Takes time linear in the path.
+ * Computes the readings of a URI's path: all interpretations of the path by known applications. For
+ * adapters that receive the path as the client sent it. Takes time linear in the length of the
+ * path.
  */
 public final class WebPath {
 
@@ -31,28 +32,29 @@ public final class WebPath {
    * Returns every reading of a path by applications that drop parameters ({@code ;a=b}), as known
    * containers and frameworks do. A reading has no percent escapes and no empty segments.
    *
-   * <p>An escaped slash is {@code %2F} in a name in one reading, and separates two names in another
-   * reading; so does a backslash. Segments {@code .} and {@code ..} are resolved in one reading,
-   * and kept in another. A path that begins with two slashes or backslashes also has readings
-   * without its first segment, which URL libraries treat as a host.
+   * <p>An escaped slash ({@code %2F}) or a backslash is a part of a name in one reading, and
+   * separates two names in another reading. Segments {@code .} and {@code ..} are resolved in one
+   * reading, and kept in another reading. A path that begins with two slashes or backslashes also
+   * has readings without its first segment, which URL libraries treat as a host.
    *
    * @param path the path as the client sent it, without the query
    * @return at least one reading, nearly always one; a reading starts with a slash, and does not
    *     end with a slash unless it is the root
-   * @throws UnusableRequestException if other readings are possible. A path must not have both
-   *     escaped slashes and backslashes. It must not have one of them together with a segment
-   *     {@code .} or {@code ..}, or in a parameter. All segments {@code .} and {@code ..} must be
-   *     written in the same way: plainly, escaped, or with parameters. The path must start with a
-   *     slash, and have no malformed escape, control character, or unescaped {@code #} or space
+   * @throws UnusableRequestException if the path has readings that this method does not compute. A
+   *     path must not have both escaped slashes and backslashes. A path with escaped slashes or
+   *     backslashes must have no segment {@code .} or {@code ..}, and no escaped slash or backslash
+   *     in a parameter. All segments {@code .} and {@code ..} must be written in the same way:
+   *     plainly, escaped, or with parameters. The path must start with a slash, and have no
+   *     malformed escape, no control character, and no unescaped {@code #} or space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
   }
 
   /**
-   * Returns every reading of a path by any application, for servers that do not know the
-   * application behind them: the readings of {@link #readings}, and the readings by applications
-   * that keep parameters ({@code ;a=b}) in the name.
+   * Returns the readings of {@link #readings}, and the readings by applications that keep
+   * parameters ({@code ;a=b}) in the name. For servers that do not know which application handles
+   * the request.
    *
    * @param path the path as the client sent it, without the query
    * @return at least one reading
@@ -138,9 +140,9 @@ public final class WebPath {
   }
 
   /**
-   * Returns the readings of a path by applications that decode it in another charset than UTF-8,
-   * either each run of escapes separately, or all bytes together. Then an escaped slash separates
-   * segments.
+   * Returns the readings of a path by applications that decode the path in another charset than
+   * UTF-8. Some of these applications decode each run of escapes separately, others decode all
+   * bytes together. In these readings an escaped slash separates segments.
    *
    * @param charset the charset of the escapes
    * @param path the path as the client sent it, without the query
@@ -154,7 +156,7 @@ public final class WebPath {
     return List.copyOf(readings);
   }
 
-  /** Returns whether the path begins with two slashes, after dots and parameters are removed. */
+  /** Returns whether the path begins with two slashes when dots and parameters are removed. */
   private static boolean beginsWithTwo(String path) {
     if (!path.contains("//") && path.chars().noneMatch(c -> "%;\\".indexOf(c) >= 0)) {
       return false; // nearly all paths contain none of these characters
@@ -167,7 +169,10 @@ public final class WebPath {
     return first.startsWith("/") || first.startsWith("\\") || (first.isEmpty() && names.size() > 1);
   }
 
-  /** Requires one spelling of dots: some applications resolve only the plain spelling. */
+  /**
+   * Throws if the segments {@code .} and {@code ..} are not all written in the same way: some
+   * applications resolve only plain dots.
+   */
   private static void requireOneWayOfDots(String path) {
     Set<String> ways = new HashSet<>();
     for (String segment : PathPattern.segments(path)) {
@@ -200,7 +205,10 @@ public final class WebPath {
     @Nullable String name(String segment);
   }
 
-  /** Returns whether a parameter has a slash, which splits the path if it is decoded first. */
+  /**
+   * Returns whether a parameter has an escaped slash, at which applications that decode the whole
+   * path first split the path.
+   */
   private static boolean splitsInAParameter(String path) {
     if (path.indexOf(';') < 0) {
       return false; // nearly all paths have no parameters
@@ -226,7 +234,7 @@ public final class WebPath {
     return name.equals(".") || name.equals("..");
   }
 
-  /** Joins names to a path, in which {@code .} and {@code ..} are resolved. */
+  /** Joins names to a path, and resolves {@code .} and {@code ..}. */
   private static String joined(List<String> names) {
     List<String> kept = new ArrayList<>();
     names.stream().filter(name -> !name.isEmpty()).forEach(name -> addResolved(name, kept));

@@ -8,14 +8,14 @@ import org.jspecify.annotations.Nullable;
  * An HTTP request in the form that rules use. Each framework has an adapter; {@link #builder} makes
  * a request from its parts, for example a request from a log.
  *
- * <p>One thread at a time reads a request, before the application handles it. No method blocks, and
- * no method reads the body.
+ * <p>Only one thread at a time uses this object, before the application handles the request. No
+ * method blocks, and no method reads the body.
  */
 public interface WebRequest {
 
   /**
    * Returns a builder for a request from its parts. A {@link RequestLimiter} refuses the request
-   * with a 400 if its target has no clear path.
+   * with a 400 if the path of its target is ambiguous or malformed.
    *
    * @param method the method, such as {@code GET}
    * @param target the target of the request line, such as {@code /a%20b?c=d}
@@ -42,8 +42,8 @@ public interface WebRequest {
 
   /**
    * Returns every path by which a rule can match the request. There are several paths if the
-   * container itself extends the path before a filter runs, or if applications can interpret the
-   * path in different ways; {@link WebPath} computes these.
+   * container extends the path before a filter runs, or if applications can interpret the path in
+   * different ways; see {@link WebPath}.
    *
    * @return the paths, {@link #path} first
    */
@@ -60,8 +60,8 @@ public interface WebRequest {
   List<String> headers(String name);
 
   /**
-   * Returns the names of all headers of the request. If an adapter cannot list them, each header
-   * that a rule needs is looked up, which takes longer.
+   * Returns the names of all headers of the request. If an adapter cannot list the names, each
+   * header that a rule needs is looked up, which takes longer.
    *
    * @return the names, in any case; null if they cannot be listed
    */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Rules for HTTP requests, for any framework: which requests spend from which limits, for which
- * ids, at what cost, and what the response contains. A filter is an adapter to {@link
- * dev.sluice.web.WebRequest}.
+ * Rules for HTTP requests, for any framework. Rules define which requests spend from which limits,
+ * with which ids and which cost, and what the response contains. A framework's filter adapts its
+ * requests to {@link dev.sluice.web.WebRequest}.
  */
 @NullMarked
 @CheckReturnValue

@@ -62,8 +62,8 @@ public final class DecisionWriter {
   }
 
   /**
-   * Returns the decision on a single transaction. If the limiter had nothing to check, it returns a
-   * batch decision with one part; this method then returns that part.
+   * Returns the decision on a single transaction. If a limiter has nothing to check, its decision
+   * is the decision of a batch with one part; this method then returns this part.
    *
    * @param decision the limiter's decision on one transaction
    * @return the decision that contains the transaction
@@ -178,9 +178,9 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes into the current object why no limit applies.
+   * Writes the reason why no limit applies into the current object.
    *
-   * @param coverage why no limit applies; null if there was nothing to check
+   * @param coverage the reason why no limit applies; null if there was nothing to check
    * @param json the target
    * @throws IOException if the target throws an exception
    */

@@ -16,7 +16,10 @@ public final class WireException extends IllegalArgumentException {
   private final int count;
   private final boolean unknownLimit;
 
-  /** Takes at least one mistake. The count includes the mistakes that are missing in the list. */
+  /**
+   * Creates an exception with at least one mistake. The count includes mistakes that are not in the
+   * list.
+   */
   WireException(List<Mistake> mistakes, int count, boolean unknownLimit) {
     super(mistakes.get(0).message());
     this.mistakes = List.copyOf(mistakes);
@@ -78,7 +81,7 @@ public final class WireException extends IllegalArgumentException {
   /**
    * Returns a copy whose messages suggest no names of limits.
    *
-   * @return the copy, for a caller that must not see the names of other limits
+   * @return the copy, for a client that must not see the names of other limits
    */
   public WireException withoutSuggestions() {
     List<Mistake> plain =

@@ -63,8 +63,8 @@ public final class WireReader {
   private static final int DEEPEST = 4;
 
   /**
-   * The most characters of a text or number that the parser reads. An id is always shorter, so a
-   * too long id is rejected by the check of ids, with the message of that check.
+   * The largest number of characters of a text or number. A valid id is much shorter, so most ids
+   * that are too long get the message of the check of ids instead of the parser's message.
    */
   static final int LONGEST_TEXT = 8192;
 

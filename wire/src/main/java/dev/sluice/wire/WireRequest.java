@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A parsed JSON request: one transaction or a batch. The request keeps the mistakes found in the
  * JSON. {@link #toTransactions} and {@link #toResets} throw an exception with these mistakes and
- * the mistakes that they find themselves. Not thread-safe.
+ * with any further mistakes. Not thread-safe.
  */
 public final class WireRequest {
 
@@ -129,7 +129,7 @@ public final class WireRequest {
   }
 
   /**
-   * Adds a mistake. {@link #toTransactions} and {@link #toResets} throw it.
+   * Adds a mistake to the exception that {@link #toTransactions} and {@link #toResets} throw.
    *
    * @param field the path of the wrong field
    * @param message what was found, and what was expected
@@ -157,7 +157,7 @@ public final class WireRequest {
   }
 
   /**
-   * Returns the most tokens to spend, for a request with {@code "upTo": true}.
+   * Returns the largest number of tokens to spend, for a request with {@code "upTo": true}.
    *
    * @return the request's cost in tokens; at least 1 after {@link #toSpendUpTo} returned
    */

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * A parsed JSON transaction, before its limit is looked up.
  *
  * @param limit the limit's name; null if missing
- * @param id the id that is limited; null if missing
+ * @param id the id to limit; null if missing
  * @param cost the cost in tokens; null for the default of 1
  * @param kind one of {@link #KINDS}; null for {@code checkAndSpend}
  */

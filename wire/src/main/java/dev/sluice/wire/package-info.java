@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** JSON requests and decisions, as HTTP bodies and recorded traces have them. */
+/** Reads and writes requests and decisions as JSON, in HTTP bodies and recorded traces. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.wire;

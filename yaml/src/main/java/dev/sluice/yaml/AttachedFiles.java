@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads files that are not YAML, such as a certificate and its key, into one value. The files are
- * loaded, watched and applied together with the limit files, all or nothing: {@link
- * LimitFiles.Builder#attach}.
+ * loaded and watched together with the limit files (see {@link LimitFiles.Builder#attach}): if one
+ * file has a mistake, no file takes effect.
  *
  * <p>Implementations are thread-safe. An implementation does not access a file: it receives the
  * files' contents.
@@ -46,7 +46,7 @@ public interface AttachedFiles<T> {
   interface Reports {
 
     /**
-     * Adds a mistake, which prevents the load of all files.
+     * Adds a mistake. No file then takes effect.
      *
      * @param file one of the files
      * @param message what was found, and what was expected

@@ -6,8 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a file that refers to the limits, such as a file of rules. The file is loaded, watched and
- * applied together with the limit files, all or nothing: {@link LimitFiles.Builder#companion}.
+ * Reads a file that refers to the limits, such as a file of rules. The file is loaded and watched
+ * together with the limit files (see {@link LimitFiles.Builder#companion}): if one file has a
+ * mistake, no file takes effect.
  *
  * <p>Implementations are thread-safe. An implementation does not access a file: it receives the
  * file's content.
@@ -57,8 +58,8 @@ public interface CompanionFile<T> {
    * @param root the content; if the file also has other sections, a map of only the {@link
    *     #sections} of this reader
    * @param file the file's name, as messages show it
-   * @param limits the limits of the same load with the companions that were read before this one,
-   *     without the limits and companions that have mistakes
+   * @param limits the limits of the same load, except limits with mistakes; includes the companions
+   *     that were read before this file
    * @param known whether {@code limits} is complete; if not, the reader must not report unknown
    *     limits, since the limit files have a mistake that is already reported
    * @param problems receives the mistakes and warnings
@@ -67,21 +68,21 @@ public interface CompanionFile<T> {
   @Nullable T read(Node root, String file, Limits limits, boolean known, Problems problems);
 
   /**
-   * Returns the limits to apply although {@link #read} has found a mistake. A file can revoke
-   * something for security, such as a token. The revocation must take effect even if another line
-   * of the file has a mistake.
+   * Returns the limits to apply although {@link #read} has found a mistake. If a file revokes, for
+   * example, an access token, the revocation must take effect even if another line of the file has
+   * a mistake.
    *
    * @param root the content, which is valid YAML to its end
    * @param before the limits in force
-   * @return {@code before}, or a copy without the things that the file revokes
+   * @return {@code before}, or a copy of {@code before} without everything that the file revokes
    */
   default Limits reduced(Node root, Limits before) {
     return before;
   }
 
   /**
-   * Returns the limits with the content as their companion. An implementation can also merge the
-   * contents of several files, or change the limits.
+   * Returns the limits with the content as their companion. An implementation can also merge this
+   * content with the content of other files, or change the limits.
    *
    * @param limits the limits of the same load
    * @param read the content that {@link #read} returned

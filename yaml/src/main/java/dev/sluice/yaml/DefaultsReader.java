@@ -58,8 +58,8 @@ final class DefaultsReader {
   }
 
   /**
-   * Warns about each limit with several quotas whose buckets change because a period changes. An
-   * additional quota alone does not change buckets.
+   * Warns about each limit with several quotas whose bucket keys change because a period changes.
+   * Adding a quota does not change the keys of existing buckets.
    */
   void compareWith(Limits before) {
     quotas.forEach(
@@ -97,7 +97,7 @@ final class DefaultsReader {
     return new LongestReservations(longestReservations);
   }
 
-  /** Returns the limits whose reservations refund their tokens on expiry. */
+  /** Returns the limits whose reservations give their tokens back when they expire. */
   LapsingReservations lapsingReservations() {
     return new LapsingReservations(lapsing);
   }
@@ -179,8 +179,8 @@ final class DefaultsReader {
   }
 
   /**
-   * Whether an entry only declares the name of a limit that has overrides only, and thus needs no
-   * quota.
+   * Returns whether an entry needs no quota, because it only declares the name of a limit that has
+   * overrides only.
    */
   private static boolean isDeclarationAlone(@Nullable LimitName name, Fields fields) {
     return fields.find("id") != null

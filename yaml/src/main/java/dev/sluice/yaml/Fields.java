@@ -32,8 +32,8 @@ public final class Fields {
   }
 
   /**
-   * Returns the fields of a map. Only some of the known fields prove that the file is a Sluice
-   * file.
+   * Returns the fields of a map. If the map has enough of the fields in {@code recognizing}, the
+   * file is recognized as a Sluice file.
    */
   static Fields of(
       Node.Mapping map,

@@ -20,7 +20,7 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
 
   /**
    * Returns the limit with a name; null if the name is unknown. Reports an unknown name, unless
-   * another mistake explains why the name is unknown.
+   * another mistake, such as a broken declaration, can be the cause.
    *
    * @param isDefault whether the entry is a default, which can declare the name
    */

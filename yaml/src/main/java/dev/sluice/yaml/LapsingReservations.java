@@ -5,9 +5,9 @@ import dev.sluice.limit.Limits;
 import java.util.Set;
 
 /**
- * The limits that refund the tokens of a server's reservation if the client neither settles nor
- * cancels the reservation ({@code lapse: give-back}). A companion of the limits. Immutable and
- * thread-safe.
+ * The limits with {@code lapse: give-back}. If a client neither settles nor cancels a reservation
+ * on a server, such a limit gets the reserved tokens back when the reservation expires. A companion
+ * of the limits. Immutable and thread-safe.
  *
  * @param limits the names of the limits
  */

@@ -24,8 +24,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files that define the limits. A file of defaults, a file of overrides and a file of names are
- * optional, as are files that refer to limits, such as rules.
+ * The files that define the limits: a file of defaults, a file of overrides, a file of names, and
+ * files that refer to limits, such as rules. Each of these files is optional.
  *
  * <p>Immutable and thread-safe. Only {@link #load}, {@link #lint}, {@link #lastGood} and {@link
  * #watch} read files, and these methods block on the file system.
@@ -100,7 +100,7 @@ public final class LimitFiles {
   }
 
   /**
-   * The limits of the last good load, from the {@linkplain Builder#copy copy}.
+   * The limits of the last load without mistakes, read from the {@linkplain Builder#copy copy}.
    *
    * @param limits the limits
    * @param hash the hash of the loaded files, as in {@link ReloadListener#offered}
@@ -109,7 +109,7 @@ public final class LimitFiles {
   public record LastGood(Limits limits, String hash, Instant at) {}
 
   /**
-   * Reads the copy of the last good load instead of the files.
+   * Reads the copy that was written after the last load without mistakes, instead of the files.
    *
    * @return the limits of that load
    * @throws LimitFilesException if the copy is unreadable, damaged, or has a mistake
@@ -350,8 +350,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets the names that need no declaration in a file. The default is the names of the
-     * {@linkplain Catalogue#samples samples}, with the effect that {@link #samples} describes.
+     * Sets the names that need no declaration in a file. By default, the {@linkplain
+     * Catalogue#samples samples} need no declaration, as if {@link #samples} were called.
      *
      * @param base the names
      * @return this
@@ -403,7 +403,8 @@ public final class LimitFiles {
      * Sets the required limits; by default no limit is required. A required limit without a default
      * is reported as a mistake ({@code REFUSE}) or as a warning ({@code WARN}).
      *
-     * @param requirements the required limits, each with the text that names who requires the limit
+     * @param requirements the required limits, each with a text that names the part of the
+     *     configuration that requires the limit
      * @return this
      */
     @CanIgnoreReturnValue
@@ -427,9 +428,10 @@ public final class LimitFiles {
     }
 
     /**
-     * Keeps a copy of all files of the last good load. A process can then start with the copy while
-     * the files have mistakes: {@link LimitFiles#lastGood}. A {@linkplain LimitFiles#watch watcher}
-     * writes the copy after each good load. Only the file's owner can read the copy.
+     * Keeps a copy of all files of the last load without mistakes. While the files have mistakes, a
+     * process can then start with the copy: {@link LimitFiles#lastGood}. A {@linkplain
+     * LimitFiles#watch watcher} writes the copy after each load without mistakes. Only the file's
+     * owner can read the copy.
      *
      * @param file the copy
      * @return this

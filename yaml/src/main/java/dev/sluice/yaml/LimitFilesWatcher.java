@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A poll compares the content of the files with the content that was last applied or rejected. A
- * change is applied when two polls in a row read the same content, since a file can be half
- * written, or missing while an editor renames it. Rejected content is remembered like applied
- * content, so it is reported only once.
+ * change is applied when two polls in a row read the same content, since a file can be incomplete
+ * while a program writes it, or missing while an editor renames it. Rejected content is remembered
+ * like applied content, so its mistakes are reported only once.
  *
  * A file that was truncated at the end of a line is valid YAML, but lacks the limits or rules after
  * that line. So a change that removes a default, an override or the end of a file is applied only
@@ -118,9 +118,9 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   /**
    * Reads the files at once, even if they are unchanged, applies them if they are valid, and
-   * notifies the listener in both cases. Does nothing if {@link #putBack} was called and the
-   * content has not changed since that call. Files that lost a default, an override or their end
-   * are read again after a quarter of a second, and applied if they have not changed.
+   * notifies the listener in both cases. Does nothing if the content has not changed since a call
+   * of {@link #putBack}. If a default, an override or the end of a file was removed, the files are
+   * read again after a quarter of a second, and applied only if they have not changed meanwhile.
    *
    * @return whether the files were applied; false after {@link #close}
    */
@@ -143,7 +143,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       snapshot = again;
       verdict = act(snapshot, snapshot.fingerprint(), unchanged ? LOOKS_BEFORE_A_LOSS : LOOKS);
     }
-    return verdict == Verdict.APPLIED; // files that still change wait for a later look
+    return verdict == Verdict.APPLIED; // files that still change are applied by a later poll
   }
 
   private static boolean pause() {
@@ -299,8 +299,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Returns why valid limits must not replace the current limits: a required limit is missing, or
-   * all defaults are.
+   * Returns the reasons why valid limits must not replace the current limits: a required limit is
+   * missing, or all defaults are missing.
    */
   private List<Problem> losses(Limits limits, Snapshot snapshot) {
     List<Problem> reasons = new ArrayList<>();

@@ -7,12 +7,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the default of each limit and each override stand in the files: a companion of limits that
- * were read with {@link LimitFiles.Builder#places}. Immutable and thread-safe.
+ * The file and line of each limit's default and of each override. A companion of limits that were
+ * read with {@link LimitFiles.Builder#places}. Immutable and thread-safe.
  *
  * @param byLimit file and line, such as {@code limits.yml:4}, by the names of the limits
  * @param overridesFile the file of the overrides; empty for none
- * @param overrideLines lines of that file, by the overrides that stand there
+ * @param overrideLines the line of each override in that file
  */
 public record LimitPlaces(
     Map<String, String> byLimit, String overridesFile, Map<LimitOverride, Integer> overrideLines) {
@@ -22,7 +22,7 @@ public record LimitPlaces(
    *
    * @param byLimit file and line by the names of the limits; copied
    * @param overridesFile the file of the overrides; empty for none
-   * @param overrideLines lines of that file, by the overrides that stand there; copied
+   * @param overrideLines the line of each override in that file; copied
    */
   public LimitPlaces {
     byLimit = Map.copyOf(byLimit);
@@ -51,11 +51,11 @@ public record LimitPlaces(
   }
 
   /**
-   * Returns where an override stands.
+   * Returns the file and line of an override.
    *
    * @param limits the limits in force
-   * @param override of any source
-   * @return file and line; null unless an equal override stands in a file
+   * @param override the override, which can also come from a table
+   * @return file and line; null if no equal override is in a file
    */
   public static @Nullable String of(Limits limits, LimitOverride override) {
     LimitPlaces places = limits.companion(LimitPlaces.class);

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * …
  */
 /**
- * A file with the contents of all limit files of the last good load. Only the file's owner can read
- * it.
+ * A file with the contents of all limit files of the last load without mistakes. Only the file's
+ * owner can read the file.
  *
  * @param snapshot the contents of the limit files
  * @param at when the limit files were loaded

@@ -33,8 +33,8 @@ final class Loading {
    *
    * @param limits the limits; null if there is a mistake
    * @param problems mistakes and warnings, sorted
-   * @param reduced removes from the limits in force the things that a file with a mistake still
-   *     revokes, such as tokens; see {@link CompanionFile#reduced}
+   * @param reduced returns the limits in force without everything that a file with a mistake
+   *     revokes, such as access tokens; see {@link CompanionFile#reduced}
    * @param lacksOverrides whether the file of overrides is empty or unreadable
    */
   record Loaded(
@@ -76,7 +76,7 @@ final class Loading {
     this.before = before;
   }
 
-  /** Loads all files of a program. A limit that is missing in these files does not exist. */
+  /** Loads all files of a program. A name that is not in these files is a mistake. */
   static Loaded of(LimitFiles files, Snapshot snapshot) {
     return of(files, snapshot, null);
   }
@@ -91,7 +91,7 @@ final class Loading {
     return new Loading(files, true, before).run(snapshot);
   }
 
-  /** Checks files that can be a part of the files of a server. */
+  /** Checks some of the files of a server; other files of the server can be missing. */
   static Loaded lint(LimitFiles files, Snapshot snapshot, @Nullable Limits before) {
     return new Loading(files, false, before).run(snapshot);
   }
@@ -310,7 +310,7 @@ final class Loading {
     return companion == null ? limits : reader.joined(limits, companion);
   }
 
-  /** Whether the file of a companion is also the file of names, defaults or overrides. */
+  /** Returns whether the file of a companion is also the file of names, defaults or overrides. */
   private boolean isNamedOtherwise(Source source) {
     return Stream.of(files.names, files.defaults, files.overrides)
         .anyMatch(path -> path != null && sources.get(path) == source);
@@ -384,8 +384,8 @@ final class Loading {
   }
 
   /**
-   * Warns about names that are disabled because they have no default. Files without a default for
-   * any of these names get no warning, since such files are for other limits.
+   * Warns about names that are disabled because they have no default. If no file has a default for
+   * any of these names, there is no warning, since the files are then for other limits.
    */
   private void warnOfDisabled(Limits limits, Snapshot snapshot) {
     List<LimitName> mayBe =

@@ -80,8 +80,8 @@ final class NamesReader {
 
   /**
    * Warns about each name whose bucket keys begin with another text than before. The warning is
-   * reported where the name is declared. A name without a declaration is a sample that a
-   * declaration replaced before; the warning is then reported at the name's default.
+   * reported at the name's declaration. If the files no longer declare the name, but the name is
+   * one of the samples, the warning is reported at the name's default.
    *
    * @param names all names that are known now
    * @param ofDefaults receives the warnings about names without a declaration

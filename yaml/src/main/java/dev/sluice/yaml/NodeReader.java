@@ -32,7 +32,7 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
 /*
  * Makes nodes from the parser's events, without the library's composer. The composer recurses as
  * deep as the file is nested, expands aliases, merges maps and drops duplicate keys. This class
- * bounds or reports each of these at its place:
+ * bounds the nesting, and reports the other cases with their line and column:
  *
  * - the depth of nesting is bounded (limit files need seven levels), and so is the number of nodes;
  * - anchors, aliases and tags are rejected, so the nodes cannot grow beyond the file's size, and
@@ -42,8 +42,8 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
  *
  * A rejected value becomes a Broken node or no node, and reading continues, so that one run finds
  * all mistakes. Only a syntax error or an exceeded bound stops the reading. Then the entries and
- * items before that place are still checked, except the last one before a syntax error: a line with
- * too little indentation can have ended that entry too early.
+ * items before that place are still checked. The last entry before a syntax error is not checked,
+ * since a line with too little indentation can have ended this entry too early.
  */
 /** Reads one YAML 1.2 text into nodes. Not thread-safe. */
 final class NodeReader {

@@ -10,7 +10,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the problems for which an override from any source gets a warning. Stateless and
+ * Finds the warnings about an override, which can come from a file or from a table. Stateless and
  * thread-safe.
  */
 public final class OverrideDoubts {

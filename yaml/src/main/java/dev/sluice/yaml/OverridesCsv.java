@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * several quotas has a line for each quota, the longest period first. Stateless and thread-safe;
  * blocks while the target blocks.
  *
- * <p>Texts are not changed, even if a spreadsheet would read a text as a formula. The file is data
- * for programs, and a prefix would change an id to another id.
+ * <p>Texts are not changed, even if a spreadsheet would read a text as a formula. The file is read
+ * by programs: a prefix that protects spreadsheets would change the id.
  */
 public final class OverridesCsv {
 

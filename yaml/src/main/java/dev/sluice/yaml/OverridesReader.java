@@ -123,7 +123,7 @@ final class OverridesReader {
 
   /**
    * Reports the field {@code unlimited}. An override must not be unlimited, since the metrics of
-   * the limit would then not count the requests for the override's ids.
+   * the limit would not count requests for an unlimited id.
    */
   private boolean isUnlimited(Node.Mapping map) {
     for (Node.Entry field : map.entries()) {

@@ -16,9 +16,10 @@ import org.jspecify.annotations.Nullable;
  * A configured path can lead to the wrong file, for example a list of passwords. Messages about a
  * file appear in logs and can be read by everybody over HTTP. So a message quotes the file's text
  * only if the file is recognized as a Sluice file: it contains the name of a limit, or a map with
- * several known fields. This is known only after the file was read, so each problem that quotes
- * text has a second message without the text. An unknown key is also quoted if its map has one
- * known field, because the keys of such a map are not secrets.
+ * several known fields. Whether a file is recognized is known only after the whole file was read,
+ * so each problem that quotes text has a second message without the text. An unknown key is also
+ * quoted if its map has one known field, because the keys of a map with a known field are not
+ * secrets.
  */
 /**
  * Collects all problems of one file, so that one run reports all of them. Replaces unprintable
@@ -27,8 +28,8 @@ import org.jspecify.annotations.Nullable;
 public final class Problems {
 
   /**
-   * The most problems that are kept, so that the problems of a completely wrong file do not fill
-   * the memory.
+   * The largest number of problems that are kept, so that the problems of a completely wrong file
+   * do not fill the memory.
    */
   static final int MOST = 10_000;
 

@@ -124,9 +124,9 @@ final class RemovedLimitWarnings {
   }
 
   /**
-   * Warns about a file of rules or tokens with fewer lines than before. Such a file can have been
-   * changed at one place and truncated after that place. Only the reader of the file could compare
-   * the single rules or tokens.
+   * Warns about a file of rules or tokens with fewer lines than before. The file can have been
+   * changed at one place and truncated after that place. This class cannot compare single rules or
+   * tokens, since only their own reader understands them.
    */
   private static void shortened(
       @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {

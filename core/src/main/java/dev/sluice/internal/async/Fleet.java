@@ -16,11 +16,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-// A look holds the lock while it waits for the store. close() does not wait long for the lock:
-// after a look that took longer, the look itself takes this process off the list.
+// look() holds the lock while it waits for the store. close() waits at most a second for the lock.
+// If look() takes longer, look() itself removes this process from the list.
 /**
- * The processes that share a store, counted for {@code FailureRule.localAuto}. Each of them
- * announces itself in the store every 10 s, for 30 s.
+ * Counts the processes that share a store, for {@code FailureRule.localAuto}. Each process adds its
+ * name to a list in the store every 10 s; the name stays on the list for 30 s.
  *
  * <pre>{@code
  * Fleet fleet = new Fleet(1);
@@ -33,10 +33,10 @@ import org.jspecify.annotations.Nullable;
  *         .build();
  * }</pre>
  *
- * <p>The number of processes is the largest one seen in the ten minutes before the last successful
- * look. It does not change while the store is away, however long that takes. Nor does it fall in
- * the 30 s after an outage, until the other processes have announced themselves again. For the same
- * reason, a new process knows the number only after its second look.
+ * <p>The number of processes is the largest number that {@link #look} found in the ten minutes
+ * before its last success. While the store is unreachable, the number does not change. In the 30 s
+ * after an outage the number does not fall, since other processes may not be on the list again yet.
+ * For the same reason, a new process knows the number only after its second successful look.
  *
  * <p>Thread-safe. {@link #look} blocks for a round trip, {@link #close} for at most a second and a
  * round trip; the other methods do not block.
@@ -57,26 +57,26 @@ public final class Fleet implements AutoCloseable {
   private final ReentrantLock lock = new ReentrantLock();
   private volatile @Nullable Entry entry; // null before enter() and after close()
   private volatile boolean refused; // whether the latest look failed
-  private long outageEndNanos; // guarded by the lock; the first look after the latest gap
+  private long outageEndNanos; // guarded by the lock; the first success after the latest outage
   private volatile int most; // 0 before the second look
   private volatile Look last; // without names before the first look
 
-  /** This process on the list of a store. */
+  /** The entry of this process on the list of a store. */
   private record Entry(Presence list, String self) {}
 
-  /** The processes seen by a look. */
+  /** The processes that one look found on the list. */
   private record Look(long atNanos, List<String> names) {}
 
   /**
-   * Makes a fleet whose processes are not counted yet.
+   * Creates a fleet whose processes have not been counted yet.
    *
-   * @param atLeast the smallest number to divide by, once the processes have been counted
+   * @param atLeast the smallest {@link #size} after the processes have been counted
    */
   public Fleet(int atLeast) {
     this(atLeast, System::nanoTime);
   }
 
-  /** Makes a fleet with a clock of its own, for tests. */
+  /** Creates a fleet with a given clock, for tests. */
   public Fleet(int atLeast, LongSupplier nanoTime) {
     this.atLeast = atLeast;
     this.nanoTime = nanoTime;
@@ -86,17 +86,18 @@ public final class Fleet implements AutoCloseable {
   /**
    * Sets the list on which {@link #look} announces this process.
    *
-   * @param list that of the store
-   * @param name of this process, such as host and port, without line breaks; a new process with the
-   *     same name counts as another one
+   * @param list the list of the store
+   * @param name the name of this process, such as host and port, without line breaks; a new process
+   *     with the same name is counted as a different process
    */
   public void enter(Presence list, String name) {
     entry = new Entry(list, name + " " + id);
   }
 
   /**
-   * Announces this process and counts all of them, if the last successful look is 10 s ago. Call
-   * this every second. If the store does not answer, this is logged once, and nothing is thrown.
+   * Adds this process to the list and counts all processes on the list, if the last success was at
+   * least 10 s ago. Call this method every second. If the store fails, logs this once, and throws
+   * nothing.
    */
   public void look() {
     lock.lock();
@@ -156,20 +157,23 @@ public final class Fleet implements AutoCloseable {
   /**
    * Returns the number of processes that share the store, for {@code Limiter.Builder.processes}.
    *
-   * @return 0 until they have been counted
+   * @return 0 until the processes have been counted
    */
   public int size() {
     int seen = most;
     return seen == 0 ? 0 : Math.max(seen, atLeast);
   }
 
-  /** Returns the number of processes seen, which may be below the least; 0 as in {@link #size}. */
+  /**
+   * Returns the number of processes that were found on the list, which can be lower than {@link
+   * #size}; 0 until the processes have been counted.
+   */
   public int seen() {
     return most;
   }
 
   /**
-   * Returns the time since the last successful look; before the first one, since the start.
+   * Returns the time since the last successful look, or since the start if no look has succeeded.
    *
    * @return in seconds
    */
@@ -178,9 +182,9 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Returns the names of the processes seen by the last look.
+   * Returns the names of the processes that the last look found on the list.
    *
-   * @return sorted; empty if that look is too old
+   * @return sorted names; empty if the last look is too long ago
    */
   public List<String> names() {
     Look look = last;
@@ -188,9 +192,9 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Takes this process off the list unless the store is away; later looks do nothing. Waits for a
-   * look in progress, but at most a second: a look that takes longer takes the process off the list
-   * itself.
+   * Removes this process from the list, unless the store is unreachable; later looks do nothing.
+   * Waits at most a second for a look in progress: if the look takes longer, the look itself
+   * removes the process from the list.
    */
   @Override
   public void close() {
@@ -217,7 +221,7 @@ public final class Fleet implements AutoCloseable {
 
   private void leave(Entry own) {
     if (names().isEmpty() || refused) {
-      return; // not on the list, or the store is away
+      return; // this process is not on the list, or the store is unreachable
     }
     last = new Look(last.atNanos(), List.of());
     try {

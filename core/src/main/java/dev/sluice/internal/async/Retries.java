@@ -13,8 +13,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue of failed calls that are retried for up to 10 s, in rounds; each round makes each call
- * once. At most 10,000 calls wait. Thread-safe; never blocks unless a call blocks.
+ * A queue of failed calls, which are retried for up to 10 s. Each round makes each call once. At
+ * most 10,000 calls wait. Thread-safe; blocks only if a call blocks.
  */
 public final class Retries implements AutoCloseable {
 
@@ -66,8 +66,10 @@ public final class Retries implements AutoCloseable {
   /**
    * Adds a call that has just failed.
    *
-   * @param call completes with true if done, with false if it must be repeated; fails if lost
-   * @param onLost called if the call is lost, because it failed or its time is over
+   * @param call makes the call. The stage completes with true if the call succeeded, with false if
+   *     the call must be retried, and fails if the call must not be retried
+   * @param onLost called if the call is not retried any more, because its stage failed or 10 s have
+   *     passed
    * @return false if the call was not added, because the queue is full or closed
    */
   public boolean add(Supplier<CompletionStage<Boolean>> call, Runnable onLost) {
@@ -88,7 +90,7 @@ public final class Retries implements AutoCloseable {
     return fits;
   }
 
-  /** Drops the waiting calls; calls in flight are not repeated. */
+  /** Drops the waiting calls; calls in flight are not retried. */
   @Override
   public void close() {
     List<Waiting> all;
@@ -102,7 +104,7 @@ public final class Retries implements AutoCloseable {
     all.forEach(one -> one.onLost.run());
   }
 
-  /** Returns whether no call waits or is being repeated. */
+  /** Returns whether no call waits or is in flight. */
   public synchronized boolean isIdle() {
     return !runs;
   }
@@ -114,7 +116,10 @@ public final class Retries implements AutoCloseable {
     proceed();
   }
 
-  /** Makes calls of this round while their number allows it; an alarm starts the next round. */
+  /**
+   * Makes the remaining calls of this round, up to {@link #AT_A_TIME} at a time; an alarm starts
+   * the next round.
+   */
   private void proceed() {
     for (Waiting next = next(); next != null; next = next()) {
       Waiting one = next;

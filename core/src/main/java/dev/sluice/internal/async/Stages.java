@@ -11,16 +11,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Helper methods for chains of stages: actions at the end of a stage, steps that run at once if a
- * stage is done, and cancellations that reach the first stage. Code that is chained to a stage runs
- * on the thread that completes the stage, or at once if the stage is done.
+ * Helper methods for chains of stages. Code that is chained to a stage runs on the thread that
+ * completes the stage, or at once if the stage is complete already.
  */
 public final class Stages {
 
   private Stages() {}
 
   /**
-   * Runs an action when a stage has ended. The exceptions of the action are lost.
+   * Runs an action when a stage has ended. Exceptions of the action are ignored.
    *
    * @param action gets the value, or the failure; the other one is null
    */
@@ -34,14 +33,14 @@ public final class Stages {
             });
   }
 
-  /** Runs an action when a stage has succeeded; failures are left to other users of the stage. */
+  /** Runs an action when a stage has succeeded; ignores a failure of the stage. */
   public static <T> void onSuccess(CompletionStage<T> stage, Consumer<? super T> action) {
     var unused = stage.thenAccept(action);
   }
 
   /**
-   * Same as {@link CompletionStage#handle}. If the stage already has a value, as with a memory
-   * store, the step runs at once, and only one object is created.
+   * Same as {@link CompletionStage#handle}, but faster if the stage already has a value, as with a
+   * memory store: the step then runs at once, and only one object is created.
    *
    * @param step gets the value, or the failure; the other one is null
    */
@@ -70,29 +69,36 @@ public final class Stages {
         : null;
   }
 
-  /** Avoids minimal stages, whose {@code isDone} throws, by using their full copies. */
+  /**
+   * Returns a future with a usable {@code isDone}: a minimal stage, whose {@code isDone} throws, is
+   * copied to a full future. Returns null for other kinds of stages.
+   */
   private static <T> @Nullable CompletableFuture<T> future(CompletionStage<T> stage) {
     return stage instanceof CompletableFuture<T> future ? future.toCompletableFuture() : null;
   }
 
   /**
-   * Returns a stage whose cancellation or time-out ends the first stage of its chain, so that a
-   * store can drop calls that nobody waits for. The chain itself goes on, and learns of that end.
+   * Returns a stage with the result of {@code last}. Its cancellation or time-out cancels {@code
+   * first}, so that a store can drop a call for which nobody waits. The stages between {@code
+   * first} and {@code last} then complete with the cancellation.
    */
   public static <T> CompletionStage<T> cancelling(
       CompletionStage<?> first, CompletionStage<T> last) {
     return last.toCompletableFuture().isDone() ? last : reaching(first, last.thenApply(v -> v));
   }
 
-  /** Returns a stage's failure, unwrapped if a stage before has passed it on. */
+  /**
+   * Returns the failure of a stage, without the {@code CompletionException} in which an earlier
+   * stage's failure is wrapped.
+   */
   public static Throwable cause(Throwable failure) {
     Throwable cause = failure.getCause();
     return failure instanceof CompletionException && cause != null ? cause : failure;
   }
 
   /**
-   * Passes the cancellation or time-out of the last stage of a chain on to the first one. Stages
-   * themselves pass nothing upwards.
+   * Cancels the first stage of a chain when the last stage is cancelled or times out. The JDK's
+   * stages do not do this themselves.
    */
   @CanIgnoreReturnValue
   public static <T> CompletionStage<T> reaching(CompletionStage<?> first, CompletionStage<T> last) {
@@ -101,7 +107,8 @@ public final class Stages {
       onEnd(
           last,
           (value, failure) -> {
-            // A failure that comes down the chain is wrapped in a CompletionException.
+            // The failure of an earlier stage is wrapped in a CompletionException; a cancellation
+            // or time-out of this stage is not.
             if (failure != null && !(failure instanceof CompletionException)) {
               future.cancel(false);
             }
@@ -110,7 +117,10 @@ public final class Stages {
     return last;
   }
 
-  /** Flattens a stage of a stage. Cancelling the result cancels the stage in progress. */
+  /**
+   * Flattens a stage of a stage. Cancelling the result cancels whichever of both stages is not
+   * complete.
+   */
   public static <T> CompletionStage<T> flat(CompletionStage<CompletionStage<T>> first) {
     CompletionStage<T> last =
         reaching(first, first.thenCompose(second -> second.thenApply(value -> value)));

@@ -6,8 +6,9 @@ import dev.sluice.gcra.Effect;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A series of decisions on buckets of one limit, with few clock readings: the store looks up {@link
- * #GROUP} buckets together. The series is not a batch: each bucket is charged or denied separately.
+ * A series of charges of buckets of one limit. The store reads the clock once for up to {@link
+ * #GROUP} buckets and looks these buckets up together. The series is not a batch: each bucket is
+ * charged or denied separately.
  *
  * <p>For use by one thread; reusable: add all ids, make each decision in order, then call {@link
  * #clear}.
@@ -15,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 public interface BucketPipeline {
 
   /**
-   * The number of buckets that are looked up together: more than a core can fetch at the same time.
+   * The number of buckets that are looked up together: more than a processor core can fetch from
+   * memory at the same time.
    */
   int GROUP = 32;
 
@@ -25,23 +27,25 @@ public interface BucketPipeline {
   /**
    * Adds a bucket; the same bucket can be added several times.
    *
-   * @param id the id, canonical and not empty; the pipeline keeps no reference to it
+   * @param id the id, canonical and not empty; the pipeline keeps no reference to this object
    */
   void add(IdBytes id);
 
   /**
    * Moves the pipeline's time forward to the time of a decision that has read the clock again.
-   * Otherwise the next decisions would use an earlier time, and find a token less.
+   * Otherwise later decisions of the pipeline would use an earlier time, and could miss a token
+   * that has refilled since.
    *
    * @param nowNanos the time of the other decision; an earlier time changes nothing
    */
   void notBefore(long nowNanos);
 
   /**
-   * Decides on a bucket. The first decision of a group reads the clock and looks all buckets up.
+   * Decides on a bucket. The first decision of a group reads the clock and looks up all buckets of
+   * the group.
    *
    * @param effect the operation, not a reset
-   * @param outcome makes the result; its id is null
+   * @param outcome makes the result; receives null as the id
    * @return the result; throws like the store's charge if the store could not decide
    */
   @CanIgnoreReturnValue // the outcome can store the result itself

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The buckets whose keys start with the same prefix: the buckets of one limit.
  *
- * <p>Makes decisions on one bucket at a time with the lowest overhead. All work on the prefix is
- * done once, and no charge object and no key is created.
+ * <p>Charges one bucket at a time with the lowest overhead: the prefix is hashed once, and no
+ * charge and no key is created.
  *
  * <p>Thread-safe; blocks and fails like the store's charge.
  */
@@ -17,14 +17,16 @@ public interface Buckets {
   /**
    * Decides on one bucket, whose key is the prefix followed by the id.
    *
-   * @param id the id, canonical, not empty; not kept
-   * @param text the same id as text, for the outcome; null if that does not ask for it
-   * @param effect what is to be done, not a reset
-   * @return the answer; a store that could not decide throws as its charge does
+   * @param id the id, canonical and not empty; the store keeps no reference to this object
+   * @param text the same id as text, which is passed to {@code outcome}; null if {@code outcome}
+   *     ignores the text
+   * @param effect the effect of the charge, not a reset
+   * @return the result of {@code outcome}; if the store could not decide, this method throws like
+   *     the store's charge
    */
   <R extends @Nullable Object> R charge(
       IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome);
 
-  /** Returns a way to decide on many buckets one after the other. */
+  /** Returns a pipeline that decides on many of these buckets. */
   BucketPipeline pipeline(int capacity);
 }

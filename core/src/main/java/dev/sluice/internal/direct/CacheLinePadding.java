@@ -2,10 +2,11 @@
 package dev.sluice.internal.direct;
 
 /**
- * Unused space in front of the fields of an object that one thread writes to for each id. A garbage
- * collector can place such objects of two threads next to each other. If they share a line of the
- * processor's cache, each write of one thread takes the line away from the other thread. The space
- * has two lines of 64 bytes, since processors fetch lines in pairs.
+ * A superclass that puts 128 unused bytes in front of the fields of an object to which one thread
+ * writes very often. A garbage collector can place two threads' objects next to each other. If the
+ * fields of both objects were in the same cache line, each write of one thread would evict the line
+ * from the other thread's cache. The unused space has two lines of 64 bytes, since processors fetch
+ * lines in pairs.
  */
 @SuppressWarnings({"unused", "UnusedVariable"}) // the fields only take up space
 abstract class CacheLinePadding {

@@ -4,10 +4,10 @@ package dev.sluice.internal.direct;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store with a hot path: it decides on one bucket without creating a key, a charge or a reading.
+ * A store that can also decide on one bucket without creating a key, a charge or a reading.
  *
- * <p>Only for Sluice's own modules. Other stores implement the charge of a batch, which is also
- * used for single decisions. Thread-safe.
+ * <p>Only for Sluice's own modules. Limiters use all other stores through {@code
+ * BucketStore.charge}, also for single decisions. Thread-safe.
  */
 public interface DirectStore {
 
@@ -15,15 +15,16 @@ public interface DirectStore {
    * Returns the buckets of one limit.
    *
    * @param prefix the start of the keys of these buckets: the limit's number and a colon
-   * @return a view of this store to keep; null if this store has no faster path than a batch
+   * @return a view of this store, which the caller can keep; null if charging a batch is just as
+   *     fast
    */
   @Nullable Buckets buckets(String prefix);
 
   /**
-   * Returns whether each charge is finished when its call returns, so that a caller that is allowed
-   * to block can use the asynchronous form.
+   * Returns whether {@code chargeAsync} returns a stage that is complete already, so that callers
+   * that are allowed to block can also call {@code chargeAsync}.
    *
-   * @return false for a wrapper around a store over a network
+   * @return false for a wrapper around a store on a server
    */
   default boolean answersAtOnce() {
     return true;

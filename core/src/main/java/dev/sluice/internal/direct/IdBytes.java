@@ -7,13 +7,13 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A hot id is often used many times in a row: by a client that floods the server, or for a limit
- * with a single bucket. Copying and hashing a text takes about a third of the time of a decision.
- * If a text equals the previous text, its bytes and its hash are therefore reused.
+ * The same id is often used many times in a row, for example by a client that floods the server, or
+ * for a limit with a single bucket. Copying and hashing a text takes about a third of the time of a
+ * decision. If a text equals the previous text, its bytes and its hash are therefore reused.
  *
- * The text and the hash are cached only after two equal hashes in a row. Otherwise each call would
- * write a reference into an old object, which costs the garbage collector time. All code that
- * writes the bytes calls room(), which clears the cache.
+ * The text and the hash are cached only after two equal hashes in a row. If every text were cached,
+ * each call would write a reference into an old object, which slows the garbage collector down. All
+ * code that writes the bytes calls room(), which clears the cache.
  */
 
 /**
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 public final class IdBytes extends CacheLinePadding {
 
   private static final ThreadLocal<IdBytes> OWN = ThreadLocal.withInitial(IdBytes::new);
-  private static final int FIRST_CAPACITY = 256; // some of it is padding
+  private static final int FIRST_CAPACITY = 256; // includes the padding
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
   // Longer texts are not cached, so that they do not stay in memory.
@@ -58,7 +58,7 @@ public final class IdBytes extends CacheLinePadding {
   /**
    * Sets the id to a text.
    *
-   * @return whether all of it is ASCII
+   * @return whether the whole id is ASCII
    */
   @CanIgnoreReturnValue
   public boolean set(CharSequence text) {
@@ -107,9 +107,9 @@ public final class IdBytes extends CacheLinePadding {
   }
 
   /**
-   * Copies whole words: the hash reads words, and would have to wait until single bytes have left
-   * the store buffer. The deprecated method drops the upper halves of chars. In ASCII these are
-   * zero, and other texts are encoded again.
+   * Copies whole words: the hash reads whole words, and reading a word is slow while single bytes
+   * of this word are still in the processor's store buffer. The deprecated method drops the upper
+   * halves of chars. In ASCII text the upper halves are zero; any other text is encoded again.
    */
   @SuppressWarnings("deprecation")
   private static int copy(String text, int to, byte[] target) {
@@ -135,8 +135,8 @@ public final class IdBytes extends CacheLinePadding {
   /**
    * Sets the id to a part of an array.
    *
-   * @param source an array that the id is copied from
-   * @return whether all of it is ASCII
+   * @param source the array from which the id is copied
+   * @return whether the whole id is ASCII
    */
   @CanIgnoreReturnValue
   public boolean set(byte[] source, int from, int count) {
@@ -150,7 +150,7 @@ public final class IdBytes extends CacheLinePadding {
     return seen >= 0;
   }
 
-  /** Sets a number, as its decimal digits. */
+  /** Sets the id to a number in decimal digits. */
   public void set(long number) {
     byte[] target = room(MOST_DIGITS);
     int digits = number < 0 ? 1 : 0;
@@ -240,8 +240,8 @@ public final class IdBytes extends CacheLinePadding {
   }
 
   /**
-   * UTF-8 that loses nothing: an unpaired surrogate becomes three bytes of its own, where the JDK's
-   * encoder writes a question mark. Two different texts never give the same bytes. Stateless.
+   * An encoder for UTF-8 that encodes different texts as different bytes. An unpaired surrogate is
+   * encoded as three bytes; the JDK's encoder replaces every unpaired surrogate by a question mark.
    */
   private static final class Utf8 {
 

@@ -8,16 +8,17 @@ import java.nio.ByteOrder;
 
 /*
  * SipHash-1-3 (J.-P. Aumasson, D. J. Bernstein: SipHash, a fast short-input PRF) of a bucket key,
- * with one round per word and three final rounds, as several languages hash the keys of their maps.
- * Two values are computed from the final state: the usual one, and one that is linearly independent
- * of it. Neither value ever leaves the store, so the second value reveals nothing about the state.
+ * with one round per word and three final rounds. Several languages use the same hash for the keys
+ * of their maps. Two values are computed from the final state: the value that SipHash defines, and
+ * a second value that is linearly independent of the first value. Neither value ever leaves the
+ * store, so nobody can compute the state from both values.
  *
  * A key is hashed as two messages, each padded with its length as in SipHash. The first message is
  * the part up to and including the first colon (the number of a limit). The second message is the
  * rest (the id). So the state after the first message can be computed once per limit and reused. A
  * key given as one string has the same hash as the stored state followed by the id. Different keys
- * never give the same blocks: the first colon marks the end of the first message, and the padding
- * marks the end of the second.
+ * never have the same padded messages: the first colon marks the end of the first message, and the
+ * padding marks the end of the second message.
  *
  * The hash reads the UTF-8 bytes of a key (IdBytes), so an id given as bytes has the same hash as
  * the same id given as text.
@@ -39,7 +40,7 @@ public final class SipHash extends CacheLinePadding {
   private long v2;
   private long v3;
 
-  /** Makes the state of a keyed hash before any message. */
+  /** Creates a state with a key, before any message is added. */
   public SipHash(long key0, long key1) {
     v0 = key0 ^ 0x736f6d6570736575L;
     v1 = key1 ^ 0x646f72616e646f6dL;
@@ -62,9 +63,9 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Sets this state to another state followed by one message.
+   * Copies another state to this state, and adds one message.
    *
-   * @param state the state to start from, which may be this one
+   * @param state the state to copy; can be this object
    */
   public SipHash message(SipHash state, byte[] bytes, int from, int to) {
     long w0 = state.v0;
@@ -101,8 +102,8 @@ public final class SipHash extends CacheLinePadding {
   }
 
   /**
-   * Ends the hash, after the last message. (The round stands twice: a method could not keep it in
-   * registers.)
+   * Ends the hash after the last message. The code of a round is repeated here: the JIT would not
+   * keep the state in registers if a round were a method.
    */
   @CanIgnoreReturnValue
   public SipHash end() {
@@ -134,7 +135,9 @@ public final class SipHash extends CacheLinePadding {
     return v0 ^ v1 ^ v2 ^ v3;
   }
 
-  /** Returns another fold of the state, after {@link #end}. */
+  /**
+   * Returns the second value, which is linearly independent of {@link #first}, after {@link #end}.
+   */
   public long second() {
     return v1 ^ v2;
   }

@@ -5,10 +5,10 @@ import dev.sluice.gcra.Quota;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A series of single spends of one limit that are decided together, such as the requests that a
- * server received in one read. The decisions are the same as for one spend after the other, with
- * the limit's failure rules and observers. But the clock is read once, the buckets are looked up
- * together, and no object is allocated per spend.
+ * A series of spends from one limit that are decided together, such as the requests that a server
+ * received in one read. The decisions are the same as if each spend were made alone, and the
+ * limit's failure rules and observers apply. Deciding the series is faster: the clock is read once,
+ * the buckets are looked up together, and no object is allocated per spend.
  *
  * <p>For use by one thread; reusable. Never blocks for long.
  */
@@ -28,15 +28,15 @@ public interface SpendPipeline {
    * Adds a spend.
    *
    * @param bytes an array with the id as ASCII, which must not change before the decision
-   * @param quota what is spent from, in place of the quota that the caller supplied for the limit;
-   *     null for the limit's own
-   * @param cost tokens, 0 to the quota's burst
-   * @return false if only the limit itself can decide on it: the id is not canonical as it is, or
-   *     an override or a penalty may concern it. Nothing was added then.
+   * @param quota the quota of this spend, in place of the quota that the caller supplied for the
+   *     limit; null for the limit's quota
+   * @param cost the number of tokens, 0 to the quota's burst
+   * @return false if the spend was not added, and the caller must spend from the limit itself,
+   *     because the id is not canonical, or because an override or a penalty may apply to the id
    */
   boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost);
 
-  /** Decides on all spends in their order, and forgets them. */
+  /** Decides on all spends in their order, and removes them from the series. */
   void decide(Outcome outcome);
 
   /** Removes all spends from the series without spending them. */
@@ -46,11 +46,11 @@ public interface SpendPipeline {
   interface Outcome {
 
     /**
-     * Called when a spend was decided on.
+     * Called when the store has decided on a spend.
      *
-     * @param quota what it was held to
-     * @param remaining whole tokens
-     * @param retryInNanos until the same cost can be spent (again)
+     * @param quota the quota that was applied
+     * @param remaining the number of whole tokens left
+     * @param retryInNanos the time until the same cost can be spent again
      * @param resetInNanos until the bucket is full
      */
     void decided(
@@ -65,11 +65,12 @@ public interface SpendPipeline {
      * Called when a failure rule decided on a spend in place of the store. The default
      * implementation calls {@link #decided}.
      *
-     * @param rule its word: {@code local}, {@code allow} or {@code deny}
-     * @param quota the whole quota of the limit, also where the rule {@code local} holds to a share
-     * @param allowed whether it may pass
-     * @param remaining whole tokens; unknown but to the rule {@code local}
-     * @param retryInNanos until the same cost may be spent (again)
+     * @param rule the rule's name: {@code local}, {@code allow} or {@code deny}
+     * @param quota the whole quota of the limit, also if the rule {@code local} applied a share of
+     *     the quota
+     * @param allowed whether the request may pass
+     * @param remaining the number of whole tokens left; meaningful only for the rule {@code local}
+     * @param retryInNanos the time until the same cost can be spent again
      * @param resetInNanos until the bucket is full
      */
     default void degraded(
@@ -83,17 +84,17 @@ public interface SpendPipeline {
       decided(index, quota, allowed, remaining, retryInNanos, resetInNanos);
     }
 
-    /** Called when a spend could not be decided on. */
+    /** Called when neither the store nor a failure rule decided on a spend. */
     void failed(int index, RuntimeException failure);
   }
 
-  /** A limit whose spends can be decided on many at a time. Only for Sluice's own modules. */
+  /** A limit that can decide on many spends together. Only for Sluice's own modules. */
   public interface DirectLimit {
 
     /**
-     * Returns a way to decide on many spends at a time.
+     * Returns a series that decides on many spends together.
      *
-     * @return for one thread; null where the store does not answer at once
+     * @return a series for use by one thread; null if the store is not in memory
      */
     @Nullable SpendPipeline spends();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The hot path to buckets in this process. For Sluice's own modules only. */
+/** The fastest way to charge buckets in this process's memory. For Sluice's own modules only. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.internal.direct;

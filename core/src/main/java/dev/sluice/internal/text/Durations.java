@@ -3,7 +3,7 @@ package dev.sluice.internal.text;
 
 import java.time.Duration;
 
-/** Checks durations that callers set and that are counted in nanoseconds. */
+/** Checks durations in settings. */
 public final class Durations {
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
@@ -13,7 +13,7 @@ public final class Durations {
   /**
    * Throws if a duration is not positive, or too long for a {@code long} of nanoseconds.
    *
-   * @param field what is set, for the message
+   * @param field the name of the setting, for the message
    * @return the value, from 1 to 2^63 − 1 ns (about 292 years)
    * @throws IllegalArgumentException for a duration out of its range
    */

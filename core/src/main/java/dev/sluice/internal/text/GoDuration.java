@@ -53,7 +53,7 @@ public final class GoDuration {
                   .multiply(BigInteger.valueOf(SECOND))
                   .add(BigInteger.valueOf(parsed.getNano())));
         } catch (DateTimeParseException | ArithmeticException e) {
-          // Falls through to the exception for both syntaxes.
+          // Not ISO-8601 either: the exception below names both syntaxes.
         }
       }
     }

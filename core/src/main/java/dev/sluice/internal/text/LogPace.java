@@ -15,7 +15,7 @@ public final class LogPace {
   private final AtomicLong nextNanos;
   private final AtomicLong leftOut = new AtomicLong();
 
-  /** Makes a pace at which the first line may be written at once. */
+  /** Creates a pace; the first line can be written at once. */
   public LogPace(LongSupplier nanoTime) {
     this.nanoTime = nanoTime;
     this.nextNanos = new AtomicLong(nanoTime.getAsLong());

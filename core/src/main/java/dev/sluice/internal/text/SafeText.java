@@ -4,14 +4,17 @@ package dev.sluice.internal.text;
 import java.util.Locale;
 
 /**
- * Escapes a text from outside for a message, a log or a page, so that the text can neither forge a
- * line nor reorder one.
+ * Escapes untrusted text for a message, a log or a page, so that the text can neither start a
+ * forged line nor change the order in which a line is shown.
  */
 public final class SafeText {
 
   private static final int SHOWN = 80;
 
-  /** Letters and marks that show nothing: joiners, fillers, a braille cell without dots. */
+  /**
+   * Invisible characters that Unicode classes as letters or marks: joiners, fillers, a braille cell
+   * without dots.
+   */
   private static final String BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0";
 
   private SafeText() {}
@@ -19,8 +22,8 @@ public final class SafeText {
   /**
    * Returns a text in quotes, printable and short, so that it cannot forge a line of a log.
    *
-   * @return at most the first 80 characters, in quotes; quotes, backslashes and what {@link
-   *     #isInvisible} are escaped
+   * @return at most the first 80 characters, in quotes; quotes, backslashes and {@linkplain
+   *     #isInvisible invisible} characters are escaped
    */
   public static String quote(String text) {
     int end = Math.min(text.length(), SHOWN);
@@ -41,10 +44,9 @@ public final class SafeText {
   }
 
   /**
-   * Returns a text in which {@linkplain #isInvisible invisible} characters are escaped, for
-   * messages that people read: the text can neither forge a line of a log nor reorder one.
+   * Returns a text in which {@linkplain #isInvisible invisible} characters are escaped.
    *
-   * @return the text, what is invisible escaped as {@code \u202e}
+   * @return the text, with each invisible character in a form such as {@code \u202e}
    */
   public static String printable(String text) {
     if (text.codePoints().noneMatch(SafeText::isInvisible)) {
@@ -66,9 +68,9 @@ public final class SafeText {
   }
 
   /**
-   * Returns whether a character shows nothing of its own, or changes how others are shown. Such are
-   * controls, line and paragraph separators, marks that reverse the direction of writing, spaces
-   * other than the plain one, fillers, and what Unicode has not assigned.
+   * Returns whether a character is invisible or changes how other characters are shown: a control
+   * character, a line or paragraph separator, a mark that changes the direction of writing, a space
+   * other than the ASCII space, a filler, or a character that Unicode has not assigned.
    */
   public static boolean isInvisible(int codePoint) {
     return switch (Character.getType(codePoint)) {

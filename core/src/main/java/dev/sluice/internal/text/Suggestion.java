@@ -6,8 +6,8 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * Finds the word that a user probably meant. Takes time in the product of the lengths of words that
- * are about equally long.
+ * Finds the known word that a user probably meant. For each known word of similar length, the time
+ * is proportional to the product of both words' lengths.
  */
 public final class Suggestion {
 
@@ -19,7 +19,7 @@ public final class Suggestion {
   /**
    * Returns a hint for a message about an unknown word.
    *
-   * @return {@code ; did you mean "…"?}, or nothing where no known word is near
+   * @return {@code ; did you mean "…"?}, or an empty text if no known word is similar
    */
   public static String didYouMean(String found, Collection<String> known) {
     String best = "";
@@ -28,7 +28,7 @@ public final class Suggestion {
     int bestDistance = Math.max(2, Math.min(found.length(), LONGEST) / 3) + 1;
     for (String candidate : known) {
       int longer = Math.max(found.length(), candidate.length());
-      // Thousands of words can be known, and the lengths of most of them alone differ too much.
+      // There can be thousands of known words; most of them are excluded by their length alone.
       if (longer > LONGEST || Math.abs(found.length() - candidate.length()) >= bestDistance) {
         continue;
       }
@@ -55,7 +55,8 @@ public final class Suggestion {
   /**
    * Returns the edit distance with transpositions (optimal string alignment).
    *
-   * @param below if the distance is not below this number, the result is any number not below it
+   * @param below an upper bound: if the distance is not below this number, the result can be any
+   *     number that is not below this number
    */
   private static int distance(String a, String b, int below) {
     int[] before = new int[b.length() + 1];

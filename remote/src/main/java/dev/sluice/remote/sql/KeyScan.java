@@ -30,9 +30,9 @@ public final class KeyScan {
   /**
    * Creates a scan.
    *
-   * @param name of the database, for messages
-   * @param column that has the keys
-   * @param prefix of the keys, which are listed without it
+   * @param name the name of the database, for messages
+   * @param column the column with the keys
+   * @param prefix the prefix of the keys to list; the listed keys do not contain the prefix
    */
   public KeyScan(String name, DataSource source, String column, byte[] prefix) {
     this.name = name;
@@ -42,12 +42,15 @@ public final class KeyScan {
     this.prefix = prefix;
   }
 
-  /** Returns an equal statement that no driver has seen: it prepares what it sees often. */
+  /**
+   * Returns an equal statement with a different text, so that the driver does not prepare it:
+   * drivers prepare a text that they see often.
+   */
   static String asNew(String sql) {
     return sql + " /* " + TEXTS.getAndIncrement() + " */";
   }
 
-  /** Returns so many keys at most, and no more than can be read in a time. */
+  /** Reads keys until {@code most} keys are found or the time is over. */
   public List<String> keys(int most, Duration longest) {
     List<String> found = new ArrayList<>();
     try (Connection connection = source.getConnection()) {
@@ -71,7 +74,10 @@ public final class KeyScan {
     }
   }
 
-  /** Reads one step. Returns its last key; null after the last key with the prefix. */
+  /**
+   * Reads the keys of one step. Returns the last key of the step; null after the last key with the
+   * prefix.
+   */
   private byte @Nullable [] read(PreparedStatement step, int limit, List<String> found)
       throws SQLException {
     byte[] last = null;

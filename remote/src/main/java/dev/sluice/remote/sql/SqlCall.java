@@ -14,9 +14,9 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * One call of a function or procedure that decides, and the future of its answer: the database's
- * time, and the TAT of each charge. Every time in it has its top bit flipped, as in the table.
- * Thread-safe.
+ * One call of a database function or procedure that decides, and the future of its result: the
+ * database's time, and the TAT of each charge. The sign bit of each time in the result is flipped,
+ * as in the table. Thread-safe.
  */
 public abstract class SqlCall extends RemoteCall<long[]> {
 
@@ -27,7 +27,7 @@ public abstract class SqlCall extends RemoteCall<long[]> {
   /**
    * Creates a call that has not been sent yet.
    *
-   * @param link sends it
+   * @param link sends the call
    */
   protected SqlCall(Consumer<SqlCall> link, List<byte[]> keys, List<List<Charge>> batches) {
     this.link = link;
@@ -55,7 +55,7 @@ public abstract class SqlCall extends RemoteCall<long[]> {
   /** Returns the statement to prepare. */
   public abstract String sql();
 
-  /** Begins the call, unless it was abandoned. */
+  /** Begins to send the call. Returns false if the call was abandoned. */
   final boolean mayLeave(Attempt attempt) {
     return begin(attempt);
   }
@@ -63,12 +63,12 @@ public abstract class SqlCall extends RemoteCall<long[]> {
   /**
    * Runs the call.
    *
-   * @param statement of {@link #sql}, on the connection
+   * @param statement the prepared statement of {@link #sql}
    */
   protected abstract long[] run(Connection connection, PreparedStatement statement)
       throws SQLException;
 
-  /** Returns each key once, in the order in which every call locks its rows. */
+  /** Returns each key once, sorted. Every call locks its rows in this order. */
   protected final byte[][] inOrder() {
     byte[][] sorted = keys.toArray(new byte[0][]);
     Arrays.sort(sorted, Arrays::compareUnsigned);
@@ -81,12 +81,15 @@ public abstract class SqlCall extends RemoteCall<long[]> {
     return Arrays.copyOf(sorted, size);
   }
 
-  /** Returns the place of the key of a charge among {@link #inOrder}, from 1. */
+  /** Returns the index of a charge's key in {@link #inOrder}, counted from 1. */
   protected final long place(int charge, byte[][] ordered) {
     return 1L + Arrays.binarySearch(ordered, keys.get(charge), Arrays::compareUnsigned);
   }
 
-  /** Returns a charge's end with its sign bit flipped, or a spend up to's emission interval. */
+  /**
+   * Returns a charge's {@code untilNanos} as the SQL functions expect it: a time with the sign bit
+   * flipped, or the emission interval of a spend-up-to.
+   */
   protected static long until(Charge charge) {
     return charge.op() == Op.SPEND_UP_TO ? charge.untilNanos() : flipped(charge.untilNanos());
   }

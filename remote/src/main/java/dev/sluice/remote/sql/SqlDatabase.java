@@ -38,16 +38,17 @@ import org.jspecify.annotations.Nullable;
  *   callers ──▶ RequestQueue ──▶ calls ──▶ link ──▶ connection      one thread for each connection,
  *                                     └──▶ link ──▶ connection      2 by default
  *
- * The queue has as many places for calls as there are connections, so a call seldom waits here. It
- * does while connections are being opened, or while one hangs: its caller ends by its time-out, and
- * the call is not sent any more. A link without a connection takes no calls while another has one:
- * it would fail them at once, and so get most of them.
+ * The queue allows as many calls in flight as there are connections, so a call seldom waits for a
+ * link. A call waits while connections are being opened, or while a connection hangs. If its
+ * callers time out meanwhile, the call is not sent. A link without a connection takes no calls
+ * while another link has a connection: it would fail each call at once, and would therefore take
+ * most of the calls.
  *
- * A call that ends by its time-out after it was sent is cancelled in the database as well. The
- * functions bound their wait for a lock themselves, and a connection that stays silent is closed.
+ * A call that times out after it was sent is also cancelled in the database. The SQL functions
+ * bound their waits for locks themselves, and a connection that does not respond is closed.
  *
- * A call leaves nothing in its session but prepared statements, and the store also works without
- * those. So a pooler may give each call another session.
+ * A call leaves nothing in its session except prepared statements, and the store also works without
+ * prepared statements. So a pooler is allowed to run each call in a different session.
  */
 
 /** One database: its connections, and the queue in front of them. Thread-safe. */
@@ -57,7 +58,7 @@ public final class SqlDatabase implements Endpoint, Topology {
   private static final int VALID_SECONDS = 2;
   private static final long REOPEN_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long PATIENT_MILLIS = 10_000; // time-out of rare operations
-  private static final long OPEN_MILLIS = 5_000; // as long as the drivers may take to connect
+  private static final long OPEN_MILLIS = 5_000; // the time-out of connecting
   // A connection that is silent for this many time-outs is closed.
   private static final int SILENT_TIMEOUTS = 2;
   private static final int ATTEMPTS = 3; // tries of a call that has changed nothing
@@ -79,9 +80,9 @@ public final class SqlDatabase implements Endpoint, Topology {
   /**
    * Creates a database whose connections are not open yet.
    *
-   * @param name for messages, without a password
+   * @param name the name for messages, without a password
    * @param source opens or lends connections
-   * @param connections how many to use
+   * @param connections the number of connections to use
    */
   public SqlDatabase(
       String name, DataSource source, SqlDialect dialect, int connections, StoreContext context) {
@@ -103,9 +104,11 @@ public final class SqlDatabase implements Endpoint, Topology {
     links.forEach(link -> link.thread.start());
   }
 
-  /** Returns why this database cannot hold the buckets, null if nothing is known against it. */
+  /** Returns the reason why this database cannot hold the buckets; null if no reason is known. */
   public @Nullable String refusal() {
-    return opened.get() > 0 ? null : refusal; // of several hosts, one may be a replica
+    return opened.get() > 0
+        ? null
+        : refusal; // if there are several hosts, one can be a replica while another host is usable
   }
 
   @Override
@@ -133,7 +136,9 @@ public final class SqlDatabase implements Endpoint, Topology {
     return queue;
   }
 
-  /** Writes to a bucket that nobody has: a database may be unable to write, but not to read. */
+  /**
+   * Writes to a bucket that no client uses, since a database can be able to read but not to write.
+   */
   private CompletionStage<?> probeOnce() {
     Charge spend = new Charge("", Op.SPEND, 1, Long.MAX_VALUE, Effect.NO_END);
     SqlCall call = call(List.of(context.probeKey()), List.of(List.of(spend)));
@@ -192,7 +197,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     return context.timing().nanoTime();
   }
 
-  /** The database answers, but cannot hold the buckets of this store. */
+  /** Thrown if the database responds, but cannot hold the buckets of this store. */
   private static final class RefusedException extends SQLException {
     private static final long serialVersionUID = 1;
 
@@ -201,7 +206,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     }
   }
 
-  /** Throws if a new connection leads to a database that this store must not use. */
+  /** Checks a new connection. Throws if its database cannot hold the buckets of this store. */
   private void look(Connection connection) throws SQLException {
     String why = dialect.refusal(connection);
     refusal = why;
@@ -219,10 +224,10 @@ public final class SqlDatabase implements Endpoint, Topology {
     private final @Nullable Cleaning cleaning;
     private final Map<String, PreparedStatement> statements = new HashMap<>();
     private @Nullable Connection open; // this thread's connection
-    private int brokenBefore; // value of `broken` when this connection last worked
+    private int brokenBefore; // the value of `broken` when this connection last worked
     private boolean keepsStatements = true;
-    private boolean committed; // auto-commit mode that the pool had set
-    private int lentMillis; // network time-out that the pool had set
+    private boolean committed; // the auto-commit mode that the pool had set
+    private int lentMillis; // the network time-out that the pool had set
     private @Nullable SqlCall current; // guarded by this
     private @Nullable PreparedStatement running; // guarded by this
 
@@ -296,7 +301,7 @@ public final class SqlDatabase implements Endpoint, Topology {
       try {
         context.timing().await(closing, REOPEN_NANOS);
       } catch (TimeoutException e) {
-        // Time to try again.
+        // The pause is over: try again.
       }
     }
 
@@ -365,8 +370,8 @@ public final class SqlDatabase implements Endpoint, Topology {
     }
 
     /**
-     * Keeps no statement in the session any more if one is not there: a pooler gives each call
-     * another session, and does not take the statements along.
+     * Stops using prepared statements if the failure is that the session does not have the
+     * statement. This happens behind a pooler that runs each call in a different session.
      */
     private boolean doWithoutPrepared(SQLException failure) throws SQLException {
       if (!dialect.fault(failure).isLostStatement()) {
@@ -380,7 +385,7 @@ public final class SqlDatabase implements Endpoint, Topology {
       return true;
     }
 
-    /** Closes a statement for good; the driver would keep it for the same text otherwise. */
+    /** Closes a statement so that the driver does not cache it. */
     private static void discard(PreparedStatement statement) throws SQLException {
       statement.setPoolable(false);
       statement.close();
@@ -390,8 +395,8 @@ public final class SqlDatabase implements Endpoint, Topology {
       try {
         context.timing().elsewhere(() -> cancel(call));
       } catch (Throwable e) {
-        // Without a thread, the connection's time-out ends the statement, and functions bound their
-        // waits.
+        // No thread could cancel the statement: the connection's time-out and the functions' lock
+        // time-outs end the statement.
       }
     }
 
@@ -401,14 +406,14 @@ public final class SqlDatabase implements Endpoint, Topology {
         try {
           its.cancel();
         } catch (SQLException e) {
-          // The connection ends by itself if the database stays silent.
+          // If the database does not respond, the connection's time-out closes the connection.
         }
       }
     }
 
     private Connection connection() throws SQLException {
       int since = broken.get();
-      // The event that broke another connection may have broken this one.
+      // The event that broke another connection can have broken this connection too.
       if (open != null && since != brokenBefore) {
         checkIdle();
       }
@@ -436,7 +441,10 @@ public final class SqlDatabase implements Endpoint, Topology {
       return fresh;
     }
 
-    /** Sets how long the connection may stay silent: by the time-out, but at least so long. */
+    /**
+     * Sets the network time-out of a connection from the store's time-out, but to at least the
+     * given time.
+     */
     private void bound(Connection on, long leastMillis) throws SQLException {
       long millis = SILENT_TIMEOUTS * context.timeoutNanos() / 1_000_000 + 1;
       on.setNetworkTimeout(Runnable::run, (int) Math.max(millis, leastMillis));
@@ -477,8 +485,9 @@ public final class SqlDatabase implements Endpoint, Topology {
   }
 
   /**
-   * Returns the pause after a lot of deletions. They take a twentieth of one connection's time, and
-   * up to half of it the more of a lot was full, as while many new ids come.
+   * Returns the pause after a step that deleted full buckets. Deleting takes a twentieth of one
+   * connection's time. If a large part of the step's buckets was full, as when many new ids arrive,
+   * deleting takes up to half of that time.
    */
   static long pauseNanos(long tookNanos, int deleted) {
     long times = Math.min(Math.max(Cleaning.LOT / Math.max(deleted, 1), 1), Cleaning.SHARE);
@@ -486,8 +495,8 @@ public final class SqlDatabase implements Endpoint, Topology {
   }
 
   /**
-   * Deletes full buckets in small lots. One process at a time does so; the lots follow the order of
-   * the keys. Used by one thread.
+   * Deletes full buckets in small steps, in the order of the keys. Only one process at a time
+   * deletes buckets. For use by one thread.
    */
   private final class Cleaning {
 

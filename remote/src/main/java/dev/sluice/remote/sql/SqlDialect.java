@@ -9,43 +9,46 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** What differs from one kind of database to another. Thread-safe. */
+/** The code that is specific to one kind of database, such as PostgreSQL. Thread-safe. */
 public interface SqlDialect {
 
-  /** Returns the name of the store's package in {@code dev.sluice}, for its threads. */
+  /** Returns the name of the store's package in {@code dev.sluice}, for the names of threads. */
   String kind();
 
   /**
    * Makes a call that decides on batches.
    *
-   * @param link sends it
+   * @param link sends the call
    */
   SqlCall call(Consumer<SqlCall> link, List<byte[]> keys, List<List<Charge>> batches);
 
   /** Explains a failed call. */
   SqlFault fault(@Nullable Throwable failure);
 
-  /** Returns why the database of a new connection cannot hold the buckets, null if it can. */
+  /**
+   * Returns the reason why the database of a new connection cannot hold the buckets; null if there
+   * is no reason.
+   */
   @Nullable String refusal(Connection connection) throws SQLException;
 
   /**
-   * Deletes full buckets among the next keys.
+   * Deletes the full buckets among the next keys.
    *
-   * @param after the key before them
-   * @param most how many keys to look at
+   * @param after the key after which the step begins
+   * @param most how many keys to check
    */
   Cleaned clean(Connection connection, byte[] after, int most) throws SQLException;
 
-  /** What one step of the deletion of full buckets did. */
+  /** The result of one step that deletes full buckets. */
   final class Cleaned {
 
-    /** The last of the keys that were looked at; null at the end of the table. */
+    /** The last key that the step has checked; null at the end of the table. */
     final byte @Nullable [] last;
 
     /** How many buckets were deleted. */
     final int deleted;
 
-    /** Creates the answer to a call; the array is not copied. */
+    /** Creates a result; the array is not copied. */
     public Cleaned(byte @Nullable [] last, int deleted) {
       this.last = last;
       this.deleted = deleted;
@@ -55,10 +58,10 @@ public interface SqlDialect {
   /** The meaning of a failed call of a database. Immutable. */
   interface SqlFault extends Fault {
 
-    /** Whether the connection can be used no more. */
+    /** Returns whether the connection must be closed. */
     boolean breaksConnection();
 
-    /** Whether the session does not know the prepared statement, as behind some poolers. */
+    /** Returns whether the session does not have the prepared statement, as behind some poolers. */
     boolean isLostStatement();
   }
 }

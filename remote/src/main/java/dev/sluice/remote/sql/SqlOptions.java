@@ -18,15 +18,16 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options of a store in a database, their ranges and defaults, and how it opens. The builders
- * hold one: they cannot inherit from it, because this package is not exported to applications.
+ * The options of a store in a database, with their ranges and defaults. Also opens the store. The
+ * public builders delegate to this class; they do not extend it, because this package is not
+ * exported to applications.
  *
  * <p>Each method that sets an option throws an {@link IllegalArgumentException} for a value out of
  * its range. Not thread-safe.
  */
 public final class SqlOptions {
 
-  /** The names in a URL. */
+  /** The names of the options that a URL can set. */
   public static final List<String> NAMES =
       List.of("connections", "denials", "failures", "prefix", "probe", "queue", "timeout");
 
@@ -49,7 +50,7 @@ public final class SqlOptions {
   /**
    * Returns the defaults.
    *
-   * @param name of the database, for messages, without a password
+   * @param name the name of the database for messages, without a password
    */
   public SqlOptions(String name) {
     this.name = name;
@@ -79,25 +80,25 @@ public final class SqlOptions {
     return KeyBytes.utf8(prefix + key);
   }
 
-  /** Sets how long a call may take in all, from 1 ms to an hour. */
+  /** Sets the time-out of a call, from 1 ms to an hour. */
   public void timeout(Duration limit) {
     requireWithin(limit, MILLISECOND);
     this.timeout = limit;
   }
 
-  /** Sets for how long a denial may be answered from memory, up to an hour. */
+  /** Sets how long a denial is repeated from memory, up to an hour. */
   public void denials(Duration most) {
     requireWithin(most, Duration.ZERO);
     this.denials = most;
   }
 
-  /** Sets how many requests may wait, at least 1. */
+  /** Sets the largest number of waiting requests, at least 1. */
   public void queue(int requests) {
     require(requests >= 1, requests, "at least 1");
     this.queue = requests;
   }
 
-  /** Sets how many calls in a row fail before the database is marked down, at least 1. */
+  /** Sets after how many failed calls in a row the database is marked down, at least 1. */
   public void failures(int calls) {
     require(calls >= 1, calls, "at least 1");
     this.failures = calls;
@@ -117,7 +118,10 @@ public final class SqlOptions {
     this.observer = newObserver;
   }
 
-  /** Runs what sets an option of a URL; a mistake in its value names the store and the option. */
+  /**
+   * Runs code that sets an option of a URL. If the value is wrong, the exception's message names
+   * the store and the option.
+   */
   public void set(SqlUrl.Option option, Runnable setting) {
     try {
       setting.run();
@@ -131,7 +135,7 @@ public final class SqlOptions {
     }
   }
 
-  /** Sets one of {@link #NAMES}, as written in a URL. */
+  /** Sets one of the options {@link #NAMES} to the value in a URL. */
   public void set(SqlUrl.Option option) {
     String value = option.value();
     set(
@@ -150,7 +154,7 @@ public final class SqlOptions {
         });
   }
 
-  /** Returns the list of processes; null if the clock of each process decides. */
+  /** Returns the list of processes; null if the store uses the processes' clocks. */
   public @Nullable SqlRoll roll(DataSource source, String sql) {
     return clock == null ? new SqlRoll(name, source, sql, key("")) : null;
   }
@@ -171,10 +175,10 @@ public final class SqlOptions {
   /**
    * Opens a store: connects, up to 5 s. If the database is unreachable, opening still succeeds.
    *
-   * @param timing of the store, which closes it
-   * @param kind of the store, for names of threads, logs and metrics
-   * @param how what the log says of the store besides its name
-   * @throws StoreException if the database answers, but cannot hold the buckets
+   * @param timing the timing of the store; the store closes it
+   * @param kind the kind of the store, for the names of threads, logs and metrics
+   * @param how the text that follows the store's name in the log
+   * @throws StoreException if the database responds, but cannot hold the buckets
    */
   public RemoteStore open(
       Timing timing,

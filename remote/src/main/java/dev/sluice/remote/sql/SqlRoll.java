@@ -14,13 +14,14 @@ import java.util.List;
 import javax.sql.DataSource;
 
 /**
- * The processes that use a store: rows of a table, each with an end by the database's clock. Every
- * announcement deletes the rows that are over. Blocks, on a connection of its own; thread-safe.
+ * The list of processes that use a store, in a table with one row per process. Each row expires at
+ * an instant of the database's clock. Every announcement deletes the expired rows. Blocks, on a
+ * separate connection; thread-safe.
  */
 public final class SqlRoll implements Presence {
 
   private static final Duration LONGEST = Duration.ofMinutes(1);
-  private static final int MOST_MILLIS = 5_000; // for a silent database
+  private static final int MOST_MILLIS = 5_000; // the time-out of a statement
 
   private final String name;
   private final DataSource source;
@@ -30,10 +31,10 @@ public final class SqlRoll implements Presence {
   /**
    * Creates a list.
    *
-   * @param name of the database, for messages
-   * @param sql takes the scope, the process and how many milliseconds it stays, and returns a row
-   *     for each process
-   * @param scope the prefix of the store's keys: each prefix has a list of its own
+   * @param name the name of the database, for messages
+   * @param sql the query, whose parameters are the scope, the process and the number of
+   *     milliseconds for which the process stays on the list; returns a row for each process
+   * @param scope the prefix of the store's keys; each prefix has a separate list
    */
   public SqlRoll(String name, DataSource source, String sql, byte[] scope) {
     this.name = name;
@@ -49,7 +50,7 @@ public final class SqlRoll implements Presence {
           "found the time %s, expected at most %s".formatted(time, LONGEST));
     }
     try (Connection connection = source.getConnection()) {
-      int lentMillis = connection.getNetworkTimeout(); // as a pool has set it
+      int lentMillis = connection.getNetworkTimeout(); // the value that a pool has set
       connection.setNetworkTimeout(Runnable::run, MOST_MILLIS);
       try {
         List<String> names = names(connection, process, time);

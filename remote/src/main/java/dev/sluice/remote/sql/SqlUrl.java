@@ -15,11 +15,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A database as somebody names it: {@code scheme://user:password@host:port,host/database?option=…}.
+ * The URL of a database: {@code scheme://user:password@host:port,host/database?option=…}.
  *
  * @param rest the part after {@code scheme:}, without the user
- * @param user decoded
- * @param password decoded
+ * @param user the decoded user
+ * @param password the decoded password
  */
 public record SqlUrl(String rest, @Nullable String user, @Nullable String password) {
 
@@ -30,9 +30,9 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
   /**
    * Reads a URL.
    *
-   * @param schemes of which it must have one
-   * @throws IllegalArgumentException if it is none, or may have a part of a password where its
-   *     port, path or parameters are; the message may show that password
+   * @param schemes the allowed schemes
+   * @throws IllegalArgumentException if the text is not such a URL, or if its port, path or
+   *     parameters can be a part of a password; the message can contain that password
    */
   public static SqlUrl of(String url, List<String> schemes) {
     URI uri;
@@ -64,7 +64,7 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
         colon < 0 ? null : PercentEncoding.decode(login.substring(colon + 1)));
   }
 
-  /** Whether what looks like a port, a path or a query may be the rest of a password. */
+  /** Returns whether the port, the path or the query of a URL can be the rest of a password. */
   private static boolean mayHoldPassword(URI uri, boolean hasUser, String hosts) {
     boolean isCut = !hasUser && hosts.contains(":") && !hosts.endsWith("]");
     return uri.getRawFragment() != null
@@ -72,24 +72,24 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
         || (isCut && String.valueOf(uri.getRawQuery()).contains("@"));
   }
 
-  /** Whether a URL has a parameter. */
+  /** Returns whether a URL has a parameter. */
   public static boolean says(String url, String parameter) {
     return url.contains("?" + parameter + "=") || url.contains("&" + parameter + "=");
   }
 
-  /** An option of a store, decoded. */
+  /** The decoded name and value of a store's option. */
   public record Option(String name, String value) {}
 
-  /** A URL without the options of the store, and these options. */
+  /** A URL without the options of the store, and the options that were removed. */
   public record Split(String url, List<Option> options) {}
 
   /**
-   * Takes the options of a store out of a URL, whose other parameters are the driver's.
+   * Removes the options of a store from a URL; all other parameters belong to the driver.
    *
-   * @param known the store's options
-   * @param driver a JDBC URL, which finds the driver
+   * @param known the names of the store's options
+   * @param driver a JDBC URL with which the driver is found
    * @param product the name of the database system, for messages
-   * @throws IllegalArgumentException for an option that nobody knows
+   * @throws IllegalArgumentException for an option that neither the store nor the driver has
    */
   public static Split split(String url, List<String> known, String driver, String product) {
     int question = url.indexOf('?');
@@ -117,7 +117,7 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
   }
 
   /**
-   * Returns what to throw for an option that nobody knows.
+   * Returns the exception for an option that neither the store nor the driver has.
    *
    * @param isShown false if the option may be a part of a password that has a question mark
    */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What every store in a database needs. */
+/** The shared code of stores in databases. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.remote.sql;

@@ -33,12 +33,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The reference, envoyproxy/ratelimit, walks down a tree and never goes back up. At each level it
- * takes the descriptor whose value equals the entry's value. Without such a descriptor, it takes
- * the first pattern that matches, and otherwise the descriptor without a value. Our rules are a
- * flat list, in which the first match decides. So the tree is written in the order in which the
- * reference searches. If the search of the reference would end without a limit below a value, an
- * "unmatched" rule is written before the rules for more general values.
+ * The converted program, envoyproxy/ratelimit (here called the reference), walks down a tree of
+ * descriptors and never goes back up. At each level it takes the descriptor whose value equals the
+ * entry's value. Without such a descriptor, it takes the first pattern that matches, and otherwise
+ * the descriptor without a value. Sluice's rules are a flat list, in which the first rule that
+ * matches decides. So the tree is written in the order in which the reference searches. If the
+ * reference would find no limit below a value, an "unmatched" rule for this value is written before
+ * the rules for more general values, so that those rules do not match.
  *
  * If a request has the value "a*b" itself, the reference first looks for the descriptor that is
  * written "a*b", and only then for a pattern that matches. So if an earlier pattern would match the
@@ -46,8 +47,8 @@ import org.jspecify.annotations.Nullable;
  * has the same limits and ids.
  *
  * A key without a value and the same key with a value are written as a default and an override. The
- * reference counts each combination of values separately. A rule does the same, since its id
- * consists of the values that vary.
+ * reference counts each combination of values separately. A rule of Sluice also counts each
+ * combination separately, since the id consists of the values that vary.
  *
  * A file can have thousands of values and patterns of one key. Comparing all pairs would be slow,
  * so PatternSet searches all patterns at once.
@@ -158,9 +159,9 @@ final class DomainWriter {
     @Nullable Branch any;
 
     /**
-     * For each descriptor, the keys of the entries for which the search ends without a limit below
-     * this descriptor, although a more general descriptor with a common value has a limit for these
-     * keys.
+     * For each descriptor, the lists of keys for which the reference finds no limit below this
+     * descriptor, although a more general descriptor that matches the same value has a limit for
+     * these keys.
      */
     final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
@@ -288,8 +289,8 @@ final class DomainWriter {
   }
 
   /**
-   * Whether a rule can produce the value as an id. Rules group IPv6 addresses by their first 64
-   * bits, so an override for a single address would never apply.
+   * Returns whether a rule can produce the value as an id. Rules group IPv6 addresses by their
+   * first 64 bits, so an override for a single IPv6 address would never apply.
    */
   private static boolean isAskedFor(String key, String value) {
     return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
