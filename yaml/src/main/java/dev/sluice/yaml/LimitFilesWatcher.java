@@ -37,6 +37,9 @@ import org.jspecify.annotations.Nullable;
  * A valid load without any default, or without any override, is rejected if the current limits have
  * some: a generator whose source failed writes an empty list, and without limits every request
  * is admitted. A load that lacks a required limit (Requirement) is rejected as well.
+ *
+ * A rollback ends only when changed files are applied. Files that could not be read for a while, or
+ * had mistakes, and then have the same content as at the rollback, do not end it.
  */
 /**
  * Watches limit files, applies a valid change as a whole, and keeps the current limits after an
@@ -73,7 +76,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private String settled = "";
   private String pending = "";
   private int looks;
-  private boolean isPutBack; // whether a rollback put earlier limits in force
+  private @Nullable Rollback rollback; // null while the files are in force
   private int changes; // the number of consecutive polls with new content
   private volatile boolean closed;
 
@@ -118,9 +121,10 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   /**
    * Reads the files at once, even if they are unchanged, applies them if they are valid, and
-   * notifies the listener in both cases. Does nothing if the content has not changed since a call
-   * of {@link #putBack}. If a default, an override or the end of a file was removed, the files are
-   * read again after a quarter of a second, and applied only if they have not changed meanwhile.
+   * notifies the listener in both cases. Does nothing if {@link #putBack} was called and the content
+   * is the same as at that call. If a default, an override or the end of a file was removed, the
+   * files are read again after a quarter of a second, and applied only if they have not changed
+   * meanwhile.
    *
    * @return whether the files were applied; false after {@link #close}
    */
@@ -130,7 +134,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
       return false;
     }
     Snapshot snapshot = files.read();
-    if (isPutBack && snapshot.fingerprint().equals(settled)) {
+    if (rollback != null && rollback.isOver(snapshot)) {
+      keep(rollback, snapshot);
       return false;
     }
     Verdict verdict = act(snapshot, snapshot.fingerprint(), LOOKS);
@@ -208,7 +213,12 @@ public final class LimitFilesWatcher implements AutoCloseable {
     if (changes == CHANGES_THAT_ARE_A_MISTAKE) {
       tell(() -> listener.failed(clock.instant(), List.of(restless(snapshot))));
     }
-    if (!seen.equals(settled) && looks >= LOOKS) {
+    if (seen.equals(settled) || looks < LOOKS) {
+      return;
+    }
+    if (rollback != null && rollback.isOver(snapshot)) {
+      keep(rollback, snapshot);
+    } else {
       act(snapshot, seen, looks);
     }
   }
@@ -240,7 +250,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private Verdict act(Snapshot snapshot, String fingerprint, int looks) {
     Loading.Loaded outcome = Loading.of(files, snapshot, target.get());
     Snapshot before = applied;
-    if (outcome.lacksOverrides() && before != null) {
+    if (outcome.lacksOverrides() && before != null && rollback == null) {
       // An empty overrides file is rejected, but does not delay changes to the other files.
       Snapshot others = snapshot.withOverrides(before.overrides());
       Loading.Loaded rest = Loading.of(files, others, target.get());
@@ -286,7 +296,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     }
     applied = snapshot;
     settled = fingerprint;
-    isPutBack = false;
+    rollback = null;
     warnings.addAll(outcome.problems());
     Instant at = clock.instant();
     Problem fault = files.copy(snapshot, at);
@@ -333,8 +343,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Puts earlier limits in force until the content of the files changes. A reload of unchanged
-   * files does not end this rollback.
+   * Puts earlier limits in force until changed files are applied. A reload of unchanged files does
+   * not end this rollback, and neither do files with mistakes.
    *
    * @param limits the limits of an earlier load
    * @param hash the hash of the files of that load, as {@link ReloadListener#offered} received it
@@ -346,10 +356,33 @@ public final class LimitFilesWatcher implements AutoCloseable {
       return false;
     }
     Snapshot last = applied;
-    isPutBack = last == null || !last.hash().equals(hash);
+    boolean isOfTheFiles = last != null && last.hash().equals(hash);
+    rollback = isOfTheFiles ? null : new Rollback(limits, hash, settled);
     Instant at = clock.instant();
     tell(() -> listener.putBack(at, limits, hash));
     return true;
+  }
+
+  /** Keeps a rollback in force: the files have the same content as at the rollback. */
+  private void keep(Rollback kept, Snapshot snapshot) {
+    if (!snapshot.fingerprint().equals(settled)) { // the files differed meanwhile
+      settled = snapshot.fingerprint();
+      Instant at = clock.instant();
+      tell(() -> listener.offered(at, snapshot.hash()));
+      tell(() -> listener.putBack(at, kept.limits, kept.hash));
+    }
+  }
+
+  /**
+   * Earlier limits in force.
+   *
+   * @param over the fingerprint that the files had when the limits were put back
+   */
+  private record Rollback(Limits limits, String hash, String over) {
+
+    boolean isOver(Snapshot snapshot) {
+      return snapshot.fingerprint().equals(over);
+    }
   }
 
   @CanIgnoreReturnValue

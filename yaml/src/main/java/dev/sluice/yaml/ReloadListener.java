@@ -31,8 +31,8 @@ public interface ReloadListener {
   void loaded(Instant at, Limits limits, List<Problem> warnings);
 
   /**
-   * Called when earlier limits are in force again. The default implementation calls {@link
-   * #loaded}.
+   * Called when earlier limits are in force again, and when files that differed meanwhile have the
+   * same content again as at that time. The default implementation calls {@link #loaded}.
    *
    * @param at when the limits were put in force
    * @param limits the current limits

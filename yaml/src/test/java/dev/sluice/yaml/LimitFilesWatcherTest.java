@@ -167,6 +167,53 @@ class LimitFilesWatcherTest {
   }
 
   @Test
+  void putBack_staysInForce_throughFilesThatAreAwayOrMistaken_untilChangedFilesAreApplied()
+      throws IOException {
+    Limits first = current.get();
+    TestFiles.write(defaults, defaults(2));
+    poll(2);
+    watcher.putBack(first, "000000000001");
+    events.take();
+    poll(5);
+    assertThat(watcher.reloadNow()).isFalse();
+    assertThat(events.take()).isEmpty();
+
+    Files.delete(defaults);
+    poll(5);
+    TestFiles.write(defaults, "NewOrdersPerAccount: 1\n");
+    poll(5);
+    Files.delete(overrides);
+    poll(5);
+    assertThat(events.take()).hasSize(3).allMatch(e -> e.startsWith("failed "));
+    assertThat(current.get()).isSameAs(first);
+
+    TestFiles.write(overrides, overrides(1));
+    TestFiles.write(defaults, defaults(2));
+    poll(5);
+    assertThat(watcher.reloadNow()).isFalse();
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
+    assertThat(current.get()).isSameAs(first);
+
+    TestFiles.write(defaults, defaults(3));
+    poll(2);
+    assertThat(defaultBurst()).isEqualTo(3);
+    assertThat(watcher.reloadNow()).isTrue();
+  }
+
+  @Test
+  void putBack_whileTheFilesHaveMistakes_endsWhenTheyAreMended() {
+    Limits first = current.get();
+    TestFiles.write(defaults, defaults(2));
+    poll(2);
+    TestFiles.write(defaults, "NewOrdersPerAccount: 1\n");
+    poll(2);
+    watcher.putBack(first, "000000000001");
+    TestFiles.write(defaults, defaults(2));
+    poll(2);
+    assertThat(defaultBurst()).isEqualTo(2);
+  }
+
+  @Test
   void poll_ofAFileThatBecameEmpty_keepsTheLimitsAndSaysSo() {
     TestFiles.write(overrides, "");
     poll(5);

@@ -216,9 +216,20 @@ public final class Generations {
       }
     }
 
-    /** Records that a rollback put an earlier generation in force. */
-    public void putBack(String hash, Instant at, List<String> changes) {
-      state = new State(new Active(hash, at, changes), state.offered());
+    /**
+     * Records that an earlier generation is in force again.
+     *
+     * @param offered the hash of the files that the generation is in force instead of
+     */
+    public void putBack(String hash, Instant at, String offered, List<String> changes) {
+      State now = state;
+      boolean same = now.active().hash().equals(hash);
+      state =
+          new State(
+              same ? now.active() : new Active(hash, at, changes),
+              now.offered().hash().equals(offered)
+                  ? now.offered()
+                  : new Offered(offered, at, List.of(), List.of()));
     }
 
     private void keep(Past one) {

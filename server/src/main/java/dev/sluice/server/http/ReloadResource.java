@@ -383,8 +383,8 @@ class ReloadResource extends Resource {
 
   /**
    * {@code POST /v1/admin/rollback}: puts the limits, names, overrides and rules of an earlier
-   * generation of files in force. The earlier generation stays in force until the content of the
-   * files changes or the server restarts.
+   * generation of files in force. The earlier generation stays in force until changed files are
+   * applied or the server restarts.
    */
   static final class RollbackResource extends ReloadResource {
 

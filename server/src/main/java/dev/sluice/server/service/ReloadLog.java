@@ -149,8 +149,8 @@ final class ReloadLog implements ReloadListener {
     @Override
     public void putBack(Instant at, Limits limits, String earlier) {
       List<String> changes = changes(limits);
-      generations.putBack(earlier, at, changes);
-      log.warn("a rollback put generation {} of the {} in force", earlier, kind.word());
+      generations.putBack(earlier, at, hash, changes);
+      log.warn("generation {} of the {} is in force by a rollback", earlier, kind.word());
       next.putBack(at, limits, earlier);
       changes.forEach(change -> log.info("changed: {}", change));
     }
