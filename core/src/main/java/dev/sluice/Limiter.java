@@ -319,7 +319,8 @@ public final class Limiter {
 
   /**
    * Gives back the tokens that a batch spent. Check-only transactions are never refunded,
-   * spend-only transactions are.
+   * spend-only transactions are. If no transaction can be refunded, because no limit applies, the
+   * decision is allowed.
    *
    * @param transactions the transactions, each on a different bucket
    * @return the strictest decision, which includes the decision of each transaction
