@@ -140,18 +140,19 @@ public final class Decision {
 
   /**
    * Returns the decision of a batch: its strictest decision. If several decisions are equally
-   * strict, returns the last one, as Boulder does.
+   * strict, returns the last one, as Boulder does. If no decision counts, the batch is allowed, even
+   * if it is a refund.
    *
    * @param counting the decisions of which the strictest is chosen
-   * @param otherwise the answer if {@code counting} is empty
    */
-  static Decision ofBatch(List<Decision> counting, Answer otherwise, List<Decision> parts) {
+  static Decision ofBatch(List<Decision> counting, List<Decision> parts) {
     Decision strictest = null;
     for (Decision one : counting) {
       strictest = strictest == null ? one : one.stricter(strictest);
     }
     if (strictest == null) {
-      strictest = new Decision(null, otherwise, DecidedBy.STORE, List.of(), null, false, List.of());
+      strictest =
+          new Decision(null, Answer.UNLIMITED, DecidedBy.STORE, List.of(), null, false, List.of());
     }
     DecidedBy decidedBy = strictest.decidedBy;
     for (Decision part : parts) {

@@ -320,7 +320,8 @@ public final class Limiter {
 
   /**
    * Gives back the tokens that a batch spent. Spend-only transactions are refunded, check-only
-   * transactions are not.
+   * transactions are not. If no transaction can be refunded, because no limit applies, the decision
+   * is allowed.
    *
    * @param transactions the transactions, each on a different bucket
    * @return the strictest decision, which includes the decision of each transaction

@@ -479,7 +479,7 @@ record Plan(
         counting.add(decisions.get(i));
       }
     }
-    return Decision.ofBatch(counting, unlimited(), decisions);
+    return Decision.ofBatch(counting, decisions);
   }
 
   List<LimitName> denying(List<Decision> decisions) {

@@ -103,13 +103,26 @@ class DecisionTest {
     Decision single = limiter.refund("NewOrdersPerAccount", "17");
     assertThat(single.allowed()).isFalse();
     assertThat(single.limited()).isFalse();
+  }
+
+  @Test
+  void refund_ofABatchInWhichNothingIsLimited_isAllowed_asInBoulder() {
+    Limiter limiter = limiter(Quota.per(2, Duration.ofSeconds(1)), NOW);
     Transaction disabled = limiter.transaction("NewOrdersPerAccount", "17");
-    assertThat(limiter.refund(List.of(disabled)).allowed()).isFalse();
-    assertThat(limiter.refund(List.of(disabled)).message()).isEmpty();
-    // Beside a bucket that gets something back, it has no say.
+    Transaction limited = limiter.transaction(LIMIT, IP);
+    for (List<Transaction> batch :
+        List.of(
+            List.<Transaction>of(), List.of(disabled), List.of(disabled, limited.allowOnly()))) {
+      Decision refund = limiter.refund(batch);
+      assertThat(refund.allowed()).isTrue();
+      assertThat(refund.limited()).isFalse();
+      assertThat(refund.remaining()).isEqualTo(Long.MAX_VALUE);
+      assertThat(refund.message()).isEmpty();
+    }
+    // Beside a bucket that is limited, it has no say.
+    assertThat(limiter.refund(List.of(disabled, limited)).denied()).isTrue();
     assertThat(limiter.spend(LIMIT, IP).allowed()).isTrue();
-    assertThat(limiter.refund(List.of(disabled, limiter.transaction(LIMIT, IP))).allowed())
-        .isTrue();
+    assertThat(limiter.refund(List.of(disabled, limited)).allowed()).isTrue();
   }
 
   @Test
@@ -265,13 +278,11 @@ class DecisionTest {
             .spend("Others", "x");
     assertThat(byRule.degraded()).isTrue();
     for (List<Decision> parts : List.of(List.of(strict, byRule), List.of(byRule, strict))) {
-      Decision whole = Decision.ofBatch(parts, Answer.UNLIMITED, parts);
+      Decision whole = Decision.ofBatch(parts, parts);
       assertThat(whole.degraded()).isTrue();
       assertThat(whole.transaction()).isEqualTo(strict.transaction());
     }
-    assertThat(
-            Decision.ofBatch(List.of(strict), Answer.UNLIMITED, List.of(strict, strict)).degraded())
-        .isFalse();
+    assertThat(Decision.ofBatch(List.of(strict), List.of(strict, strict)).degraded()).isFalse();
   }
 
   @Test

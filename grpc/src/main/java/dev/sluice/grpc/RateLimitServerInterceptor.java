@@ -105,7 +105,7 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     Admission admission = limiter.admit(new CallRequest(call, metadata));
     Refusal refusal = admission.refusal();
     if (refusal != null) {
-      refuse(call, refusal, admission.decision());
+      refuse(call, refusal, admission);
       return new ServerCall.Listener<>() {};
     }
     Decision decision = admission.decision();
@@ -128,8 +128,9 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     }
   }
 
-  private static void refuse(ServerCall<?, ?> call, Refusal refusal, @Nullable Decision decision) {
-    Status status = decision == null ? status(refusal) : status(decision);
+  private static void refuse(ServerCall<?, ?> call, Refusal refusal, Admission admission) {
+    Decision decision = admission.decision();
+    Status status = decision == null ? status(refusal, admission.unusable()) : status(decision);
     if (decision == null) {
       call.close(status, new Metadata());
       return;
@@ -143,7 +144,7 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
         : Status.UNAVAILABLE.withDescription(NOT_ASKED);
   }
 
-  private static Status status(Refusal refusal) {
+  private static Status status(Refusal refusal, @Nullable String unusable) {
     return switch (refusal.status()) {
       case 401 -> Status.UNAUTHENTICATED;
       case 403 -> Status.PERMISSION_DENIED;
@@ -152,7 +153,7 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
       case 503 -> Status.UNAVAILABLE.withDescription(NOT_ASKED);
       default ->
           refusal.status() < 500
-              ? Status.INVALID_ARGUMENT.withDescription("the call lacks a value for its limit")
+              ? Status.INVALID_ARGUMENT.withDescription(unusable)
               : Status.INTERNAL;
     };
   }

@@ -263,10 +263,12 @@ class RateLimitServerInterceptorTest {
   }
 
   @Test
-  void call_withoutItsId_isAnInvalidArgument() throws Exception {
+  void call_withoutItsId_isAnInvalidArgument_thatSaysWhatIsMissing() throws Exception {
     start(perKey("/test.Echo/*").build());
 
-    assertThat(code(() -> say("one"))).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThatThrownBy(() -> say("one"))
+        .hasMessage(
+            "INVALID_ARGUMENT: the request lacks the header X-Api-Key, which a limit needs");
     assertThat(echo.heard()).isZero();
   }
 

@@ -9,15 +9,12 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
-import dev.sluice.web.RequestLimiter;
-import dev.sluice.web.Rule;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitPropertiesException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactory;
@@ -30,7 +27,6 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.DefaultResourceLoader;
-import org.springframework.util.ClassUtils;
 
 /**
  * Finds all mistakes in the properties of {@code sluice} after the application failed to start. If
@@ -89,7 +85,7 @@ final class Mistakes {
     if (limits == null) {
       List<String> names = source == null ? List.of() : source.names();
       result(() -> properties.onFailure().parseDefault());
-      findInRules(names, rule -> {});
+      findInRules(null, names);
       if (!names.isEmpty()) {
         eachAnnotated((method, type) -> findUnknown(names, method, type));
       }
@@ -104,16 +100,8 @@ final class Mistakes {
             properties.onFailure().apply(limits, limiter, Binder.get(environment));
             return limiter;
           });
-      Limiter checking =
-          Limiter.builder(new CurrentLimits(limits), store)
-              .missingDefault(properties.missingDefault())
-              .build();
-      findInRules(
-          List.of(),
-          rule -> {
-            var unused = RequestLimiter.builder(checking).rule(rule).build();
-          });
     }
+    findInRules(limits, List.of());
     boolean needsDefaults = properties.missingDefault() == MissingDefault.REFUSE;
     eachAnnotated(
         (method, type) -> {
@@ -143,21 +131,34 @@ final class Mistakes {
     }
   }
 
+  /** Finds a mistake in the store's address and settings, without a connection to the store. */
   private void findInStore() {
     String address = properties.store();
-    if (address.equals(SluiceProperties.MEMORY) || SluiceAutoConfiguration.isDatabase(address)) {
+    if (address.equals(SluiceProperties.MEMORY)) {
       return;
     }
-    if (!ClassUtils.isPresent("dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
-      String missing = SluiceAutoConfiguration.missing(address, "sluice-redis").getMessage();
+    boolean ofSpring = address.equals(SluiceProperties.SPRING_DATASOURCE);
+    String kind =
+        ofSpring ? SluiceAutoConfiguration.kindOfModules() : SluiceAutoConfiguration.kind(address);
+    if (!SluiceAutoConfiguration.hasStore(kind)) {
+      String missing = SluiceAutoConfiguration.missing(address, "sluice-" + kind).getMessage();
       found.add(String.valueOf(missing));
       return;
     }
-    // Without the module sluice-redis, a lambda that returns a class of that module would fail.
-    result(
-        () ->
-            SluiceAutoConfiguration.Redis.builder(
-                address, () -> SpringDataRedis.builder(environment)));
+    // With Spring's own database, any address serves to check the other settings.
+    String parsed = ofSpring ? kind + "://localhost/any" : address;
+    // Without a store's module, a lambda with a result of the module's types could not be created.
+    switch (kind) {
+      case SluiceAutoConfiguration.POSTGRES ->
+          result(() -> SluiceAutoConfiguration.Postgres.builder(parsed, properties.postgres()));
+      case SluiceAutoConfiguration.MARIADB ->
+          result(() -> SluiceAutoConfiguration.MariaDb.builder(parsed, properties.mariadb()));
+      default ->
+          result(
+              () ->
+                  SluiceAutoConfiguration.Redis.builder(
+                      parsed, () -> SpringDataRedis.builder(environment)));
+    }
   }
 
   /** Returns the source of the limits; null if the application has a bean of limits. */
@@ -172,22 +173,25 @@ final class Mistakes {
   /**
    * Finds mistakes in the filter's rules.
    *
-   * @param names the names of limits, used if the limits could not be loaded; empty if unknown
-   * @param check throws an exception for a rule that does not fit the limits
+   * @param limits the limits; null if they could not be loaded
+   * @param names the names of limits, used without limits; empty if unknown
    */
-  private void findInRules(List<String> names, Consumer<Rule> check) {
+  private void findInRules(@Nullable Limits limits, List<String> names) {
     SluiceProperties.Filter filter = properties.filter();
     if (!filter.enabled() || filter.rules().isEmpty()) {
       return;
     }
-    found.addAll(FilterRules.problems(filter, check));
+    FilterRules.parse(filter, limits, properties.missingDefault(), found);
     for (int i = 0; i < filter.rules().size(); i++) {
       String limit = filter.rules().get(i).limit();
       if (limit != null && !names.isEmpty() && !names.contains(limit)) {
         found.add(
-            "sluice.filter.rules[%s]: no limit has the name %s%s"
+            "sluice.filter.rules[%s].limit: no limit has the name %s%s"
                 .formatted(i, SafeText.quote(limit), Suggestion.didYouMean(limit, names)));
       }
+    }
+    if (properties.rules() != null) {
+      found.add(FilterRules.BOOK_AND_RULES);
     }
     result(() -> FilterRules.clientAddress(filter.clientAddress()));
   }

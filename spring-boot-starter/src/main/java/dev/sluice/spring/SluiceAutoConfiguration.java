@@ -22,8 +22,11 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -52,8 +55,16 @@ import org.springframework.util.ClassUtils;
 class SluiceAutoConfiguration {
 
   private static final Logger LOG = System.getLogger(SluiceAutoConfiguration.class.getName());
-  private static final String POSTGRES = "postgres";
-  private static final String MARIADB = "mariadb";
+  static final String POSTGRES = "postgres";
+  static final String MARIADB = "mariadb";
+  private static final Map<String, String> STORES =
+      Map.of(
+          "redis",
+          "dev.sluice.redis.RedisStore",
+          POSTGRES,
+          "dev.sluice.postgres.PostgresStore",
+          MARIADB,
+          "dev.sluice.mariadb.MariaDbStore");
   private static final Pattern PREFIX_OPTION = Pattern.compile("[?&]prefix=");
 
   /** Static, since Spring Boot needs this bean before it binds the properties. */
@@ -171,35 +182,30 @@ class SluiceAutoConfiguration {
         files, limits.getIfAvailable(), properties.files().reload(), meters.getIfAvailable());
   }
 
-  static boolean isDatabase(String address) {
+  /** Returns the kind of a store, which is the last part of its module's name. */
+  static String kind(String address, ObjectProvider<DataSource> sources) {
     return address.equals(SluiceProperties.SPRING_DATASOURCE)
-        || address.startsWith("postgresql:")
-        || address.startsWith("postgres:")
-        || address.startsWith("mariadb:")
-        || address.startsWith("jdbc:");
+        ? kindOfDataSource(sources)
+        : kind(address);
   }
 
-  /** Returns the kind of a store: the last part of its module's name. */
-  static String kind(String address, ObjectProvider<DataSource> sources) {
-    if (!isDatabase(address)) {
-      return "redis";
+  /** Returns the kind of a store that is not in Spring Boot's own database. */
+  static String kind(String address) {
+    if (address.startsWith("mariadb:") || address.startsWith("jdbc:mariadb:")) {
+      return MARIADB;
     }
-    if (address.equals(SluiceProperties.SPRING_DATASOURCE)) {
-      return kindOfDataSource(sources);
-    }
-    return address.startsWith("mariadb:") || address.startsWith("jdbc:mariadb:")
-        ? MARIADB
-        : POSTGRES;
+    return address.startsWith("postgresql:")
+            || address.startsWith("postgres:")
+            || address.startsWith("jdbc:")
+        ? POSTGRES
+        : "redis";
   }
 
   /** Finds the kind of a database; connects only if both modules are on the class path. */
   private static String kindOfDataSource(ObjectProvider<DataSource> sources) {
-    if (!isPresent("dev.sluice.mariadb.MariaDbStore")) {
-      return POSTGRES;
-    }
     DataSource source = sources.getIfUnique();
-    if (source == null || !isPresent("dev.sluice.postgres.PostgresStore")) {
-      return MARIADB;
+    if (source == null || !hasStore(MARIADB) || !hasStore(POSTGRES)) {
+      return kindOfModules();
     }
     try (Connection connection = source.getConnection()) {
       String product = connection.getMetaData().getDatabaseProductName();
@@ -214,8 +220,33 @@ class SluiceAutoConfiguration {
     }
   }
 
-  private static boolean isPresent(String type) {
-    return ClassUtils.isPresent(type, SluiceAutoConfiguration.class.getClassLoader());
+  /** Returns the kind of a database store whose module is on the class path. */
+  static String kindOfModules() {
+    return hasStore(MARIADB) && !hasStore(POSTGRES) ? MARIADB : POSTGRES;
+  }
+
+  /** Whether the module of a kind of store is on the class path. */
+  static boolean hasStore(String kind) {
+    return ClassUtils.isPresent(STORES.get(kind), SluiceAutoConfiguration.class.getClassLoader());
+  }
+
+  /** Applies a setting of a store; a mistake in it gets the name of its property. */
+  private static <T> void set(
+      String property, @Nullable T value, Consumer<T> setter, List<String> problems) {
+    if (value != null) {
+      try {
+        setter.accept(value);
+      } catch (IllegalArgumentException e) {
+        problems.add("%s: %s".formatted(property, e.getMessage()));
+      }
+    }
+  }
+
+  private static void requireNone(List<String> problems) {
+    if (!problems.isEmpty()) {
+      throw new SluiceConfigurationException(
+          problems, "Correct the settings of the store, or remove them.");
+    }
   }
 
   private static DataSource dataSource(ObjectProvider<DataSource> sources) {
@@ -297,16 +328,13 @@ class SluiceAutoConfiguration {
         ObjectProvider<DataSource> sources,
         ObjectProvider<BucketStore.Observer> observers) {
       try {
-        PostgresStoreBuilder builder = builder(address, sources);
+        PostgresStoreBuilder builder =
+            address.equals(SluiceProperties.SPRING_DATASOURCE)
+                ? with(settings, PostgresStore.builder(dataSource(sources)))
+                : builder(address, settings);
         String prefix = prefix(address, settings.prefix(), "PostgreSQL", environment);
         if (prefix != null) {
           builder.prefix(prefix);
-        }
-        if (settings.durability() != null) {
-          builder.durability(durability(settings.durability()));
-        }
-        if (settings.connections() != null) {
-          builder.connections(settings.connections());
         }
         observers.ifAvailable(builder::observer);
         if (settings.create()) {
@@ -320,24 +348,34 @@ class SluiceAutoConfiguration {
       }
     }
 
-    /** Parses the address; does not connect. */
-    static PostgresStoreBuilder builder(String address, ObjectProvider<DataSource> sources) {
+    /** Parses the address and the settings; does not connect. */
+    static PostgresStoreBuilder builder(String address, SluiceProperties.Postgres settings) {
       try {
-        return address.equals(SluiceProperties.SPRING_DATASOURCE)
-            ? PostgresStore.builder(dataSource(sources))
-            : PostgresStore.builder(address);
+        return with(settings, PostgresStore.builder(address));
       } catch (IllegalArgumentException e) {
         throw mistake(e);
       }
     }
 
-    private static Durability durability(String word) {
+    private static PostgresStoreBuilder with(
+        SluiceProperties.Postgres settings, PostgresStoreBuilder builder) {
+      List<String> problems = new ArrayList<>();
+      set(
+          "sluice.postgres.durability",
+          settings.durability(),
+          word -> builder.durability(of(word)),
+          problems);
+      set("sluice.postgres.connections", settings.connections(), builder::connections, problems);
+      requireNone(problems);
+      return builder;
+    }
+
+    private static Durability of(String word) {
       try {
         return Durability.valueOf(word.toUpperCase(Locale.ROOT));
       } catch (IllegalArgumentException e) {
         throw new IllegalArgumentException(
-            "sluice.postgres.durability: found \"%s\", expected unlogged, async or sync"
-                .formatted(word));
+            "found \"%s\", expected unlogged, async or sync".formatted(word), e);
       }
     }
 
@@ -374,14 +412,11 @@ class SluiceAutoConfiguration {
       try {
         MariaDbStoreBuilder builder =
             address.equals(SluiceProperties.SPRING_DATASOURCE)
-                ? MariaDbStore.builder(dataSource(sources))
-                : MariaDbStore.builder(address, null);
+                ? with(settings, MariaDbStore.builder(dataSource(sources)))
+                : builder(address, settings);
         String prefix = prefix(address, settings.prefix(), "MariaDB", environment);
         if (prefix != null) {
           builder.prefix(prefix);
-        }
-        if (settings.connections() != null) {
-          builder.connections(settings.connections());
         }
         observers.ifAvailable(builder::observer);
         if (settings.create()) {
@@ -391,11 +426,32 @@ class SluiceAutoConfiguration {
         greet(store);
         return store;
       } catch (IllegalArgumentException | StoreException | SQLException e) {
-        throw new SluiceConfigurationException(
-            List.of("sluice.store: " + e.getMessage()),
-            "Write spring.datasource, or an address such as mariadb://user@host/database; set"
-                + " sluice.mariadb.create=true to create the table, or run sluice store create.");
+        throw mistake(e);
       }
+    }
+
+    /** Parses the address and the settings; does not connect. */
+    static MariaDbStoreBuilder builder(String address, SluiceProperties.MariaDb settings) {
+      try {
+        return with(settings, MariaDbStore.builder(address, null));
+      } catch (IllegalArgumentException e) {
+        throw mistake(e);
+      }
+    }
+
+    private static MariaDbStoreBuilder with(
+        SluiceProperties.MariaDb settings, MariaDbStoreBuilder builder) {
+      List<String> problems = new ArrayList<>();
+      set("sluice.mariadb.connections", settings.connections(), builder::connections, problems);
+      requireNone(problems);
+      return builder;
+    }
+
+    private static SluiceConfigurationException mistake(Exception failure) {
+      return new SluiceConfigurationException(
+          List.of("sluice.store: " + failure.getMessage()),
+          "Write spring.datasource, or an address such as mariadb://user@host/database; set"
+              + " sluice.mariadb.create=true to create the table, or run sluice store create.");
     }
   }
 

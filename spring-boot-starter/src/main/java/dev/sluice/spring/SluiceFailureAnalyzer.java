@@ -36,12 +36,7 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
       if (action != null) {
         List<String> all = Mistakes.in(environment, beans);
         List<String> problems =
-            new ArrayList<>(
-                String.valueOf(cause.getMessage())
-                    .lines()
-                    .map(line -> withProperty(line, all))
-                    .distinct()
-                    .toList());
+            new ArrayList<>(String.valueOf(cause.getMessage()).lines().distinct().toList());
         List<String> more = all.stream().filter(mistake -> !problems.contains(mistake)).toList();
         problems.addAll(more);
         return new FailureAnalysis(
@@ -53,17 +48,6 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
       }
     }
     return null;
-  }
-
-  /**
-   * Returns the mistake that repeats a line after the property's name; without one, the line
-   * itself.
-   */
-  private static String withProperty(String line, List<String> mistakes) {
-    return mistakes.stream()
-        .filter(mistake -> !line.isBlank() && mistake.endsWith(line))
-        .findFirst()
-        .orElse(line);
   }
 
   private static @Nullable String action(Throwable cause) {

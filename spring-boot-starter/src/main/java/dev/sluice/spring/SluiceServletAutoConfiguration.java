@@ -47,7 +47,7 @@ class SluiceServletAutoConfiguration {
             .clientAddress(FilterRules.clientAddress(filter.clientAddress()))
             .headers(filter.headers());
     hooks.ifAvailable(hook -> builder.onDenied(hook).onError(hook));
-    FilterRules.addTo(builder, properties, limiter.limits().get(), rules.orderedStream());
+    FilterRules.addTo(builder, properties, limiter, rules.orderedStream());
     FilterRegistrationBean<RateLimitFilter> registration =
         new FilterRegistrationBean<>(FilterRules.build(builder::build));
     registration.setDispatcherTypes(EnumSet.of(DispatcherType.REQUEST));

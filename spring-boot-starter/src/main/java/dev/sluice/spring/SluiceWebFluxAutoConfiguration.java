@@ -43,7 +43,7 @@ class SluiceWebFluxAutoConfiguration {
             .headers(filter.headers())
             .order(filter.order());
     hooks.ifAvailable(hook -> builder.onDenied(hook).onError(hook));
-    FilterRules.addTo(builder, properties, limiter.limits().get(), rules.orderedStream());
+    FilterRules.addTo(builder, properties, limiter, rules.orderedStream());
     return FilterRules.build(builder::build);
   }
 

@@ -32,6 +32,7 @@ import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Handler;
+import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
@@ -325,7 +326,7 @@ class SluiceAutoConfigurationTest {
         .run(
             context ->
                 assertThat(analysis(context.getStartupFailure()))
-                    .contains("sluice.filter.rules[0]: found cost beside estimate"));
+                    .contains("sluice.filter.rules[0].estimate: found cost beside estimate"));
   }
 
   @Test
@@ -455,6 +456,7 @@ class SluiceAutoConfigurationTest {
           public void close() {}
         };
     logger.addHandler(handler);
+    logger.setLevel(Level.WARNING); // Spring Boot may have left a higher level in this JVM
     try {
       forgetful("sluice.missing-default=" + word)
           .withBean(Forgetful.class)
@@ -471,6 +473,7 @@ class SluiceAutoConfigurationTest {
                     .containsExactly("SignUpsPerIPAddress", "SignUpsPerIPAddress");
               });
     } finally {
+      logger.setLevel(null);
       logger.removeHandler(handler);
     }
     assertThat(warned)
@@ -629,9 +632,9 @@ class SluiceAutoConfigurationTest {
         .contains("sluice.files.reload (", "found \"ten\", expected a time such as 10s")
         .contains("sluice.filter.rules[2].count-only (", "found \"4o1\", expected a list")
         .contains("sluice.limits.LoginsPerIPAddress", "did you mean \"period\"?")
-        .contains("sluice.filter.rules[0]: no limit has the name \"LoginsPerIP\"")
+        .contains("sluice.filter.rules[0].limit: no limit has the name \"LoginsPerIP\"")
         .contains("sluice.filter.rules[1].id: found \"ipp\"")
-        .contains("sluice.filter.rules[2]: path: found \"login\"")
+        .contains("sluice.filter.rules[2].path: found \"login\"")
         .contains("sluice.filter.rules[2].id: found \"heder:X\"")
         .contains("sluice.filter.client-address: found one of header and trusted-proxies");
     assertThat(report.lines().filter(line -> line.startsWith("sluice."))).doesNotHaveDuplicates();
@@ -652,26 +655,96 @@ class SluiceAutoConfigurationTest {
             "sluice.filter.rules[1].cost=3"));
     assertThat(report(properties.toArray(String[]::new)))
         .contains("sluice.on-failure.default: found \"alow\"")
-        .contains("sluice.filter.rules[0]: rule /a: ", "did you mean \"LoginsPerIPAddress\"?")
-        .contains("sluice.filter.rules[1]: rule /b: found the cost 3")
+        .contains(
+            "sluice.filter.rules[0].limit: no limit has the name \"LoginsPerIPAdress\"; did you mean \"LoginsPerIPAddress\"?")
+        .contains("sluice.filter.rules[1].cost: found the cost 3")
         .containsOnlyOnce("cost 3");
   }
 
   @Test
-  void ruleThatDoesNotFitTheLimits_isNamedByItsProperty() {
+  void mistakesOfAllRules_andOfAllTheirFields_areInOneReport_eachWithItsProperty() {
     List<String> properties = new ArrayList<>(List.of(LOGINS));
     properties.addAll(
         List.of(
-            "sluice.filter.rules[0].path=/a",
+            "sluice.names[0].name=LoginsPerIPAddress",
+            "sluice.names[0].number=101",
+            "sluice.names[0].id=ipAddress",
+            "sluice.names[1].name=Unlimited",
+            "sluice.names[1].number=102",
+            "sluice.names[1].id=string",
+            "sluice.filter.rules[0].path=/users/{user}",
+            "sluice.filter.rules[0].methods=post",
             "sluice.filter.rules[0].limit=LoginsPerIPAddress",
-            "sluice.filter.rules[0].id=ip",
-            "sluice.filter.rules[1].path=/b",
-            "sluice.filter.rules[1].limit=LoginsPerIPAddress",
-            "sluice.filter.rules[1].id=ip",
-            "sluice.filter.rules[1].cost=3"));
-    assertThat(report(properties.toArray(String[]::new)))
-        .contains("sluice.filter.rules[1]: rule /b: found the cost 3")
-        .containsOnlyOnce("cost 3");
+            "sluice.filter.rules[0].id=path:users",
+            "sluice.filter.rules[0].cost=3",
+            "sluice.filter.rules[0].count-only=401",
+            "sluice.filter.rules[0].count-all-but=99",
+            "sluice.filter.rules[1].path[0]=/right",
+            "sluice.filter.rules[1].path[1]=wrong",
+            "sluice.filter.rules[1].limit=LoginsPerIPAdress",
+            "sluice.filter.rules[1].cost=-1",
+            "sluice.filter.rules[1].estimate=0",
+            "sluice.filter.rules[2].path=/right",
+            "sluice.filter.rules[2].limit=LoginsPerIPAddress",
+            "sluice.filter.rules[2].id[0]=ip",
+            "sluice.filter.rules[2].id[1]=heder:X",
+            "sluice.filter.rules[3].limit=Unlimited",
+            "sluice.filter.rules[3].id=path:user",
+            "sluice.filter.rules[4].path=/right",
+            "sluice.filter.rules[4].id=ip"));
+    String cost = "expected one or the other";
+    assertThat(report(properties.toArray(String[]::new)).lines())
+        .filteredOn(line -> line.startsWith("sluice."))
+        .satisfiesExactly(
+            line -> assertThat(line).startsWith(rule(0, "methods: found \"post\", expected an")),
+            line -> assertThat(line).startsWith(rule(0, "id: limit LoginsPerIPAddress: found the")),
+            line -> assertThat(line).startsWith(rule(0, "cost: found the cost 3 for LoginsPerIP")),
+            line -> assertThat(line).startsWith(rule(0, "count-only: found several of count-only")),
+            line -> assertThat(line).startsWith(rule(0, "count-all-but: found [99], expected")),
+            line -> assertThat(line).startsWith(rule(1, "path: found \"wrong\", expected a path")),
+            line ->
+                assertThat(line).startsWith(rule(1, "limit: no limit has the name \"LoginsPer")),
+            line -> assertThat(line).startsWith(rule(1, "id: the source of the id is missing")),
+            line -> assertThat(line).startsWith(rule(1, "cost: found -1, expected at least 0")),
+            line ->
+                assertThat(line).startsWith(rule(1, "estimate: found cost beside")).endsWith(cost),
+            line -> assertThat(line).startsWith(rule(1, "estimate: found 0, expected 1 or more")),
+            line -> assertThat(line).startsWith(rule(2, "id: found \"heder:X\", expected")),
+            line -> assertThat(line).startsWith(rule(2, "id: found 2 part(s) for an id of Logins")),
+            line ->
+                assertThat(line).startsWith(rule(3, "path: the rule has no path; add at least")),
+            line -> assertThat(line).startsWith(rule(3, "limit: Unlimited has no default, but")),
+            line ->
+                assertThat(line).startsWith(rule(4, "limit: the name of the limit is missing")));
+  }
+
+  private static String rule(int index, String mistake) {
+    return "sluice.filter.rules[%s].%s".formatted(index, mistake);
+  }
+
+  @Test
+  void mistakesInTheSettingsOfADatabase_areInOneReport_eachWithItsProperty() {
+    for (String store : List.of("postgresql://localhost/shop", "spring.datasource")) {
+      assertThat(
+              report(
+                  "sluice.limits.LoginsPerIPAddress.brst=1",
+                  "sluice.store=" + store,
+                  "sluice.postgres.durability=asink",
+                  "sluice.postgres.connections=0"))
+          .contains("did you mean \"burst\"?")
+          .contains("sluice.postgres.durability: found \"asink\", expected unlogged, async or sync")
+          .contains("sluice.postgres.connections: found 0, expected 1 to ")
+          .doesNotContain("sluice.store");
+    }
+    assertThat(
+            report(
+                "sluice.limits.LoginsPerIPAddress.brst=1",
+                "sluice.store=mariadb://localhost/shop",
+                "sluice.mariadb.connections=0"))
+        .contains("sluice.mariadb.connections: found 0, expected 1 to ");
+    assertThat(report("sluice.limits.LoginsPerIPAddress.brst=1", "sluice.store=postgresql:shop"))
+        .contains("did you mean \"burst\"?")
+        .contains("sluice.store: ");
   }
 
   @Test
@@ -965,10 +1038,10 @@ class SluiceAutoConfigurationTest {
       delimiter = '|',
       value = {
         "sluice.filter.rules[0].id=heder:X   | sluice.filter.rules[0].id: found \"heder:X\"",
-        "sluice.filter.rules[0].limit=Logins | rule /login: ",
-        "sluice.filter.rules[0].cost=3       | rule /login: found the cost 3",
-        "sluice.filter.rules[0].estimate=0   | sluice.filter.rules[0]: estimate: found 0, expected 1",
-        "sluice.filter.rules[0].path=login   | sluice.filter.rules[0]: path: found \"login\"",
+        "sluice.filter.rules[0].limit=Logins | sluice.filter.rules[0].limit: no limit has the name",
+        "sluice.filter.rules[0].cost=3       | sluice.filter.rules[0].cost: found the cost 3",
+        "sluice.filter.rules[0].estimate=0   | sluice.filter.rules[0].estimate: found 0, expected 1",
+        "sluice.filter.rules[0].path=login   | sluice.filter.rules[0].path: found \"login\"",
         "sluice.filter.client-address.header=forwarded | sluice.filter.client-address: found one of",
       })
   void mistakeInARule_isAnalysed(String property, String problem) {

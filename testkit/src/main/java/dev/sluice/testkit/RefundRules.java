@@ -87,6 +87,15 @@ interface RefundRules extends DrivenStores {
   }
 
   @Test
+  default void refundBatch_onlyDisabledLimits_isAllowed() {
+    try (Bench bench = Bench.tenPerSecond(this)) {
+      assertThat(bench.limiter.refund(List.of(bench.limiter.transaction(OFF, ID))))
+          .isAllowed()
+          .hasRemaining(Long.MAX_VALUE);
+    }
+  }
+
+  @Test
   default void refundBatch_checkOnly_isNeverRefunded() {
     try (Bench bench = Bench.tenPerSecond(this)) {
       assertThat(bench.limiter.spend(List.of(bench.on(A, 4), bench.on(B, 4)))).isAllowed();

@@ -23,6 +23,7 @@ public final class Admission {
 
   private final @Nullable Decision decision;
   private final @Nullable Refusal refusal;
+  private final @Nullable String unusable;
   private final List<Batch<Ending>> open;
   private final QuietLog log;
 
@@ -37,20 +38,23 @@ public final class Admission {
   private Admission(
       @Nullable Decision decision,
       @Nullable Refusal refusal,
+      @Nullable String unusable,
       List<Batch<Ending>> open,
       QuietLog log) {
     this.decision = decision;
     this.refusal = refusal;
+    this.unusable = unusable;
     this.open = open;
     this.log = log;
   }
 
   static Admission passed(@Nullable Decision decision, List<Batch<Ending>> spent, QuietLog log) {
-    return new Admission(decision, null, spent.stream().filter(Batch::isOpen).toList(), log);
+    return new Admission(decision, null, null, spent.stream().filter(Batch::isOpen).toList(), log);
   }
 
-  static Admission refused(@Nullable Decision decision, Refusal refusal, QuietLog log) {
-    return new Admission(decision, refusal, List.of(), log);
+  static Admission refused(
+      @Nullable Decision decision, Refusal refusal, @Nullable String unusable, QuietLog log) {
+    return new Admission(decision, refusal, unusable, List.of(), log);
   }
 
   /**
@@ -60,6 +64,16 @@ public final class Admission {
    */
   public @Nullable Refusal refusal() {
     return refusal;
+  }
+
+  /**
+   * Returns why a request could not be charged, such as a missing header, for a protocol whose
+   * clients do not see the body of the {@link #refusal}.
+   *
+   * @return a sentence for the client, without ids; null if the request could be charged
+   */
+  public @Nullable String unusable() {
+    return unusable;
   }
 
   /**

@@ -227,11 +227,11 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   private Admission deniedByRule(WebRequest request) {
-    return refused(request, null, Refusal.deniedByRule());
+    return refused(request, null, Refusal.deniedByRule(), null);
   }
 
   private Admission denied(WebRequest request, Decision decision) {
-    return refused(request, decision, Refusal.denied(decision, profile));
+    return refused(request, decision, Refusal.denied(decision, profile), null);
   }
 
   /**
@@ -240,15 +240,15 @@ public final class RequestLimiter implements AutoCloseable {
    */
   private Admission refused(WebRequest request, RuntimeException failure) {
     if (failure instanceof UnusableRequestException e) {
-      return refused(request, null, Refusal.unusable(e));
+      return refused(request, null, Refusal.unusable(e), e.detail());
     }
     if (failure instanceof QuotaFailedException e) {
       reportFailed("the application could not supply a quota", e);
-      return refused(request, null, Refusal.quotaFailed());
+      return refused(request, null, Refusal.quotaFailed(), null);
     }
     if (failure instanceof StoreException || failure instanceof UnknownLimitException) {
       reportFailed("the limiter could not decide on a request", failure);
-      return refused(request, null, Refusal.storeFailed());
+      return refused(request, null, Refusal.storeFailed(), null);
     }
     throw failure;
   }
@@ -264,9 +264,13 @@ public final class RequestLimiter implements AutoCloseable {
     }
   }
 
-  private Admission refused(WebRequest request, @Nullable Decision decision, Refusal prepared) {
+  private Admission refused(
+      WebRequest request,
+      @Nullable Decision decision,
+      Refusal prepared,
+      @Nullable String unusable) {
     RefusalHook hook = prepared.status() == 429 ? onDenied : onError;
-    return Admission.refused(decision, hook.refuse(request, decision, prepared), log);
+    return Admission.refused(decision, hook.refuse(request, decision, prepared), unusable, log);
   }
 
   /**

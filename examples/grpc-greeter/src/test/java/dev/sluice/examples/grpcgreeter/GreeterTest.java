@@ -88,17 +88,20 @@ class GreeterTest {
     assertThat(denied).isPositive();
   }
 
-  @Test
-  void client_thatWaits_isNotDenied() {
-    int port = server.port();
-    // begin: client
+  // begin: client
+  static ManagedChannel channel(int port) {
     Limit perHost = Limit.of(Quota.burst(1).refill(9, Duration.ofSeconds(1)));
     Pacer pacer = Pacer.builder(perHost, Duration.ofSeconds(10)).build();
-    channel =
-        Grpc.newChannelBuilder("127.0.0.1:" + port, InsecureChannelCredentials.create())
-            .intercept(PacedGrpc.interceptor(pacer))
-            .build();
-    // end: client
+    return Grpc.newChannelBuilder("127.0.0.1:" + port, InsecureChannelCredentials.create())
+        .intercept(PacedGrpc.interceptor(pacer))
+        .build();
+  }
+
+  // end: client
+
+  @Test
+  void client_thatWaits_isNotDenied() {
+    channel = channel(server.port());
 
     assertThat(denied(stub(channel), 12)).isZero();
   }
