@@ -140,8 +140,8 @@ public final class Decision {
 
   /**
    * Returns the decision of a batch: its strictest decision. If several decisions are equally
-   * strict, returns the last one, as Boulder does. If no decision counts, the batch is allowed, even
-   * if it is a refund.
+   * strict, returns the last one, as Boulder does. If no decision counts, the batch is allowed,
+   * even if it is a refund.
    *
    * @param counting the decisions of which the strictest is chosen
    */

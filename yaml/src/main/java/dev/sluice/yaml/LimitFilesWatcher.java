@@ -121,10 +121,10 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   /**
    * Reads the files at once, even if they are unchanged, applies them if they are valid, and
-   * notifies the listener in both cases. Does nothing if {@link #putBack} was called and the content
-   * is the same as at that call. If a default, an override or the end of a file was removed, the
-   * files are read again after a quarter of a second, and applied only if they have not changed
-   * meanwhile.
+   * notifies the listener in both cases. Does nothing if {@link #putBack} was called and the
+   * content is the same as at that call. If a default, an override or the end of a file was
+   * removed, the files are read again after a quarter of a second, and applied only if they have
+   * not changed meanwhile.
    *
    * @return whether the files were applied; false after {@link #close}
    */

@@ -173,7 +173,7 @@ class LimitFilesWatcherTest {
     TestFiles.write(defaults, defaults(2));
     poll(2);
     watcher.putBack(first, "000000000001");
-    events.take();
+    var unused = events.take();
     poll(5);
     assertThat(watcher.reloadNow()).isFalse();
     assertThat(events.take()).isEmpty();
