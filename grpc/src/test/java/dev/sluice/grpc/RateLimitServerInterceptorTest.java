@@ -264,7 +264,8 @@ class RateLimitServerInterceptorTest {
 
   @Test
   @SuppressWarnings({"NullAway", "CheckReturnValue"}) // nulls are what this is about
-  void null_isRefusedAtTheDoor() {
+  void null_isRefusedAtTheDoor() throws Exception {
+    start(perKey("/test.Echo/*").build());
     assertThatThrownBy(() -> RateLimitServerInterceptor.of(null)).hasMessage("limiter");
     assertThatThrownBy(() -> PacedGrpc.interceptor(null)).hasMessage("pacer");
   }
