@@ -290,6 +290,13 @@ final class MistakesTest {
         "Rule.on(\"/login\").limit((String) null, id)",
         () -> Rule.on("/login").limit(none, VaryBy.path()));
     code("Rule.on((String) null)", () -> Rule.on(none));
+    code(
+        "Rule.on(\"/login\").limit(\"ExportsPerUser\", (VaryBy) null)",
+        () -> Rule.on("/login").limit("ExportsPerUser", (VaryBy) null));
+    code("RequestLimiter.builder(null)", () -> RequestLimiter.builder(null));
+    code(
+        "RequestLimiter.builder(limiter).rule(null)",
+        () -> RequestLimiter.builder(limiter).rule(null));
   }
 
   private void storesAndOthers() throws IOException {

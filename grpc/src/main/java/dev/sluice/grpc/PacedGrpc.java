@@ -8,6 +8,7 @@ import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.MethodDescriptor;
 import java.net.URI;
+import java.util.Objects;
 
 /**
  * An interceptor for gRPC clients, whose calls wait for a {@link Pacer} before they are sent. The
@@ -34,6 +35,7 @@ public final class PacedGrpc {
    * @return the interceptor, for {@code ManagedChannelBuilder.intercept}
    */
   public static ClientInterceptor interceptor(Pacer pacer) {
+    Objects.requireNonNull(pacer, "pacer");
     return new ClientInterceptor() {
       @Override
       public <Q, A> ClientCall<Q, A> interceptCall(

@@ -16,6 +16,7 @@ import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -58,7 +59,7 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   private final RequestLimiter limiter;
 
   private RateLimitServerInterceptor(RequestLimiter limiter) {
-    this.limiter = limiter;
+    this.limiter = Objects.requireNonNull(limiter, "limiter");
   }
 
   /**

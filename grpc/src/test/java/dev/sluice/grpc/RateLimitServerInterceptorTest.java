@@ -263,6 +263,14 @@ class RateLimitServerInterceptorTest {
   }
 
   @Test
+  @SuppressWarnings({"NullAway", "CheckReturnValue"}) // nulls are what this is about
+  void null_isRefusedAtTheDoor() throws Exception {
+    start(perKey("/test.Echo/*").build());
+    assertThatThrownBy(() -> RateLimitServerInterceptor.of(null)).hasMessage("limiter");
+    assertThatThrownBy(() -> PacedGrpc.interceptor(null)).hasMessage("pacer");
+  }
+
+  @Test
   void call_withoutItsId_isAnInvalidArgument_thatSaysWhatIsMissing() throws Exception {
     start(perKey("/test.Echo/*").build());
 

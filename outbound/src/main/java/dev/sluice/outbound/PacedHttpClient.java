@@ -43,8 +43,8 @@ public final class PacedHttpClient extends HttpClient {
   private final Pacer pacer;
 
   private PacedHttpClient(HttpClient client, Pacer pacer) {
-    this.client = client;
-    this.pacer = pacer;
+    this.client = Objects.requireNonNull(client, "client");
+    this.pacer = Objects.requireNonNull(pacer, "pacer");
   }
 
   /**

@@ -4,6 +4,7 @@ package dev.sluice.outbound;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.URI;
+import java.util.Objects;
 import okhttp3.Interceptor;
 import okhttp3.Response;
 
@@ -32,6 +33,7 @@ public final class PacedOkHttp {
    * @return the interceptor, for {@code OkHttpClient.Builder.addInterceptor}
    */
   public static Interceptor interceptor(Pacer pacer) {
+    Objects.requireNonNull(pacer, "pacer");
     return chain -> intercept(pacer, chain);
   }
 

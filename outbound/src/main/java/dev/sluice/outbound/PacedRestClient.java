@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpRequest;
 import org.springframework.http.client.ClientHttpRequestExecution;
@@ -34,6 +35,7 @@ public final class PacedRestClient {
    * @return the interceptor, for {@code RestClient.Builder.requestInterceptor}
    */
   public static ClientHttpRequestInterceptor interceptor(Pacer pacer) {
+    Objects.requireNonNull(pacer, "pacer");
     return (request, body, execution) -> intercept(pacer, request, body, execution);
   }
 

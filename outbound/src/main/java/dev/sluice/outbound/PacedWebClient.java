@@ -2,6 +2,7 @@
 package dev.sluice.outbound;
 
 import java.net.URI;
+import java.util.Objects;
 import org.springframework.web.reactive.function.client.ClientRequest;
 import org.springframework.web.reactive.function.client.ClientResponse;
 import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
@@ -30,6 +31,7 @@ public final class PacedWebClient {
    * @return the filter, for {@code WebClient.Builder.filter}
    */
   public static ExchangeFilterFunction filter(Pacer pacer) {
+    Objects.requireNonNull(pacer, "pacer");
     return (request, next) -> exchange(pacer, request, next);
   }
 

@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
@@ -78,10 +79,10 @@ public final class Pacer {
    * @throws IllegalArgumentException if {@code maxWait} is negative
    */
   public static Builder builder(Limit limit, Duration maxWait) {
-    if (maxWait.isNegative()) {
+    if (Objects.requireNonNull(maxWait, "maxWait").isNegative()) {
       throw new IllegalArgumentException("maxWait: found " + maxWait + ", expected zero or more");
     }
-    return new Builder(limit, maxWait);
+    return new Builder(Objects.requireNonNull(limit, "limit"), maxWait);
   }
 
   /**

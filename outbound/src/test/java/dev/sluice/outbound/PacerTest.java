@@ -9,10 +9,12 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.testkit.LoggedLines;
 import dev.sluice.testkit.ManualTime;
 import java.net.URI;
+import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -73,6 +75,27 @@ class PacerTest {
     assertThat(admitted.isDone()).isEqualTo(seconds == 0);
     time.advance(Duration.ofSeconds(seconds));
     assertThat(admitted).isCompleted();
+  }
+
+  @Test
+  @SuppressWarnings({"NullAway", "CheckReturnValue"}) // nulls are what this is about
+  void null_isRefusedAtTheDoor() {
+    Map<String, ThrowingCallable> doors =
+        Map.of(
+            "limit", () -> Pacer.builder(null, HOUR),
+            "maxWait", () -> Pacer.builder(limit, null),
+            "client", () -> PacedHttpClient.of(null, Pacer.builder(limit, HOUR).build()));
+    doors.forEach(
+        (name, door) ->
+            assertThatThrownBy(door).isInstanceOf(NullPointerException.class).hasMessage(name));
+    for (ThrowingCallable door :
+        List.<ThrowingCallable>of(
+            () -> PacedHttpClient.of(HttpClient.newHttpClient(), null),
+            () -> PacedOkHttp.interceptor(null),
+            () -> PacedRestClient.interceptor(null),
+            () -> PacedWebClient.filter(null))) {
+      assertThatThrownBy(door).isInstanceOf(NullPointerException.class).hasMessage("pacer");
+    }
   }
 
   @Test

@@ -527,7 +527,7 @@ public final class Rule {
                 .formatted(name));
       }
       for (VaryBy part : id) {
-        String variable = part.pathVariable();
+        String variable = Objects.requireNonNull(part, "id").pathVariable();
         for (PathPattern path : paths) {
           if (variable != null && !path.variables().contains(variable)) {
             throw new IllegalArgumentException(

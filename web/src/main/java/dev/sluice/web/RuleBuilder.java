@@ -33,7 +33,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
    * @param limiter the limiter that decides on the requests
    */
   protected RuleBuilder(Limiter limiter) {
-    this.limiter = limiter;
+    this.limiter = Objects.requireNonNull(limiter, "limiter");
   }
 
   /**
@@ -51,7 +51,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
    */
   @CanIgnoreReturnValue
   public B rule(Rule rule) {
-    rules.add(rule);
+    rules.add(Objects.requireNonNull(rule, "rule"));
     return self();
   }
 
@@ -65,7 +65,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
    */
   @CanIgnoreReturnValue
   public B rules(RequestRules all) {
-    book = all;
+    book = Objects.requireNonNull(all, "all");
     return self();
   }
 
@@ -78,7 +78,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
    */
   @CanIgnoreReturnValue
   public B clientAddress(ClientAddress how) {
-    this.clientAddress = how;
+    this.clientAddress = Objects.requireNonNull(how, "how");
     return self();
   }
 
@@ -90,7 +90,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
    */
   @CanIgnoreReturnValue
   public B headers(HeaderProfile newProfile) {
-    this.profile = newProfile;
+    this.profile = Objects.requireNonNull(newProfile, "newProfile");
     return self();
   }
 
