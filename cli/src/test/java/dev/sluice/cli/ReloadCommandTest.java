@@ -94,6 +94,11 @@ class ReloadCommandTest {
         .body();
   }
 
+  /** The audit log is written by a thread of its own, after the answer. */
+  private void awaitAudited(String... texts) {
+    await().untilAsserted(() -> assertThat(Files.readString(audit)).contains(texts));
+  }
+
   @Test
   void dryRun_printsTheChanges_andAppliesNothing() throws Exception {
     Files.writeString(limits, SECOND + "OtherPerId: {id: string, unlimited: true}\n");
@@ -244,11 +249,7 @@ class ReloadCommandTest {
     assertThat(burst()).isEqualTo(40);
     assertThat(get("/v1/limits")).doesNotContain("putBack");
     assertThat(get("/metrics")).contains("sluice_generation_put_back 0");
-    await()
-        .untilAsserted(
-            () ->
-                assertThat(Files.readString(audit))
-                    .contains("\"what\":\"rollback\",\"result\":\"done\""));
+    awaitAudited("\"what\":\"rollback\",\"result\":\"done\"");
   }
 
   @Test
@@ -268,13 +269,7 @@ class ReloadCommandTest {
             .build();
     assertThat(HttpClient.newHttpClient().send(other, BodyHandlers.ofString()).statusCode())
         .isEqualTo(400);
-    await()
-        .untilAsserted(
-            () ->
-                assertThat(Files.readString(audit))
-                    .contains(
-                        "\"what\":\"reload\",\"result\":\"refused\"",
-                        "dryRun: found another value"));
+    awaitAudited("\"what\":\"reload\",\"result\":\"refused\"", "dryRun: found another value");
   }
 
   @Test
