@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Reservation.Estimate;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -104,6 +105,7 @@ final class RuleParser {
   }
 
   /** Returns the result of a step; null if the field has a mistake. */
+  @CanIgnoreReturnValue
   private <T> @Nullable T correct(String field, Supplier<T> step) {
     try {
       return step.get();
