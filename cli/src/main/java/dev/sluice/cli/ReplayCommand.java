@@ -282,7 +282,10 @@ final class ReplayCommand implements Callable<Integer> {
       }
     }
 
-    /** Returns when the operation was recorded. A wrong time is reported, and the result is 0. */
+    /**
+     * Returns the time at which the operation was recorded, in nanoseconds since the epoch. Reports
+     * a missing or negative time, and then returns 0. Also reports a time that is too old.
+     */
     private long at(WireRequest act) {
       Long at = act.at();
       if (at == null || at < 0) {

@@ -42,7 +42,7 @@ final class JsonLog extends LogFormat {
           Map.entry("request.uri", "target"),
           Map.entry("request.host", "host"),
           Map.entry("user_id", "user"),
-          // Envoy, by the names of its examples
+          // Envoy: the keys in the examples of its documentation
           Map.entry("start_time", "time"),
           Map.entry("downstream_remote_address_without_port", "client"),
           Map.entry("downstream_remote_address", "client"),

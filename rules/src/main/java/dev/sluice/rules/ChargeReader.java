@@ -220,7 +220,7 @@ final class ChargeReader<C> {
       return null;
     }
     try {
-      // The placeholders can be checked without the format.
+      // If the limit is unknown, its format is unknown too. The placeholders are checked anyway.
       IdFormat format = name == null ? IdFormat.string() : name.id();
       Template<C> template = Template.parse(text, format, placeholders);
       return ofDescriptors ? template.ofEverybody() : template;

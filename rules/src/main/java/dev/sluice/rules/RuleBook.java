@@ -133,7 +133,7 @@ public final class RuleBook implements RequestRules {
    * Returns the limits that rules name, for the metric of missing defaults. The policy for a
    * missing default was already applied when the book was read.
    *
-   * @return a requirement for each limit; each requirement allows a missing default
+   * @return one {@link Requirement} for each limit; none of them refuses a missing default
    */
   public List<Requirement> requirements() {
     return requirements;

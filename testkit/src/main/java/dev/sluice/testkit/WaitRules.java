@@ -39,7 +39,8 @@ interface WaitRules extends DrivenStores {
   Duration MINUTE = Duration.ofMinutes(1);
 
   /**
-   * Creates a bench with 10 tokens per second, on which the bucket of {@link Bench#WAITS} is empty.
+   * Creates a {@link Bench} whose limits allow 10 tokens per second. The bucket of the limit {@link
+   * Bench#WAITS} is empty.
    */
   private Bench empty() {
     Bench bench = Bench.tenPerSecond(this);

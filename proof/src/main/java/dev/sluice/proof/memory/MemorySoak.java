@@ -88,7 +88,7 @@ final class MemorySoak {
         return minutes;
       }
     } catch (NumberFormatException e) {
-      // The usage is printed after this block.
+      // The error message is printed after this block.
     }
     System.err.printf(
         "sluice prove soak: found \"%s\", expected minutes, above 0 and at most %d%n",

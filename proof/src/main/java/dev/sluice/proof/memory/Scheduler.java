@@ -169,7 +169,7 @@ final class Scheduler {
     change(me, next);
   }
 
-  /** Counts a step of a strand. Returns false if the run is over. */
+  /** Counts a step of a simulated thread. Returns false if the run is over. */
   private boolean goesOn(Strand me, int site) {
     if (unwinding) {
       unwind(me);

@@ -119,8 +119,9 @@ final class SequentialStore {
     long costNanos = tokens(part, nowNanos, tat) * Setup.TOKEN_NANOS;
     long aheadNanos = aheadNanos(nowNanos, tat);
     boolean fits = fits(part, nowNanos, tat);
-    // A denial and a refund read the clock after the TAT of the bucket. If the bucket has changed
-    // in between and has the same TAT again, the result was also correct at the time of the clock.
+    // A denial and a refund read the clock after the TAT of the bucket. If the TAT changes between
+    // these two reads, and then has its first value again, the result is also correct for the time
+    // that the clock showed.
     boolean late = part.act() == Verb.REFUND || (!fits && part.act().votes());
     long earliestNanos = metBy.get(key).getOrDefault(tatNanos[key], 0L);
     if (late && setup.keptNanos() == 0 && nowNanos < earliestNanos && tat != 0) {

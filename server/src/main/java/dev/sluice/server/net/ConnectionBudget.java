@@ -540,7 +540,7 @@ public final class ConnectionBudget {
    */
   public static final class OpenFileLimit {
 
-    /** The lowest limit with which a server starts. */
+    /** The server refuses to start if the operating system allows fewer open files. */
     static final int LEAST = 256;
 
     /**

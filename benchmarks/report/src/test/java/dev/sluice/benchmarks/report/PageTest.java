@@ -49,6 +49,7 @@ class PageTest {
         "redis",
         row("r", "calls/s", "3000", "\"Peer\"", "1500", "null", "null", "2026-01-01", true));
     write("sql", row("q", "ms", "2", "null", "null", "null", "null", "2026-01-02", true));
+    write("replay", row("l", "MB", "1", "null", "null", "null", "null", "2030-01-01", false));
     write(
         "server",
         row("s", "answers/s", "9", "null", "null", "\"empty\"", "10", "2026-01-03", true));

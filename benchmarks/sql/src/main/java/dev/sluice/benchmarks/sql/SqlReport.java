@@ -59,12 +59,7 @@ public final class SqlReport {
 
   /** The names of the rows in docs/benchmarks.md. */
   private static final Set<String> HEADLINES =
-      Set.of(
-          "PostgreSQL, 1 caller, in turn with bounds, p50",
-          "PostgreSQL, 64 callers, 10,000 keys",
-          "PostgreSQL, 64 callers, batches of 3 limits",
-          "PostgreSQL, 64 callers, synchronous commit",
-          "MariaDB, 64 callers, 10,000 keys");
+      Set.of("PostgreSQL, 64 callers, 10,000 keys", "PostgreSQL, 64 callers, batches of 3 limits");
 
   /** A spend by the function of the store, with a limit that denies nothing. */
   private static final String FUNCTION =

@@ -58,7 +58,8 @@ public final class WebReport {
       for (Subject<Work> subject : subjects(sites, application)) {
         scenes.computeIfAbsent(subject.scene(), scene -> new ArrayList<>()).add(subject);
       }
-      System.out.println("| what | in the way | µs | ratio | half of the rounds | rounds |");
+      System.out.println(
+          "| scene | filter or advice | µs | ratio to the first row of the scene | middle half of the ratios | rounds |");
       System.out.println("|---|---|---:|---:|---|---:|");
       for (List<Subject<Work>> scene : scenes.values()) {
         WebReport report = new WebReport(scene);
@@ -66,7 +67,7 @@ public final class WebReport {
         report.print(report.rounds(seconds / scenes.size()));
       }
       System.out.printf(
-          "%nEach figure is a median of rounds. A round has %,d requests on one connection, %d at a"
+          "%nTimes and ratios are medians of rounds. A round has %,d requests on one connection, %d at a"
               + " time, or %,d calls without HTTP.%n",
           REQUESTS, Connection.TOGETHER, CALLS);
     }
