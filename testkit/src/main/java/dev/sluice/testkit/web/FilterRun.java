@@ -147,7 +147,9 @@ final class FilterRun implements AutoCloseable {
   HttpResponse<String> send(String method, String path, String body, String... headers) {
     URI uri = URI.create("http://" + LOCAL + ":" + site().port() + site().prefix() + path);
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(uri).method(method, BodyPublishers.ofString(body));
+        HttpRequest.newBuilder(uri)
+            .timeout(Duration.ofMinutes(1))
+            .method(method, BodyPublishers.ofString(body));
     for (int i = 0; i < headers.length; i += 2) {
       request.header(headers[i], headers[i + 1]);
     }
