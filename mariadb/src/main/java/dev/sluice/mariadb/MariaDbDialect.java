@@ -39,7 +39,6 @@ final class MariaDbDialect implements SqlDialect {
         SELECT GROUP_CONCAT(routine_name) FROM information_schema.routines
         WHERE routine_schema = DATABASE() AND routine_name IN ('%s'))
       """;
-  private static final String VERSION = "SELECT VERSION()";
 
   private final @Nullable ClientClock clock;
   private final int waitMillis;
@@ -114,14 +113,11 @@ final class MariaDbDialect implements SqlDialect {
 
   /** Returns why the statements do not run on a server such as MySQL; null for a MariaDB. */
   private static @Nullable String otherProduct(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery(VERSION)) {
-      String version = rows.next() ? rows.getString(1) : "";
-      return version.contains("MariaDB")
-          ? null
-          : "found a server of version %s, expected MariaDB; MySQL cannot run the procedures"
-              .formatted(version);
-    }
+    String version = connection.getMetaData().getDatabaseProductVersion();
+    return version.contains("MariaDB")
+        ? null
+        : "found a server of version %s, expected MariaDB; MySQL cannot run the procedures"
+            .formatted(version);
   }
 
   @Override
