@@ -21,6 +21,9 @@ final class FilterRules {
 
   static final String BOOK_AND_RULES = "sluice.rules: found a rule book and sluice.filter.rules";
 
+  private static final String OWN_LIMITS =
+      " Your own limits need the form of their ids, such as sluice.limits.NAME.id=string.";
+
   private FilterRules() {}
 
   /** Adds the rules of the file in {@code sluice.rules}, or the rules in properties and beans. */
@@ -59,8 +62,8 @@ final class FilterRules {
       throw new SluiceConfigurationException(
           problems,
           "Correct the rules, or configure the limits that they name. A rule has path, limit and"
-              + " id; see docs/spring.md. Your own limits need the form of their ids, such as"
-              + " sluice.limits.NAME.id=string.");
+              + " id; see docs/spring.md."
+              + OWN_LIMITS);
     }
     beans.forEach(rules::add);
     return rules;
@@ -123,8 +126,7 @@ final class FilterRules {
     } catch (IllegalArgumentException e) {
       throw new SluiceConfigurationException(
           List.of(String.valueOf(e.getMessage())),
-          "Correct the Rule beans, or configure the limits that they name."
-              + " Your own limits need the form of their ids, such as sluice.limits.NAME.id=string.");
+          "Correct the Rule beans, or configure the limits that they name." + OWN_LIMITS);
     }
   }
 }

@@ -84,13 +84,14 @@ final class RuleParser {
     if (Objects.requireNonNullElse(properties.ignoreCase(), filter.ignoreCase())) {
       rule.ignoreCase();
     }
-    LimitName name = name(String.join(", ", paths));
+    String where = String.join(", ", paths);
+    LimitName name = name(where);
     List<VaryBy> ids = ids(pathsAreRight);
     String limit = Objects.requireNonNullElse(properties.limit(), "");
     if (!ids.isEmpty()
         && correct("id", () -> rule.limit(limit, ids.toArray(VaryBy[]::new))) != null
         && name != null) {
-      checkFit("id", rule.build(), String.join(", ", paths));
+      checkFit("id", rule.build(), where);
     }
     addCost(rule, name);
     addStatuses(rule);
