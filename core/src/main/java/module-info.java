@@ -4,9 +4,8 @@
  *
  * <p>Needs only the JDK at run time; the two annotation libraries are needed only by compilers.
  */
-@SuppressWarnings(
-    "module") // the modules to which internal packages are exported do not exist yet when this
-// module is built
+// This module is built before the modules to which internal packages are exported.
+@SuppressWarnings("module")
 module dev.sluice {
   requires static transitive com.google.errorprone.annotations;
   requires static transitive org.jspecify;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The shared code of stores on servers, for Sluice's own modules only. */
-@SuppressWarnings(
-    "module") // the modules to which this package is exported do not exist yet when this module is
-// built
+// This module is built before the modules to which the package is exported.
+@SuppressWarnings("module")
 module dev.sluice.remote {
   requires transitive dev.sluice;
   requires static java.sql; // only the stores in databases need java.sql

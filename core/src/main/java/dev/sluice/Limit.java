@@ -223,8 +223,8 @@ public final class Limit implements DirectLimit {
   /** Returns the name, and the default quotas. */
   @Override
   public String toString() {
-    Resolved last =
-        resolved; // the last known limits: toString() must not throw if the limit was removed
+    // The last known limits: toString() must not throw if the limit was removed.
+    Resolved last = resolved;
     List<Quota> quotas = last.effective().quotas();
     boolean isUnlimited = last.limits().coverage(last.name()) == Coverage.UNLIMITED;
     return "limit %s: %s"

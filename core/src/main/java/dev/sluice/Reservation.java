@@ -657,8 +657,8 @@ public final class Reservation implements AutoCloseable {
    *     LimiterObserver#settlementLost} is called
    * @param parts one part for each bucket that is limited now, in the order of the transactions; a
    *     limit with several quotas has one bucket per quota, and the part's transaction has this
-   *     quota. There is no part for a bucket whose settlement still waits, and for a bucket that
-   *     keeps its estimate and could not be read
+   *     quota. A bucket has no part if its settlement still waits, or if it keeps its estimate and
+   *     could not be read
    */
   public record Settlement(boolean settled, boolean waiting, List<Settlement.Part> parts) {
 

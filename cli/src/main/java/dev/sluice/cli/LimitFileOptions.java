@@ -187,8 +187,8 @@ final class LimitFileOptions {
     /**
      * Returns the file, null if there is none.
      *
-     * @throws InputException if the file cannot be read, or there is no file of limits for the
-     *     rules
+     * @throws InputException if the file cannot be read, or if a rule file is given without a file
+     *     of limits
      */
     @Nullable Path file(LimitFileOptions limits) {
       Path named = named(limits);

@@ -167,8 +167,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the largest number of live buckets in the store, for metrics. Never blocks.
    *
-   * @return the number at which the store refuses new buckets; empty if there is no such bound, or
-   *     if the bound is unknown
+   * @return the number at which the store refuses new buckets; empty if the store has no bound, or
+   *     if its bound is unknown
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();

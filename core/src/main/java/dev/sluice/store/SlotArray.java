@@ -44,8 +44,8 @@ final class SlotArray {
   private static final int MOVES = 2;
   private static final int PLACE_BYTES = 3;
   private static final int LINE_BITS = 16;
-  private static final int ENTRIES_KEPT =
-      1 << 8; // the number of entries that the remaining 8 bits can address
+  // The number of entries that the remaining 8 bits can address.
+  private static final int ENTRIES_KEPT = 1 << 8;
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
   private static final int FEW_LONGS = 2 * LONGS; // two lines

@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
  * The file format, big endian:
  *
  *   8 bytes     "SLUICE\0" and the version, 1
- *   2 longs     the key of the hash; whoever knows this key can forge tags, so only the owner can
- *               read the file
+ *   2 longs     the key of the hash; with this key, an attacker can forge tags, so only the owner
+ *               can read the file
  *   1 long      the number of buckets
  *   per bucket  3 longs: place (see BucketTable and SlotArray), tag and TAT
  *   1 long      the CRC-32C of all bytes before it

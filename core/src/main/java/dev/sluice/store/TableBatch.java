@@ -20,8 +20,8 @@ import java.util.List;
  * write, the batch can release all locks without having changed anything. The batch does this if
  * another thread holds a segment or a slot, if the lines have no free slot, or if the bound on
  * buckets is reached. Then the batch waits, or makes room, and starts again. The batch never waits
- * while it holds a lock. A reader that finds a locked slot waits, so a reader sees either the whole
- * batch or nothing of the batch.
+ * while it holds a lock. A reader that finds a locked slot waits, so a reader sees the buckets
+ * either before the whole batch or after the whole batch.
  *
  * <p>For use by one thread, once.
  */

@@ -267,8 +267,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     /** Returns the time to the next event of a Poisson process, at least 1 ns. */
     long gap(double meanNanos) {
       double gapNanos = -StrictMath.log(1 - random.nextDouble()) * meanNanos;
-      return (long) Math.min(gapNanos, Long.MAX_VALUE / 4.0)
-          + 1; // the bound is longer than any run
+      // The bound is longer than any run.
+      return (long) Math.min(gapNanos, Long.MAX_VALUE / 4.0) + 1;
     }
   }
 }

@@ -104,8 +104,8 @@ public final class ClientGroup {
     Settings settings =
         new Settings(colon < 0 ? "" : description.substring(colon + 1), kind.keys());
     ClientGroup group = new ClientGroup(description, kind, settings, quota, length.toNanos());
-    group.addTo(
-        new ArrayList<>(), 0); // called only to report wrong values now and not during the run
+    // Called only to report wrong values now and not during the run.
+    group.addTo(new ArrayList<>(), 0);
     return group;
   }
 

@@ -212,8 +212,8 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
         return reservation::settle;
       }
       Receipt receipt = reservation.receipt();
-      reservation
-          .close(); // this process forgets the reservation, as if another process got the receipt
+      // This process forgets the reservation, as if another process got the receipt.
+      reservation.close();
       return costs -> limiter.settle(receipt, costs);
     }
 

@@ -155,8 +155,8 @@ public final class Pacer {
       if (!pause.isZero() && !pause.isNegative()) {
         pause(idOf(uri), pause, nowNanos);
       }
-    } catch (
-        Throwable e) { // also an Error: the caller must get its response even if a class is missing
+    } catch (Throwable e) {
+      // Also an Error: the caller must get its response even if a class is missing.
       tell(failures, "could not read from a response whether to pause requests", e);
     }
   }
@@ -206,8 +206,8 @@ public final class Pacer {
     private final long deadlineNanos;
     private final CompletableFuture<Void> result = new CompletableFuture<>();
     private int step; // guarded by this
-    private @Nullable Future<?>
-        waiting; // guarded by this; the future for which the current step waits
+    // Guarded by this; the future for which the current step waits.
+    private @Nullable Future<?> waiting;
 
     Admission(String id, Duration maxWait) {
       this.id = id;
@@ -235,8 +235,8 @@ public final class Pacer {
     }
 
     /**
-     * Waits until a pause of the id has ended, then until the limit admits the request. If a new
-     * pause has begun meanwhile, waits for the end of this pause too.
+     * Waits for the end of a pause of the id, then until the limit admits the request. If another
+     * pause began during these waits, this method also waits for the end of that pause.
      */
     void proceed() {
       if (result.isDone()) {

@@ -44,8 +44,8 @@ import org.eclipse.jetty.util.ssl.SslContextFactory;
 final class Http2Client extends JsonClient {
 
   private static final long PATIENCE_SECONDS = 60;
-  private static final long GOODBYE_SECONDS =
-      1; // the GOAWAY frame can arrive after the failure of a request
+  // The GOAWAY frame can arrive after the failure of a request.
+  private static final long GOODBYE_SECONDS = 1;
   private static final String GRPC_PATH =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
   private static final HTTP2Client JETTY = started();
@@ -227,8 +227,8 @@ final class Http2Client extends JsonClient {
     }
 
     /**
-     * Waits for the response. Returns true if there is no response because, by a GOAWAY frame, the
-     * server did not process the request.
+     * Waits for the response. Returns true if no response comes, because a GOAWAY frame of the
+     * server says that the request was not processed.
      */
     boolean wasIgnored() throws IOException {
       try {

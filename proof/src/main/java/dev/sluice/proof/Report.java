@@ -107,8 +107,8 @@ public final class Report {
     }
 
     /**
-     * Removes a number of at most six digits from the arguments and returns it; returns {@code
-     * otherwise} if there is no number.
+     * Removes a number of at most six digits from the arguments, and returns this number. Returns
+     * {@code otherwise} if the arguments contain no number.
      */
     public int number(int otherwise) {
       int number = otherwise;

@@ -59,8 +59,8 @@ public final class Spender {
 
   public static Spender start(Door door, String id, Server server) throws IOException {
     Spender spender = new Spender(door, id, door.open(server));
-    spender.thread.setDaemon(
-        true); // if a campaign fails, the process must end although this thread still runs
+    // If a campaign fails, the process must end although this thread still runs.
+    spender.thread.setDaemon(true);
     spender.thread.start();
     return spender;
   }

@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
 public final class RemoteStore implements BucketStore {
 
   private static final int LATE = 25; // a deadline is missed by at most 1/25 of the time-out
-  private static final int REHEARSED =
-      3; // two requests are sent, the third request stays in the queue
+  // Two requests are sent, the third request stays in the queue.
+  private static final int REHEARSED = 3;
   // A time-out in which the first two requests can be sent.
   private static final long REHEARSED_NANOS = 5_000_000;
 

@@ -112,9 +112,8 @@ public final class SystemTiming implements Timing {
 
   @Override
   public <T> CompletableFuture<T> within(CompletableFuture<T> future, long nanos) {
-    return future
-        .copy()
-        .orTimeout(nanos, TimeUnit.NANOSECONDS); // completing the copy cancels its timer
+    // Completing the copy cancels its timer.
+    return future.copy().orTimeout(nanos, TimeUnit.NANOSECONDS);
   }
 
   @Override

@@ -18,8 +18,8 @@ final class ClientCounts {
 
   private final int most;
   private final Clients clients;
-  private final Clients
-      lateClients; // clients that were first denied when `clients` was already full
+  // Clients that were first denied when `clients` was already full.
+  private final Clients lateClients;
   private long[] requests = new long[1 << 8];
   private long[] denied = new long[1 << 8];
   // Requests that the limits deny although, by the log, the server replied without an error.

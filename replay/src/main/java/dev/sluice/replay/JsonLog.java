@@ -75,8 +75,8 @@ final class JsonLog extends LogFormat {
 
   private final JsonFactory json = new JsonFactory();
   private final Map<String, Integer> columns = new HashMap<>();
-  private final Map<String, Integer> ofHeaders =
-      new HashMap<>(); // the column of a header by its key in the JSON object
+  // The column of a header by its key in the JSON object.
+  private final Map<String, Integer> ofHeaders = new HashMap<>();
   private final List<Plain> plain = new ArrayList<>();
   private boolean isSealed;
 

@@ -529,8 +529,8 @@ abstract class LogFormat {
         while (stop < end && (quoted ? !isClosing(line, stop, end) : line[stop] != separator)) {
           stop += quoted && line[stop] == '"' ? 2 : 1;
         }
-        if (!entry.has(
-            column)) { // if several columns have the same title, the first column is read
+        // If several columns have the same title, the first column is read.
+        if (!entry.has(column)) {
           entry.set(column, start, Math.min(stop, end));
         }
         at = quoted ? stop + 2 : stop + 1;

@@ -376,8 +376,8 @@ final class LogReader implements AutoCloseable {
           filled -= start;
           start = 0;
         }
-        if (filled
-            > 2 * LONGEST_LINE) { // a line of this length is rejected, so drop the rest of the line
+        // A line of this length is rejected, so drop the rest of the line.
+        if (filled > 2 * LONGEST_LINE) {
           scanned = filled = LONGEST_LINE + 1;
         }
         if (filled == buffer.length) {

@@ -92,8 +92,8 @@ final class ReplayRun {
   private final Known[] found = new Known[GROUP];
   private long unusedSum; // keeps the JIT from removing the reads
   private final long[] knownHashes = new long[REMEMBERED];
-  private final @Nullable Known[] known =
-      new @Nullable Known[REMEMBERED]; // known[i] has the hash knownHashes[i]
+  // known[i] has the hash knownHashes[i].
+  private final @Nullable Known[] known = new @Nullable Known[REMEMBERED];
   private long keyBytes; // the size of the keys of all known lines
   private int[] columns = new int[0]; // a key consists of the values of these columns
 

@@ -104,9 +104,8 @@ interface HistoryRules extends DrivenStores {
               long cost = history.cost(quota);
               if (history.chance(5)) {
                 long before =
-                    bench
-                        .refund(0)
-                        .resetInNanos(); // includes a debt that the store has not forgiven yet
+                    // Includes a debt that the store has not forgiven yet.
+                    bench.refund(0).resetInNanos();
                 long back = before - bench.refund(cost).resetInNanos();
                 given.add(new Given(forwardNanos, -back));
               } else if (bench.spend(cost).allowed()) {

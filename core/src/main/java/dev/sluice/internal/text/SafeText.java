@@ -70,7 +70,8 @@ public final class SafeText {
   /**
    * Returns whether a character is invisible or changes how other characters are shown: a control
    * character, a line or paragraph separator, a mark that changes the direction of writing, a space
-   * other than the ASCII space, a filler, or a character that Unicode has not assigned.
+   * other than the ASCII space, a blank letter such as the Hangul filler, or a code point that is
+   * no character.
    */
   public static boolean isInvisible(int codePoint) {
     return switch (Character.getType(codePoint)) {

@@ -149,9 +149,8 @@ final class AttacksReport {
       for (Target each : Target.values()) {
         clients.add(WellBehaved.start(each, server, PAUSE_AT_ALL_DOORS_MILLIS));
       }
-      Thread.sleep(
-          CALM_AT_ALL_DOORS_MILLIS); // lets the server warm up, since a server that has just
-      // started is slow
+      // Lets the server warm up, since a server that has just started is slow.
+      Thread.sleep(CALM_AT_ALL_DOORS_MILLIS);
       Endpoint endpoint = server.endpoint(target.door());
       Beside beside = new Beside(server, clients, CALM_AT_ALL_DOORS_MILLIS);
       for (DoorAttack attack : DoorAttack.values()) {
@@ -163,9 +162,8 @@ final class AttacksReport {
           seen = String.valueOf(e.getMessage());
           kept = false;
         }
-        Thread.sleep(
-            SETTLING_MILLIS); // so that even a short attack overlaps with requests of well-behaved
-        // clients
+        // So that even a short attack overlaps with requests of well-behaved clients.
+        Thread.sleep(SETTLING_MILLIS);
         beside.judge(kept, target.text(), attack.text(), seen);
       }
     } finally {

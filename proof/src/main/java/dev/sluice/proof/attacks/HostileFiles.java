@@ -26,8 +26,8 @@ final class HostileFiles {
   private static final int MOST_LINE = 1_000; // the most characters of a log line
   private static final int MOST_SHOWN = 200;
   private static final long MOST_RELOAD_MILLIS = 5_000;
-  private static final long POLLS_MILLIS =
-      4_000; // the server polls once per second, and reports a missing file after three polls
+  // The server polls once per second, and reports a missing file after three polls.
+  private static final long POLLS_MILLIS = 4_000;
   private static final long PATIENCE_MILLIS = 20_000;
   private static final String SECRET = "u3S3cr3tHash";
   private static final List<String> SECRETS =
@@ -121,8 +121,8 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         folder.link(RULES, secret);
         told.append(refusedReload(server));
-        TimeUnit.MILLISECONDS.sleep(
-            POLLS_MILLIS / 2); //  in this time, the server also polls the link
+        // In this time, the server also polls the link.
+        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2);
         folder.write(RULES, rule("LoginsPerIPAddress"));
       }
       told.append(String.join("\n", server.log()));

@@ -203,8 +203,8 @@ enum Target {
     @Override
     Map<String, byte[]> tooDeep() {
       byte[] groups = new byte[60_000];
-      Arrays.fill(
-          groups, (byte) 0x1b); // each byte begins an unknown group inside the previous group
+      // Each byte begins an unknown group inside the previous group.
+      Arrays.fill(groups, (byte) 0x1b);
       return Map.of(
           "a message of nested groups",
           call(RATE_LIMIT, Http2Frames.grpcMessage(groups.length, groups)));

@@ -134,8 +134,8 @@ public final class Load {
           decision.parts().forEach(this::granted);
         }
       } catch (StoreException e) {
-        answered =
-            false; // the call failed, so it granted nothing, but the store can have charged it
+        // The call failed, so it granted nothing, but the store can have charged it.
+        answered = false;
       }
       out.printf("%s %s %s%n", CALL, System.nanoTime() - start, answered);
       try {

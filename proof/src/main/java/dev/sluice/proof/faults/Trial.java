@@ -197,8 +197,8 @@ enum Trial {
           RedisStore store = RedisStore.builder(redis.uri()).queue(CALLERS).open()) {
         Limiter limiter = Limiter.of(Load.LIMITS, store);
         long answered = Load.longestCallMillis(limiter, CALLERS);
-        long first =
-            whileFrozen(redis, limiter); // only reported here; FIRST_OUTAGE checks the first outage
+        // Only reported here; FIRST_OUTAGE checks the first outage.
+        long first = whileFrozen(redis, limiter);
         awaitDecision(limiter);
         try (Stalls stalls = new Stalls()) {
           long longest = whileFrozen(redis, limiter);

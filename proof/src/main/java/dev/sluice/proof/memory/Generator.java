@@ -28,8 +28,8 @@ final class Generator {
   private List<Verb> acts = ACTS;
   private int tickOdds; // on average, one in this many calls moves the clock
   private boolean brimful; // whether calls first fill the store, completely or nearly
-  private boolean
-      slow; // whether the clock moves so far that the store's upkeep runs while tokens refill
+  // Whether the clock moves so far that the store's upkeep runs while tokens refill.
+  private boolean slow;
 
   Generator(Random random) {
     this.random = random;

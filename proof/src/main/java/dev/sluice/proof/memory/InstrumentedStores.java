@@ -78,8 +78,8 @@ final class InstrumentedStores {
           throw new ClassNotFoundException(name);
         }
         byte[] bytes = in.readAllBytes();
-        if (!name.startsWith(
-            InstrumentedStores.NAME)) { // the simulator's own class in this package is not tested
+        // The simulator's own class in this package is not tested.
+        if (!name.startsWith(InstrumentedStores.NAME)) {
           bytes = instrumenter.instrument(bytes);
         }
         return defineClass(name, bytes, 0, bytes.length);

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Reducer {
 
-  private static final int TRIES =
-      150; // how many random schedules are tried for each shorter history
+  // How many random schedules are tried for each shorter history.
+  private static final int TRIES = 150;
 
   private final HistoryRunner simulation;
   private final Random random = new Random(1);

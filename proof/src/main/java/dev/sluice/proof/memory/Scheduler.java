@@ -203,8 +203,8 @@ final class Scheduler {
 
   private static void unwind(Strand me) {
     if (!me.unwound) {
-      me.unwound =
-          true; // from now on, code of this strand (such as a finally block) is no longer simulated
+      // From now on, code of this strand (such as a finally block) is no longer simulated.
+      me.unwound = true;
       throw new Unwound();
     }
   }

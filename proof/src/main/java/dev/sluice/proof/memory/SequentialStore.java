@@ -26,8 +26,8 @@ final class SequentialStore {
   final long[] tatNanos;
   private final long[] writtenNanos; // by key, the latest time with which a TAT was written
   private final long[] resetNanos; // by key, the latest time of a call that removed the bucket
-  private final List<Map<Long, Long>>
-      metBy; // by key and TAT, the earliest time at which a call can find this TAT
+  // By key and TAT, the earliest time at which a call can find this TAT.
+  private final List<Map<Long, Long>> metBy;
 
   SequentialStore(Setup setup) {
     this.setup = setup;

@@ -51,8 +51,8 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final int FIRST_ROTATION_SECONDS = 90;
   private static final long MANY = 40;
   private static final long FEW = 20;
-  private static final String STORE_TIMEOUT =
-      "2s"; // long, so that a delay of a busy machine is not taken for an outage
+  // Long, so that a delay of a busy machine is not taken for an outage.
+  private static final String STORE_TIMEOUT = "2s";
   // While Redis is reachable, at most one in this many requests is allowed to be undecided.
   private static final int MOST_UNDECIDED = 1_000;
 
@@ -256,8 +256,8 @@ final class ServerSoak implements ProductionReport.Drill {
    */
   private void act(Client client, Ledger ledger) throws IOException {
     boolean wasAway = away;
-    int epoch =
-        outages; // read before mayBeAway, since an outage sets mayBeAway first and outages second
+    // Read before mayBeAway, since an outage sets mayBeAway first and outages second.
+    int epoch = outages;
     boolean couldBeAway = mayBeAway;
     boolean decided = ledger.act(client, epoch, !couldBeAway);
     acts.incrementAndGet();

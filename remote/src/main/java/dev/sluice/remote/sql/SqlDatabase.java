@@ -106,9 +106,8 @@ public final class SqlDatabase implements Endpoint, Topology {
 
   /** Returns the reason why this database cannot hold the buckets; null if no reason is known. */
   public @Nullable String refusal() {
-    return opened.get() > 0
-        ? null
-        : refusal; // if there are several hosts, one can be a replica while another host is usable
+    // If there are several hosts, one can be a replica while another host is usable.
+    return opened.get() > 0 ? null : refusal;
   }
 
   @Override

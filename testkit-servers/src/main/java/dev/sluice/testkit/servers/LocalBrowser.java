@@ -48,8 +48,8 @@ public final class LocalBrowser implements AutoCloseable {
           "--hide-scrollbars");
 
   private static final int HEIGHT = 900;
-  private static final int LOWEST =
-      100; // in pixels; the window starts with this height, and every page is higher
+  // In pixels; the window starts with this height, and every page is higher.
+  private static final int LOWEST = 100;
   private static final int WIDEST_PHONE = 500;
 
   /**

@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
 public final class LocalRedis implements AutoCloseable {
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
-  private static final int BUS_OFFSET =
-      10_000; // the bus port of a server in a Cluster is its port plus this offset
+  // The bus port of a server in a Cluster is its port plus this offset.
+  private static final int BUS_OFFSET = 10_000;
   private static final int HIGHEST_PORT = 65_535;
   private static final int ATTEMPTS = 50;
   private static final String PASSWORD = "--requirepass";

@@ -124,9 +124,8 @@ interface OutcomeRules extends FilterRules {
     await()
         .atMost(Duration.ofMinutes(1))
         .until(
-            () ->
-                run().remaining("PerAddress", LOCAL)
-                    == 3); // waits until the filter has settled the charges
+            // Waits until the filter has settled the charges.
+            () -> run().remaining("PerAddress", LOCAL) == 3);
     assertThat(run().remaining("FailedPerAddress", LOCAL)).isEqualTo(success ? 30 : 29);
     assertThat(run().remaining("PerKey", "a")).isEqualTo(only200 ? 2 : 1);
   }

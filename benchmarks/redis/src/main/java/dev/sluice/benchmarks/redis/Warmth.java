@@ -11,8 +11,8 @@ import java.util.List;
 final class Warmth {
 
   private static final int SPANS = 3;
-  private static final double RISE =
-      1.05; // noise changes the mean of three time spans by less than this factor
+  // Noise changes the mean of three time spans by less than this factor.
+  private static final double RISE = 1.05;
 
   private final List<Double> rates = new ArrayList<>();
 

@@ -127,8 +127,8 @@ final class Program implements AutoCloseable {
         11; // the index of the field, counted after the program's name, since the name can contain
     // spaces
     private static final int SYSTEM_TICKS = 12;
-    private static final double MICROS_PER_TICK =
-        10_000; // Linux reports 100 ticks per second on every machine
+    // Linux reports 100 ticks per second on every machine.
+    private static final double MICROS_PER_TICK = 10_000;
 
     private Usage() {}
 

@@ -21,10 +21,8 @@ final class RedisBenchmarkLoad implements Load {
   private final int port;
   private final int pipeline;
   private final List<String> command;
-  private double
-      perSecond; // the rate of the previous run, which determines the number of requests in the
-
-  // next run
+  // The rate of the previous run, which determines the number of requests in the next run.
+  private double perSecond;
 
   RedisBenchmarkLoad(int port, int pipeline, List<String> command) {
     this.port = port;

@@ -36,8 +36,8 @@ public final class ServerReport {
   private static final int ROUNDS = 3;
   private static final double DEFAULT_SECONDS = 3;
   private static final int LONGEST_WARM_UP = 10; // the most rounds of a warm-up
-  private static final int ALIKE =
-      3; // a subject has warmed up after this many rounds with about the same rate
+  // A subject has warmed up after this many rounds with about the same rate.
+  private static final int ALIKE = 3;
   private static final double ABOUT = 0.1;
   private static final long MOST_RESIDENT_MIB = 256;
   private static final List<Integer> PIPELINES = List.of(1, 16, 64);
