@@ -183,11 +183,13 @@ final class TopologyFaultsTest {
       Limiter limiter = ready(store, "a");
       Tally tally = new Tally();
       spendUntil(limiter, "a", 20, tally);
+      group.sentinel().freeze(); // it would notice within a second, and close the connections
       group.first().command("FAILOVER"); // waits for its replica, and changes places with it
       group.awaitFailover();
       assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
           .hasMessageContaining("READONLY")
           .hasMessageContaining("nothing was charged");
+      group.sentinel().thaw();
       CompletableFuture<Void> spending = spenders(limiter, "a", tally);
       group.failOver(); // it notices
       spending.orTimeout(60, TimeUnit.SECONDS).join();
