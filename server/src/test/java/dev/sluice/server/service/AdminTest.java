@@ -182,7 +182,7 @@ class AdminTest {
     assertThat(Files.readString(kept)).contains("until: 2200-03-01T00:00:00Z", "author: \"ann\"");
     assertThat(send("PUT", OVERRIDES + "k", "{" + quota + ",\"author\":\"bob\"}").body())
         .contains("\"until\":\"2200-03-01T00:00:00Z\"", "\"author\":\"bob\"");
-    assertThat(Files.readAllLines(audit).get(1))
+    assertThat(audited(1))
         .contains("; before: burst 500, 500 in 1m, until 2200-03-01T00:00:00Z, by ann\"");
     assertThat(send("PUT", OVERRIDES + "k", "{" + quota + ",\"until\":\"never\"}").body())
         .doesNotContain("until");
@@ -191,7 +191,12 @@ class AdminTest {
     assertThat(send("PUT", OVERRIDES + "k", "{" + quota + ",\"until\":\"March\"}").body())
         .contains("expected a date such as 2027-03-01");
     assertThat(send("DELETE", OVERRIDES + "k", null).statusCode()).isEqualTo(200);
-    assertThat(Files.readAllLines(audit).get(5)).contains("\"detail\":\"before: burst 500,");
+    assertThat(audited(5)).contains("\"detail\":\"before: burst 500,");
+  }
+
+  /** Waits for a line of the audit log, which the server writes after it has answered. */
+  private String audited(int line) {
+    return await().until(() -> Files.readAllLines(audit), lines -> lines.size() > line).get(line);
   }
 
   @Test
@@ -203,8 +208,7 @@ class AdminTest {
     service = service();
     String body = "{\"burst\":500,\"count\":500,\"period\":\"1s\"}";
     assertThat(send("PUT", OVERRIDES + "deployed?force=true", body).statusCode()).isEqualTo(200);
-    assertThat(Files.readAllLines(audit).get(0))
-        .contains("; before: burst 9, 9 in 1h and burst 3, 3 in 1s\"");
+    assertThat(audited(0)).contains("; before: burst 9, 9 in 1h and burst 3, 3 in 1s\"");
   }
 
   /** A script with an old number took away what an operator had granted since. */
