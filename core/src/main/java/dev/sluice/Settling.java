@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * succeeds.
  */
 
-/** One settlement. Each of its calls must end before the next call begins. */
+/** A settlement of one reservation. A call may begin only after the previous call has ended. */
 final class Settling {
 
   private final TrackedStore store;
@@ -123,7 +123,7 @@ final class Settling {
       return cost < held.tokens ? held.leaving.leave(held.tokens - cost, now.quota()) : null;
     }
 
-    /** Returns the effect of a charge, computed from the store's reading. */
+    /** Returns what a charge of the settlement did to its bucket, from the store's reading. */
     private Settlement.Part part(Charge charge, Reading found) {
       long beforeNanos = Gcra.aheadNanos(found.nowNanos(), found.tatNanos());
       boolean passes = charge.passes(found.nowNanos(), found.tatNanos());
@@ -147,8 +147,8 @@ final class Settling {
   }
 
   /**
-   * Settles the buckets. The stage completes with the state of the settlement after the first
-   * attempt.
+   * Settles the buckets. The stage completes after the first attempt, with the state of the
+   * settlement.
    */
   CompletionStage<Settlement> settle(BucketStore call) {
     return attempt(call)
