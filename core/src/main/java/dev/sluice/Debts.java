@@ -119,8 +119,8 @@ final class Debts {
 
   /**
    * Returns the final readings of a call. For a spend of a bucket in debt, forgives the debt and
-   * spends. For a check, returns the reading that such a spend would see. If forgiving fails, the
-   * call stays denied.
+   * spends. A check returns the reading that a spend would see after the debt was forgiven. If
+   * forgiving fails, the call stays denied.
    *
    * @param charged the readings of the charges
    * @param charges one charge, or one per quota of a limit
@@ -241,7 +241,7 @@ final class Debts {
 
   /**
    * Returns whether one charge can both forgive the debt and spend. If the depth includes waits or
-   * declared debts, this needs two charges.
+   * declared debts, forgiving and spending need two charges.
    */
   private static boolean spendsToo(Charge charge, long depthNanos) {
     return charge.op() == Op.SPEND && charge.offsetNanos() == depthNanos;

@@ -71,7 +71,7 @@ public final class Decision {
   }
 
   /**
-   * Returns the transaction; a spend-up-to gets the tokens taken as its cost, a denied one gets 1.
+   * Returns the transaction. The cost of a spend-up-to becomes the tokens taken, or 1 if denied.
    */
   private static Transaction spent(Transaction transaction, Answer answer) {
     return transaction.isUpTo()
@@ -250,8 +250,8 @@ public final class Decision {
 
   /**
    * Returns whether the store decided, or which {@link FailureRule} decided in place of the store.
-   * For a batch, returns a rule if a rule decided any of its transactions; the rule of the
-   * strictest transaction comes first.
+   * For a batch, returns the rule that decided the strictest transaction, otherwise a rule that
+   * decided another transaction, otherwise the store.
    *
    * @return the store or the rule
    */
@@ -448,7 +448,7 @@ public final class Decision {
   /**
    * Returns the jitter of this decision, which depends on the decision's time and id.
    *
-   * @param leastSpread the lowest upper limit of the jitter in seconds, used for short waits
+   * @param leastSpread the smallest maximum of the jitter in seconds, for short waits
    * @param salt distinguishes decisions with the same time and id
    */
   private long jitterSeconds(long leastSpread, int salt) {

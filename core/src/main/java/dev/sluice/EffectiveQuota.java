@@ -16,8 +16,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The quota in force for an id, with the limit's name and the origin of the quota. All decisions on
- * the id share one object.
+ * The quota in force for an id, with the limit's name and the origin of the quota. Many decisions
+ * share one {@code EffectiveQuota}.
  *
  * <p>For a limit with several quotas, each of the {@link #parts} has one quota and its own bucket.
  */

@@ -112,7 +112,7 @@ final class Engine {
 
   /**
    * Registers that requests need a default of these limits, so that a missing default is counted,
-   * and logged if the policy is WARN. No reload of the limits fails because of this.
+   * and logged if the policy is WARN. This registration makes no reload of the limits fail.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;

@@ -267,7 +267,7 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** The tokens of one spend. The spending caller took token 0; {@code next} is the next index. */
+  /** The tokens of one spend. Token 0 is taken already; {@code next} is the next token's index. */
   private final class Held {
     private final String bucketKey;
     private final Quota quota;

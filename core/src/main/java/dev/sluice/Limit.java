@@ -329,10 +329,10 @@ public final class Limit implements DirectLimit {
   /**
    * Spends one token for each id whose bucket has one. The results are the same as from one call of
    * {@link #trySpend(CharSequence)} per id, in the order of the list. A memory store looks up many
-   * buckets at once. It reads the clock once per 32 ids, and once more for each id that is denied
-   * or has no bucket yet. A store on a server receives the charges of many ids in one request, and
-   * all ids share one time-out. The ids are not a batch: if one id is denied, the other ids are
-   * still spent.
+   * buckets at once, and reads the clock once per 32 ids, plus once for each id that is denied or
+   * has no bucket yet. A store on a server receives the charges of many ids in one request, and all
+   * ids share one time-out. The ids are not a batch: if one id is denied, the other ids are still
+   * spent.
    *
    * @param ids the ids to limit; an id can occur more than once
    * @return for each id, at its index, whether a token was spent

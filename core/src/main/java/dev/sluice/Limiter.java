@@ -607,7 +607,8 @@ public final class Limiter {
    * missing default is noticed.
    *
    * @param transaction the transaction
-   * @throws MissingDefaultException if a default is missing, unless the builder allows that
+   * @throws MissingDefaultException if a default is missing, unless the builder allows missing
+   *     defaults
    */
   public void requireDefault(Transaction transaction) {
     engine.requireUsable(Engine.alone(transaction));

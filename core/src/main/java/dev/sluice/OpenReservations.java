@@ -99,7 +99,7 @@ final class OpenReservations {
    * @param time a clock of this process, of any origin
    * @param storeTime the store's current time, empty if this process does not know it
    * @param most about how many reservations can be open
-   * @param onSettledEarly called with the exceeded bound for each reservation closed by it
+   * @param onSettledEarly receives the exceeded bound for each reservation that is closed early
    */
   OpenReservations(
       TimeSource time, Supplier<OptionalLong> storeTime, int most, IntConsumer onSettledEarly) {
@@ -211,7 +211,7 @@ final class OpenReservations {
     return stripes[(key.hashCode() * 0x9E3779B9) >>> 28];
   }
 
-  /** Forgets finished reservations: checks two entries per call, so that no call checks all. */
+  /** Forgets finished reservations: checks two entries per call, so that each call is short. */
   private void forgetSome(Stripe stripe) {
     for (int i = 0; i < 2; i++) {
       Map.Entry<Long, Stretch> next = stripe.byAge.higherEntry(stripe.lookedAt);

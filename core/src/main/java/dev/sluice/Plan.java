@@ -137,7 +137,7 @@ record Plan(
 
   /**
    * Returns whether this plan must read the store's time first, to find out if a penalty is in
-   * force. A refund need not, since no penalty prevents a refund.
+   * force. A refund does not need the time, since no penalty prevents a refund.
    */
   boolean isPenalized() {
     return !penalties.isEmpty() && act != Act.REFUND;

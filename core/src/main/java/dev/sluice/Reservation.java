@@ -874,7 +874,7 @@ public final class Reservation implements AutoCloseable {
     private static final int FEWEST = 20;
     private static final int MOST_GROUPS = 1_000;
     private static final double MEMORY = 1_000; // older settlements have little weight in the mean
-    private static final double MOST_LEARNED = 10; // cap of a cost, in highest estimates
+    private static final double MOST_LEARNED = 10; // caps costs at 10 times the highest estimate
 
     private final long least;
     private final long most;

@@ -176,8 +176,8 @@ final class Settling {
 
   /**
    * Tries to settle the remaining buckets. The stage completes with false if the store could not be
-   * reached for one of these buckets. The stage fails once no bucket is left to retry, if the
-   * answer to a charge or a give-back was lost, also in an earlier attempt.
+   * reached for one of these buckets. If the answer to a charge or a give-back was lost in any
+   * attempt, the stage fails once no bucket is left to retry.
    */
   private CompletionStage<Boolean> attempt(BucketStore call) {
     return each(call, true)

@@ -333,9 +333,7 @@ final class TrackedStore {
     observer.settled(part, estimate, cost);
   }
 
-  /**
-   * Records where on the time line the charges took tokens, and closes the charges that took none.
-   */
+  /** Records when the tokens of each charge refill, and forgets the charges that took no tokens. */
   private Holding held(List<Charge> charges, List<Reading> readings, List<Stretch> opened) {
     long[] afterNanos = tatsAfterNanos(charges, readings);
     List<@Nullable Stretch> stretches = new ArrayList<>(opened.size());

@@ -61,7 +61,7 @@ public final class Gcra {
   }
 
   /**
-   * Returns the part of the burst offset that would be left after a spend.
+   * Returns the time from the TAT after a spend to now + τ, the latest TAT that is allowed.
    *
    * @param aheadNanos how far the TAT lies ahead of now
    * @param incrementNanos the cost increment T·c, 0 to τ

@@ -99,9 +99,9 @@ final class IdFormats {
     }
 
     /**
-     * Returns a word that has the high bit of a byte set if the argument's byte is printable. Each
-     * byte of the argument is below 0x80, so no sum overflows into the next byte: adding 0x60 sets
-     * the high bit of bytes from 0x20 on, and adding 1 sets the high bit only of 0x7f.
+     * Returns a word in which the high bit of each printable byte of the argument is set. Each byte
+     * of the argument is below 0x80, so no sum overflows into the next byte: adding 0x60 sets the
+     * high bit of bytes from 0x20 on, and adding 1 sets the high bit only of 0x7f.
      */
     private static long printable(long word) {
       return (word + 0x60 * EACH) & ~(word + EACH) & HIGH_BITS;
@@ -246,7 +246,7 @@ final class IdFormats {
     public boolean isCanonical(byte[] ascii, int length) {
       for (int i = 0; i < length; i++) {
         if (!isPlain(ascii[i])) {
-          return false; // an escape can be canonical, but only canonical() checks this
+          return false; // may be a canonical escape: only canonical() checks escapes
         }
       }
       return length > 0 && length <= MAX_LENGTH;

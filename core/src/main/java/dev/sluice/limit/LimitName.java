@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * The declaration of a limit: its name, an optional number, the id format, and the denial message.
  *
  * <p>The bucket keys of a limit begin with the limit's number, or with its name if the limit has no
- * number. If this number (or name) changes, the limit gets new buckets, which are all full.
+ * number. If the number (or name) at the start of the keys changes, the limit gets new, full
+ * buckets.
  *
  * <p>Immutable and thread-safe. Two names are equal if they have the same number and name.
  */

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Immutable and thread-safe. If a name has no default and an id no override, nothing limits the
  * id. {@link #coverage} returns the reason. A {@link dev.sluice.Limiter} refuses requests for an id
- * that nothing limits, unless the limits declare this.
+ * that nothing limits, unless the limit is declared unlimited or is disabled.
  *
  * <p>Limits can have {@linkplain #with companions}: values, such as rules, that were read together
  * with the limits and refer to their names. A request that reads the limits once therefore sees
@@ -333,8 +333,8 @@ public final class Limits {
   }
 
   /**
-   * Returns the largest debt that a bucket is allowed to have. A spend forgives only debts that are
-   * larger.
+   * Returns the largest debt that a bucket is allowed to have. A spend forgives only debts that
+   * exceed the returned number.
    *
    * @param name a name of any catalogue
    * @return a number of bursts, 0 if no debt is declared; also applies to ids with an override
@@ -642,8 +642,8 @@ public final class Limits {
      * Returns whether the given limits satisfy this requirement.
      *
      * @param limits the limits
-     * @return false if the catalogue does not have the limit, or if the limit lacks a default and
-     *     is neither declared unlimited nor has overrides only
+     * @return false if the limit is not in the catalogue; also false if the limit has no default,
+     *     unless it is declared unlimited or has overrides only
      */
     public boolean isMetBy(Limits limits) {
       LimitName name = limits.catalogue().find(limit);

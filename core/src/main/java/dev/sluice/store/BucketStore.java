@@ -397,11 +397,11 @@ public interface BucketStore extends AutoCloseable {
    *
    * <p>The methods are called on threads of the store and of callers, so they must be short and
    * never block. While a method blocks, results of other calls are delayed, up to their time-outs.
-   * The store reports time-outs on another thread, so that the observer cannot delay a time-out. If
-   * a time-out waits to be reported, later events are reported on this other thread too, in order.
-   * While 16,384 events wait to be reported, the store drops further events, and logs that it
-   * dropped them. The observer's first exception is logged; none of its exceptions reaches a
-   * caller. Implementations are thread-safe.
+   * The store reports time-outs on another thread, so that the observer cannot delay a time-out.
+   * While a time-out waits to be reported, later events are reported after it, on the same thread
+   * as the time-out. While 16,384 events wait to be reported, the store drops further events, and
+   * logs that it dropped them. The observer's first exception is logged; none of its exceptions
+   * reaches a caller. Implementations are thread-safe.
    */
   interface Observer {
 

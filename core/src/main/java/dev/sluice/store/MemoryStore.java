@@ -143,9 +143,9 @@ public final class MemoryStore implements BucketStore, DirectStore {
 
     /**
      * Sets how far the clock can step back behind its latest time. The store keeps a full bucket
-     * for this time, since the bucket's TAT may be in the future again after a step back. Decisions
-     * therefore depend only on the charges and their times. A charge fails if the clock has stepped
-     * back further.
+     * for the time {@code step}, since the bucket's TAT may be in the future again after a step
+     * back. Decisions therefore depend only on the charges and their times. A charge fails if the
+     * clock has stepped back further.
      *
      * <p>This option is meant for replays of recorded traffic. By default, full buckets can be
      * removed at once, and the clock can step back by any time; a bucket that was full before the

@@ -41,10 +41,9 @@ final class TableCleaner {
   }
 
   /**
-   * Returns an instant: buckets that were full at this instant can be removed now. After a step
-   * back of the clock, the instant stays where it was; otherwise the random hash key, which
-   * determines the segments that were tidied before the step, would influence whether the table is
-   * full.
+   * Returns an instant: buckets that were full at this instant can be removed now. If the clock
+   * steps back, the returned instant does not: otherwise the random hash key would influence which
+   * charges find the table full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();

@@ -39,7 +39,7 @@ public final class IdBytes extends CacheLinePadding {
 
   private final SipHash hash = new SipHash(0, 0);
   private @Nullable SipHash hashedAfter;
-  private boolean hashed; // whether the hash is the hash of hashedAfter and the bytes
+  private boolean hashed; // whether hash is the hash of hashedAfter followed by the bytes
   private boolean comesAgain; // whether the last two hashes were equal
   private @Nullable String kept; // the ASCII text of the bytes, if cached
 

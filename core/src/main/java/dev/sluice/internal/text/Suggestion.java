@@ -55,8 +55,8 @@ public final class Suggestion {
   /**
    * Returns the edit distance with transpositions (optimal string alignment).
    *
-   * @param below the largest distance of interest plus 1: for any larger distance, the result is
-   *     some number that is not below this bound
+   * @param below a bound: if the distance is not below this bound, the result is some number that
+   *     is not below the bound
    */
   private static int distance(String a, String b, int below) {
     int[] before = new int[b.length() + 1];
