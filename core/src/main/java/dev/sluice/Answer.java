@@ -21,13 +21,13 @@ record Answer(
   /** The answer if no limit applies to the id, or if nothing had to be checked. */
   static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0, 0);
 
-  /** The answer to a refund if no limit applies to the id, so that there is no bucket. */
+  /** The answer to a refund if no limit applies to the id, so that the id has no bucket. */
   static final Answer NOTHING_REFUNDED = new Answer(false, Long.MAX_VALUE, 0, 0, 0);
 
   /**
-   * Returns the answer to a spend, or to a check whether a spend would be allowed. A spend that is
-   * allowed to wait has a larger offset than the quota, but its remaining tokens and its wait are
-   * computed with the quota's offset.
+   * Returns the answer to a spend, or to a check whether a spend would be allowed. The effect of a
+   * spend that can wait has a larger burst offset than the quota; the remaining tokens and the wait
+   * are computed with the quota's offset.
    */
   static Answer ofSpend(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();
@@ -78,7 +78,7 @@ record Answer(
   }
 
   /**
-   * Returns this answer to a refund, changed for a bucket that counts as empty until a penalty
+   * Returns this answer to a refund, with the numbers of a bucket that is empty until a penalty
    * ends.
    */
   Answer countingAsEmpty(long untilNanos) {
@@ -93,7 +93,7 @@ record Answer(
   }
 
   /**
-   * Returns this answer for a spend that fits, but was not made because another transaction denied
+   * Returns the answer for a spend that fits, but took no tokens since another transaction denied
    * its batch. If the spend would have waited, the answer includes the wait.
    */
   Answer unspent(long cost, Quota quota) {

@@ -18,12 +18,12 @@ import java.util.function.Supplier;
 /**
  * A non-blocking view of a {@link Limiter}, with the same operations, limits and buckets.
  *
- * <p>Thread-safe; no method blocks. All failures are reported by the stage: an {@link
+ * <p>Thread-safe; no method blocks. All failures are reported by the returned stage: an {@link
  * InvalidRequestException} for an invalid name, id, cost or batch, a {@link StoreException} if the
- * store could not decide. Code that is chained to a stage is allowed to block: with the stores of
- * Sluice, the code delays no other call, but occupies a thread of its own. To stop waiting for a
- * decision, cancel the stage's future or set a time-out on the future. A charge that the store has
- * not sent by then is never sent.
+ * store could not decide. Code that is chained to a stage may block: with the stores of Sluice,
+ * blocking code occupies one thread and delays no other call. To stop waiting for a decision,
+ * cancel the stage's future or set a time-out on the future; a charge that the store has not sent
+ * by then is never sent.
  */
 public final class AsyncLimiter {
 
@@ -332,11 +332,10 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#acquire(Transaction, Duration)}. A waiting call occupies no
    * thread.
    *
-   * <p>To stop waiting, cancel the future of the returned stage, not of a stage derived from it, or
-   * set a time-out on this future; see {@link Limiter#acquire(Transaction, Duration)}. After a
-   * wait, code that is chained to the stage runs on threads of Sluice ({@code sluice-alarm-1} and
-   * so on), and is allowed to block these threads. With a clock for tests, the code runs on the
-   * thread that advances the clock.
+   * <p>To stop waiting, cancel the future of the returned stage, or set a time-out on this future;
+   * the future of a derived stage has no effect on the wait. After a wait, code that is chained to
+   * the stage runs on threads of Sluice ({@code sluice-alarm-1} and so on), and is allowed to block
+   * these threads. With a clock for tests, chained code runs on the thread that advances the clock.
    *
    * @param transaction the bucket and the cost
    * @param maxWait the longest wait, zero or more
@@ -348,7 +347,7 @@ public final class AsyncLimiter {
 
   /**
    * Non-blocking form of {@link Limiter#acquire(List, Duration)}. A waiting call occupies no
-   * thread; for how to stop waiting, see {@link #acquire(Transaction, Duration)}.
+   * thread; {@link #acquire(Transaction, Duration)} describes how a caller stops waiting.
    *
    * @param transactions the transactions, each on a different bucket
    * @param maxWait the longest wait, zero or more
@@ -373,7 +372,7 @@ public final class AsyncLimiter {
   /**
    * A non-blocking view of a {@link Limit}, with the same operations and buckets.
    *
-   * <p>Thread-safe; no method blocks. All failures are reported by the stage: an {@link
+   * <p>Thread-safe; no method blocks. All failures are reported by the returned stage: an {@link
    * InvalidRequestException} for an invalid id or cost, a {@link StoreException} if the store could
    * not decide. To stop waiting, cancel the stage's future; see {@link AsyncLimiter}.
    */

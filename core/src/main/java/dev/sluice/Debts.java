@@ -44,8 +44,8 @@ import java.util.function.LongSupplier;
 
 /**
  * Forgives the debts of a store's buckets, at most once per bucket within a time equal to the
- * {@linkplain #depthNanos depth}. The memory of forgiven debts is bounded; while it is full, no
- * debt is forgiven. Thread-safe.
+ * {@linkplain #depthNanos depth}. This class remembers a bounded number of forgiven debts; at the
+ * bound, no debt is forgiven. Thread-safe.
  */
 final class Debts {
 
@@ -55,7 +55,7 @@ final class Debts {
     long depthNanos(int charge);
   }
 
-  /** The depths of buckets whose debts are never forgiven. */
+  /** The depths for charges whose buckets' debts must not be forgiven, such as a batch. */
   static final Depths NEVER_FORGIVES = charge -> Long.MAX_VALUE;
 
   private static final int MOST = 65_536;
@@ -64,12 +64,10 @@ final class Debts {
 
   private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
 
-  /** A lower bound of all ends in the memory. A full memory is scanned only after this instant. */
+  /** The instant before which a scan of the full memory finds no debt that can be removed. */
   private final AtomicLong firstEndNanos = new AtomicLong(NEVER_NANOS);
 
-  /**
-   * The time of the last forgiven debt or scan. An earlier time shows that the clock stepped back.
-   */
+  /** The store's time at the last forgiven debt or scan; an earlier time reveals a clock step. */
   private final AtomicLong latestNanos = new AtomicLong();
 
   private final BiFunction<BucketStore, List<Charge>, CompletionStage<List<Reading>>> charging;
@@ -83,8 +81,8 @@ final class Debts {
    *
    * @param charging sends the charges again after their debts were forgiven
    * @param lowering sends the charge that forgives a debt
-   * @param skewNanos how far clients' clocks can differ; a TAT beyond the depth by no more than
-   *     this number of nanoseconds is not a debt
+   * @param skewNanos how far clients' clocks can differ, in nanoseconds; a TAT that exceeds the
+   *     depth by no more than this difference is not a debt
    */
   Debts(
       BiFunction<BucketStore, List<Charge>, CompletionStage<List<Reading>>> charging,
@@ -96,8 +94,8 @@ final class Debts {
   }
 
   /**
-   * Returns how far ahead of now the TAT of a bucket can lie without a debt: its burst offset, plus
-   * the longest wait of callers, plus the declared debt.
+   * Returns how far the TAT of a bucket can lie ahead of now before it counts as a debt: the burst
+   * offset, plus the longest wait of callers, plus the declared debt.
    *
    * @param bursts how many bursts the bucket is allowed to owe
    */
@@ -120,8 +118,9 @@ final class Debts {
   }
 
   /**
-   * Returns the final readings of a call. A spend forgives a debt. A check reports the reading that
-   * a spend would have after the debt was forgiven. If forgiving fails, the call stays denied.
+   * Returns the final readings of a call. For a spend of a bucket in debt, forgives the debt and
+   * spends. A check returns the reading that a spend would see after the debt was forgiven. If
+   * forgiving fails, the call stays denied.
    *
    * @param charged the readings of the charges
    * @param charges one charge, or one per quota of a limit
@@ -226,7 +225,7 @@ final class Debts {
             });
   }
 
-  /** Returns the readings of the denial after a store failure; rethrows any other failure. */
+  /** Returns the denied readings if the failure is the store's; rethrows any other failure. */
   private static List<Reading> unforgiven(List<Reading> found, Throwable failure) {
     Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException) {
@@ -241,8 +240,8 @@ final class Debts {
   }
 
   /**
-   * Returns whether one charge can forgive and spend. If the depth includes waits or debts, two
-   * charges are needed.
+   * Returns whether one charge can both forgive the debt and spend. If the depth includes waits or
+   * declared debts, forgiving and spending need two charges.
    */
   private static boolean spendsToo(Charge charge, long depthNanos) {
     return charge.op() == Op.SPEND && charge.offsetNanos() == depthNanos;
@@ -268,7 +267,7 @@ final class Debts {
         : !isOpen(knownNanos, offsetNanos, nowNanos);
   }
 
-  /** Returns whether a debt can be forgiven now; if so, records the debt as forgiven. */
+  /** Returns whether a bucket's debt can be forgiven now; if so, records the debt as forgiven. */
   boolean tryForgive(String key, long offsetNanos, long nowNanos) {
     if (!mayForgive(key, offsetNanos, nowNanos)) {
       return false;
@@ -283,8 +282,8 @@ final class Debts {
           return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
         });
     if (may[0]) {
-      // Called after the entry was added, so that a scan without this entry cannot overwrite the
-      // new end.
+      // This call follows the insertion, so that a concurrent scan that misses the entry cannot
+      // overwrite its end.
       endsAt(endNanos);
       latestNanos.accumulateAndGet(nowNanos, Math::max);
     }
@@ -297,10 +296,10 @@ final class Debts {
   }
 
   /**
-   * Returns whether the time in which no further debt is forgiven still lasts. An end more than two
-   * offsets ahead was recorded before the clock stepped back, and is ignored, since the time would
-   * last as long as the step. Ends up to two offsets ahead are valid, instead of one, because
-   * concurrent calls can be processed out of order, so that a later call has an earlier time.
+   * Returns whether a bucket whose debt was forgiven must still wait before a further debt is
+   * forgiven. An end more than two offsets ahead was recorded before the clock stepped back, and is
+   * ignored, since the bucket would wait as long as the step. The bound is two offsets, not one,
+   * because concurrent calls can be processed out of order.
    */
   private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
     return Long.compareUnsigned(endNanos, nowNanos) > 0
@@ -313,7 +312,7 @@ final class Debts {
       return false;
     }
     latestNanos.set(nowNanos);
-    // Both fields change before the scan, so that entries added during the scan are included.
+    // Both fields change before the scan, so that they include entries added during the scan.
     firstEndNanos.set(NEVER_NANOS);
     Iterator<Map.Entry<Debt, Long>> debts = untilNanos.entrySet().iterator();
     while (debts.hasNext()) {

@@ -16,11 +16,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The result of a transaction: whether it was allowed, the tokens left, and the time to wait.
  *
- * <p>The decision of a batch is the decision of its strictest transaction: a denial is stricter
- * than an allowance, then a longer {@link #retryIn}, then a smaller {@link #remaining}. {@link
- * #parts} returns the decision of each transaction.
+ * <p>The decision of a batch is its strictest decision. A denial is stricter than an allowance. Of
+ * two denials (or allowances), the one with the longer {@link #retryIn} is stricter; if the waits
+ * are equal, the one with fewer {@link #remaining} tokens. {@link #parts} returns the decision of
+ * each transaction.
  *
- * <p>Immutable and thread-safe. Callers must read the decision: an unread denial limits nothing.
+ * <p>Immutable and thread-safe. Callers must check {@link #allowed}: a denial that the caller
+ * ignores limits nothing.
  */
 public final class Decision {
 
@@ -44,7 +46,7 @@ public final class Decision {
    * @param decidedBy the store, or the failure rule that decided in place of the store
    * @param parts the decisions of a batch, empty for a single transaction
    * @param penalty the penalty in force on the bucket, null if there is none
-   * @param spends whether the operation takes tokens if it is allowed and not check-only
+   * @param spends whether the operation can take tokens: true for a spend
    * @param quotas the decisions on the quotas of a limit with several quotas, otherwise empty
    */
   private Decision(
@@ -69,7 +71,7 @@ public final class Decision {
   }
 
   /**
-   * Returns the transaction; after a spend-up-to with the taken tokens as its cost, or 1 if denied.
+   * Returns the transaction. The cost of a spend-up-to becomes the tokens taken, or 1 if denied.
    */
   private static Transaction spent(Transaction transaction, Answer answer) {
     return transaction.isUpTo()
@@ -77,9 +79,7 @@ public final class Decision {
         : transaction;
   }
 
-  /**
-   * Returns the decision on one transaction; a penalty in force makes its bucket count as empty.
-   */
+  /** Returns the decision on one transaction; during a penalty, the bucket counts as empty. */
   static Decision of(Act act, Transaction transaction, Answer answer, @Nullable Penalty penalty) {
     return new Decision(
         spent(transaction, answer),
@@ -97,7 +97,7 @@ public final class Decision {
   }
 
   /**
-   * Returns this decision for a spend that fits, but was not made because its batch was denied.
+   * Returns this decision for a spend that fits, but took no tokens: its batch was denied.
    *
    * @param quota null if no store was called for the transaction
    */
@@ -109,7 +109,7 @@ public final class Decision {
 
   /**
    * Returns the decision on a limit with several quotas: the strictest decision. If several
-   * decisions are equally strict, the one with the longest period is returned. A refund is allowed
+   * decisions are equally strict, returns the decision on the longest period. A refund is allowed
    * if any of the buckets took tokens back.
    *
    * @param each the decision on each quota, the longest period first
@@ -132,7 +132,7 @@ public final class Decision {
         quotas);
   }
 
-  /** Returns this decision on one quota of a limit as a decision on the limit. */
+  /** Converts this decision on one quota of a limit to a decision on the whole limit. */
   private Decision described() {
     Transaction described = transaction == null ? null : transaction.described();
     return new Decision(described, answer, decidedBy, parts, penalty, spends, quotas);
@@ -140,8 +140,8 @@ public final class Decision {
 
   /**
    * Returns the decision of a batch: its strictest decision. If several decisions are equally
-   * strict, returns the last one, as Boulder does. If no decision counts, the batch is allowed,
-   * even if it is a refund.
+   * strict, returns the last one, as Boulder does. If {@code counting} is empty, the batch is
+   * allowed, even if it is a refund.
    *
    * @param counting the decisions of which the strictest is chosen
    */
@@ -169,12 +169,10 @@ public final class Decision {
   }
 
   /**
-   * Returns the stricter of two decisions: a denial is stricter than an allowance, then a longer
-   * {@link #retryIn}, then a smaller {@link #remaining}. If both are equally strict, returns this
-   * decision.
+   * Returns the stricter of two decisions ({@link Decision}), this decision if both are equal.
    *
    * @param other the decision to compare with
-   * @return this decision or the other one
+   * @return this decision or {@code other}
    */
   public Decision stricter(Decision other) {
     return other.answer.isStricterThan(answer) ? other : this;
@@ -216,8 +214,8 @@ public final class Decision {
     /** The store decided. */
     STORE,
     /**
-     * The store failed, and this process decided by its share of the limit. The {@link
-     * #transaction}'s quota is this share.
+     * The store failed, and this process decided with its own share of the limit. The quota of the
+     * {@link #transaction} is this share, not the whole limit.
      */
     LOCAL,
     /**
@@ -252,8 +250,8 @@ public final class Decision {
 
   /**
    * Returns whether the store decided, or which {@link FailureRule} decided in place of the store.
-   * For a batch this is the value of the strictest part. If the store decided the strictest part,
-   * but a rule decided another part, this is the rule.
+   * For a batch, returns the rule that decided the strictest transaction, otherwise a rule that
+   * decided another transaction, otherwise the store.
    *
    * @return the store or the rule
    */
@@ -262,8 +260,8 @@ public final class Decision {
   }
 
   /**
-   * Returns whether a {@link FailureRule} decided because the store could not. Unless the rule
-   * decides locally, {@link #remaining} is then 0, and {@link #retryIn} of a denial is one second.
+   * Returns whether a {@link FailureRule} decided because the store could not. Under the rules
+   * allow and deny, {@link #remaining} is 0, and {@link #retryIn} of a denial is one second.
    *
    * @return true if {@link #decidedBy} is not the store
    */
@@ -272,8 +270,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the penalty that made the bucket count as empty. {@link #retryIn} is then the time
-   * until the end of the penalty, or until the bucket itself has enough tokens, if that is later.
+   * Returns the penalty that made the bucket count as empty. During a penalty, {@link #retryIn}
+   * ends when the penalty has ended and the bucket has enough tokens.
    *
    * @return the penalty, null if no penalty was in force
    */
@@ -301,7 +299,7 @@ public final class Decision {
 
   /**
    * Returns how many tokens a spend took: its cost, or for {@link Limiter#spendUpTo} the tokens
-   * that the bucket had. For a batch this is the number of the strictest transaction.
+   * that the bucket had. For a batch, returns the tokens that the strictest transaction took.
    *
    * @return the number of tokens; 0 for a check, a refund, a denial and in a denied batch
    */
@@ -369,8 +367,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision on each quota of a limit with several quotas. This decision is the
-   * strictest of these decisions.
+   * Returns the decision on each quota of a limit with several quotas. This decision is equal to
+   * the strictest decision in the list.
    *
    * @return the decisions, the longest period first; empty for a limit with one quota
    */
@@ -426,8 +424,8 @@ public final class Decision {
   /**
    * Returns the value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded
    * up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all at once,
-   * even clients that were denied at the same moment. Since the header has whole seconds, a jitter
-   * above 0 adds up to one second even if its share of the wait is shorter.
+   * even clients that were denied at the same moment. A jitter above 0 adds up to one second even
+   * to a very short wait, since the header has whole seconds.
    *
    * @return seconds; at least 1 for a denial after which a retry can succeed
    */
@@ -450,7 +448,7 @@ public final class Decision {
   /**
    * Returns the jitter of this decision, which depends on the decision's time and id.
    *
-   * @param leastSpread the smallest range in seconds, for short waits
+   * @param leastSpread the smallest maximum of the jitter in seconds, for short waits
    * @param salt distinguishes decisions with the same time and id
    */
   private long jitterSeconds(long leastSpread, int salt) {

@@ -16,8 +16,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The quota in force for an id, with the limit's name and the origin of the quota. Decisions share
- * this object.
+ * The quota in force for an id, with the limit's name and the origin of the quota. Many decisions
+ * share one {@code EffectiveQuota}.
  *
  * <p>For a limit with several quotas, each of the {@link #parts} has one quota and its own bucket.
  */
@@ -111,10 +111,7 @@ final class EffectiveQuota {
     return new EffectiveQuota(name, one, origin, coverage, List.of(), List.of(), this, further);
   }
 
-  /**
-   * Returns this object with another quota: a share of its quota, or another quota of the same
-   * limit.
-   */
+  /** Returns a copy with another quota: a share of the old quota, or another quota of the limit. */
   EffectiveQuota heldTo(Quota share) {
     return new EffectiveQuota(name, share, origin, coverage, List.of(), parts, whole, period);
   }
@@ -137,7 +134,7 @@ final class EffectiveQuota {
         : parts.stream().map(part -> Objects.requireNonNull(part.quota)).toList();
   }
 
-  /** Returns the whole limit; this object if it is not a part. */
+  /** Returns the object for the whole limit: this object itself unless it is a part. */
   EffectiveQuota whole() {
     return whole == null ? this : whole;
   }
@@ -165,7 +162,7 @@ final class EffectiveQuota {
     return quota;
   }
 
-  /** Returns the quota if there is only one; null for several quotas, and if no limit applies. */
+  /** Returns the quota; null for a limit with several quotas, and if no limit applies. */
   @Nullable Quota onlyQuota() {
     return onlyQuota;
   }
@@ -226,7 +223,7 @@ final class EffectiveQuota {
 
   /**
    * Returns a mapper from readings to decisions on a check or spend of an id. The mapper returns
-   * null if {@link Debts} must see the reading first.
+   * null for a bucket in debt, for which {@link Debts} decides.
    */
   ReadingMapper<@Nullable Decision> decision() {
     return decision;

@@ -39,13 +39,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes all decisions, blocking or not: plans requests, charges the store, and applies failure
- * rules. {@link Limiter} and {@link AsyncLimiter} are its public views. Thread-safe.
+ * rules. {@link Limiter} and {@link AsyncLimiter} are public views of this class. Thread-safe.
  */
 final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  // More charges at the same time could overflow the bounded queue of a store.
+  // More concurrent charges could overflow the bounded queue of a store.
   private static final int MOST_AT_ONCE = 64;
   private static final int MOST_TRIES = 8; // two tries are enough if no other caller interferes
   private static final String ASKS = "a request";
@@ -56,7 +56,7 @@ final class Engine {
   private final FailureRules onFailure;
   private final MissingDefault onMissing;
   private final Parking parking;
-  // Names in the catalogue that have no default.
+  // Names of limits whose missing default has been registered.
   private final Set<String> missing = ConcurrentHashMap.newKeySet();
 
   Engine(
@@ -80,12 +80,12 @@ final class Engine {
     return Plan.of(limits.get(), act, transactions);
   }
 
-  /** Returns a batch of one transaction, which {@link Plan} need not copy. */
+  /** Returns an immutable batch of one transaction, so {@link Plan} need not copy the batch. */
   static List<Transaction> alone(Transaction transaction) {
     return List.of(Objects.requireNonNull(transaction, "transaction"));
   }
 
-  /** Throws if a transaction is not valid for any operation. */
+  /** Throws if a limit's name clashes with the catalogue, or if its quota is missing. */
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
     for (Transaction transaction : Objects.requireNonNull(transactions, "transactions")) {
@@ -111,9 +111,8 @@ final class Engine {
   }
 
   /**
-   * Registers a requirement for the default of each limit, if the limit has none. The missing
-   * default is therefore counted, and logged if the policy is WARN. No reload fails because of this
-   * requirement.
+   * Registers that requests need a default of these limits, so that a missing default is counted,
+   * and logged if the policy is WARN. This registration makes no reload of the limits fail.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;
@@ -143,7 +142,7 @@ final class Engine {
     return store.buckets(name.bucketKey(""));
   }
 
-  /** Returns whether an observer must see decisions, or a failure rule can make decisions. */
+  /** Returns whether an observer must be told of decisions, or a failure rule can decide. */
   boolean mayAnswerForTheStore() {
     return isObserved() || !onFailure.alwaysFail();
   }
@@ -161,7 +160,7 @@ final class Engine {
   }
 
   /**
-   * Decides on one transaction within a blocking call, which may have charged the store already.
+   * Decides on one transaction within a blocking call, which may already have charged the store.
    */
   Decision decideWithin(BucketStore call, Act act, Transaction transaction) {
     return TrackedStore.result(answer(call, plan(act, alone(transaction)), Plan::only));
@@ -185,9 +184,8 @@ final class Engine {
    * made alone on the caller's thread, since a store can refuse a caller whose thread is not
    * allowed to block.
    *
-   * @throws StoreException the first failure on which no failure rule decides, thrown when no spend
-   *     is in flight. An interrupt is such a failure: the method then no longer waits for spends in
-   *     flight
+   * @throws StoreException the first failure for which no failure rule decides, thrown when no
+   *     spend is in flight. After an interrupt, the method no longer waits for spends in flight
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = store.oneCall();
@@ -267,8 +265,8 @@ final class Engine {
   }
 
   /**
-   * Spends the tokens that fit. Retries with fewer tokens until a spend is allowed; the last try is
-   * for one token.
+   * Spends as many tokens as the buckets have: retries with fewer tokens until a spend is allowed;
+   * the last try is for one token.
    */
   private CompletionStage<Decision> chargedUpTo(
       BucketStore call,
@@ -301,7 +299,7 @@ final class Engine {
    * Reads the buckets to find out which penalties of a plan are in force, and continues with the
    * rest of the plan.
    *
-   * @param done computes the result if the penalties decide the whole plan
+   * @param done computes the result if a check was asked, or a penalty denies the plan
    * @param otherwise computes the result of a store failure
    * @param then charges the rest of the plan
    */
@@ -332,9 +330,7 @@ final class Engine {
     return Stages.flat(looked);
   }
 
-  /**
-   * Returns a failure of the store, on which failure rules can decide; rethrows any other failure.
-   */
+  /** Returns a store's failure, for which failure rules decide; rethrows any other failure. */
   static StoreException storeException(Throwable failure) {
     Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException e) {
@@ -414,7 +410,7 @@ final class Engine {
         Reservation.Taken.all(plan.transactions(), Plan::limiting, holding));
   }
 
-  /** Returns a reservation without tokens, which a penalty denied. */
+  /** Returns a reservation that a penalty denied, and which has no tokens. */
   private Reservation unreserved(Plan plan, List<Decision> decisions, long start) {
     Decision decision = plan.strictest(observed(plan, decisions, start));
     return new Reservation(store, t -> Present.of(limits.get(), t), decision, List.of());
@@ -427,7 +423,7 @@ final class Engine {
         .reserve(limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
 
-  /** Spends, and waits for the tokens on the caller's thread. */
+  /** Spends tokens, and blocks the caller's thread until the tokens have refilled. */
   Decision acquire(List<Transaction> transactions, Duration maxWait) throws InterruptedException {
     PendingAcquire.requireNotInterrupted();
     Plan plan = acquirePlan(transactions, maxWait);
@@ -447,12 +443,11 @@ final class Engine {
     return grant.decision();
   }
 
-  /** Spends, and waits for the tokens without occupying a thread. */
+  /** Spends tokens; the stage completes when they have refilled. The wait occupies no thread. */
   CompletionStage<Decision> acquireAsync(List<Transaction> transactions, Duration maxWait) {
     Plan plan = acquirePlan(transactions, maxWait);
     CompletableFuture<Decision> answer = new CompletableFuture<>();
-    // The store's call is not cancelled: after a cancellation, spent tokens could not be
-    // returned.
+    // The store call is not cancelled: without its answer, spent tokens could not be given back.
     Stages.onEnd(
         grant(plan, maxWait, store.start()).thenAccept(grant -> grant.complete(answer)),
         (entered, failure) -> {
@@ -463,7 +458,7 @@ final class Engine {
     return answer;
   }
 
-  /** Spends in the store or by the failure rules; afterwards the caller waits for the grant. */
+  /** Spends in the store, or by the failure rules if the store failed; the wait follows later. */
   private CompletionStage<PendingAcquire> grant(Plan plan, Duration maxWait, long start) {
     BucketStore call = store.oneCall();
     long askedNanos = store.waitQueues().asks();
@@ -495,7 +490,7 @@ final class Engine {
                             .acquire(plan, storeException(failure), verdict, observer)));
   }
 
-  /** Reports the denial of a caller that was willing to wait to the observer. */
+  /** Tells the observer that a caller was denied although it was willing to wait. */
   private List<Decision> refused(Plan plan, Duration maxWait, List<Decision> decisions) {
     if (observer != NOBODY && !maxWait.isZero() && plan.strictest(decisions).denied()) {
       plan.denying(decisions).forEach(limit -> observer.waited(limit, Ending.REFUSED, 0));
@@ -514,7 +509,7 @@ final class Engine {
     return store;
   }
 
-  /** Returns the number of waiting places in use, in the store and in the failure rules. */
+  /** Returns the number of waiting places in use, for the store plus for the failure rules. */
   int waiting() {
     return store.waitQueues().size() + onFailure.waiting();
   }
@@ -525,7 +520,7 @@ final class Engine {
     }
   }
 
-  /** Reports decisions; creates decision objects only if the observer requests them. */
+  /** Reports spends to the observer; creates decisions only if the observer requests them. */
   void observed(LimitName limit, Spent spends, long elapsedNanos) {
     if (observer != NOBODY) {
       observer.spent(limit, spends, elapsedNanos);

@@ -4,9 +4,9 @@ package dev.sluice;
 /**
  * Decides what happens to a check or spend if the store cannot decide.
  *
- * <p>The decision is then {@link Decision#degraded}. Refunds and resets have no rule: they fail.
- * The rule also decides if the calling thread is interrupted while the store decides; the thread's
- * interrupt flag then stays set. Immutable and thread-safe.
+ * <p>A decision made by a rule is {@link Decision#degraded}. No rule applies to refunds and resets:
+ * they fail if the store fails. The rule also decides if the calling thread is interrupted during
+ * the store call; the thread stays interrupted. Immutable and thread-safe.
  *
  * @see Limiter.Builder#onFailure(FailureRule)
  */
@@ -62,9 +62,9 @@ public final class FailureRule {
   }
 
   /**
-   * Returns the rule that decides in this process's memory, with a share of each limit: its burst
-   * and rate divided by the number of processes. The share of the burst is at least one token; a
-   * higher cost than this share is denied.
+   * Returns the rule that decides in this process's memory, with a share of each limit: the limit's
+   * burst and rate divided by the number of processes. The share of a burst is at least one token;
+   * a cost above this share is denied.
    *
    * @param processes the number of processes that share the limits, at least 1
    * @return the rule
@@ -75,8 +75,8 @@ public final class FailureRule {
 
   /**
    * Returns the rule {@link #local} for the number of processes that {@link
-   * Limiter.Builder#processes} supplies. While that number is unknown, the rule denies every
-   * request.
+   * Limiter.Builder#processes} supplies. While the number of processes is unknown, the rule denies
+   * every request.
    *
    * @return the rule
    */
@@ -88,7 +88,8 @@ public final class FailureRule {
    * Returns the rule {@link #local} for the number of processes that {@link
    * Limiter.Builder#processes} supplies.
    *
-   * @param processesIfUnknown the number to use while that number is unknown, at least 1
+   * @param processesIfUnknown the number of processes to assume while the real number is unknown,
+   *     at least 1
    * @return the rule
    */
   public static FailureRule localAuto(int processesIfUnknown) {
@@ -123,7 +124,7 @@ public final class FailureRule {
   /**
    * Returns the rule to apply for a given number of processes.
    *
-   * @param processesSeen the number; 0 while it is unknown
+   * @param processesSeen the number of processes; 0 while the number is unknown
    * @return for {@link #localAuto} either {@link #local} or {@link #deny}; otherwise this rule
    */
   public FailureRule during(int processesSeen) {

@@ -166,8 +166,8 @@ final class FailureRules {
     }
 
     /**
-     * Returns the charges for the buckets in this process's memory; the charges spend nothing if a
-     * rule denies.
+     * Returns the charges for the buckets in this process's memory. If a rule denies a transaction
+     * of the plan, the charges only read the buckets.
      */
     private List<Charge> charges(Plan plan, StoreException failure, long nowNanos) {
       if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
@@ -203,9 +203,8 @@ final class FailureRules {
     /**
      * Returns the decisions.
      *
-     * @param nowNanos the time with which {@link #charges} was called. If a penalty ended between
-     *     that time and a later time, a decision at the later time would allow a spend that was not
-     *     made
+     * @param nowNanos the time passed to {@link #charges}; at a later time, a penalty may have
+     *     ended, and this method would allow a spend that was not made
      */
     private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
       List<Decision> decisions = new ArrayList<>();
@@ -239,7 +238,7 @@ final class FailureRules {
       return plan.asHappened(decisions, this::localShare);
     }
 
-    /** Applies a penalty by this process's clock, since the store's clock cannot be read. */
+    /** Returns the decision under a penalty; uses this process's clock, since the store failed. */
     private Decision penalized(Act act, Transaction transaction, Penalty penalty, long nowNanos) {
       return Decision.of(
           act,
@@ -248,7 +247,7 @@ final class FailureRules {
           penalty);
     }
 
-    /** Returns the kind of a transaction's rule. A cost that exceeds the local share is denied. */
+    /** Returns which kind of rule applies; {@code DENY} if the cost exceeds the local share. */
     private Kind kindFor(Transaction transaction, Quota quota) {
       Kind kind = ruleOf(transaction).kind();
       return kind == Kind.LOCAL

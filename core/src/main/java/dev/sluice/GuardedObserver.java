@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An observer that catches everything that another observer throws, including Errors, so that
- * callers still get the decision on a charge that was made. Logs the first failure.
+ * Catches every exception and error that another observer throws, so that a charged caller still
+ * gets its decision. Logs the first failure.
  */
 final class GuardedObserver implements LimiterObserver {
 
@@ -28,7 +28,7 @@ final class GuardedObserver implements LimiterObserver {
   public void decided(Act act, Decision decision, long elapsedNanos) {
     try {
       guarded.decided(act, decision, elapsedNanos);
-    } catch (Throwable e) { // even if a class is missing, the caller must get its decision
+    } catch (Throwable e) { // includes Errors: the caller must get its decision
       tell(e);
     }
   }

@@ -132,7 +132,7 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** The tokens held for a part of the threads. */
+  /** One of the lease's shares: holds tokens for a fixed part of the threads. */
   private final class Share {
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable Held held;
@@ -156,7 +156,7 @@ public final class Lease implements AutoCloseable {
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          // Another thread has renewed the share, or the new limits have the same quota.
+          // Another thread has already taken new tokens, or the new limits have the same quota.
           return true;
         }
         drop(call, last, sameQuota, quota);
@@ -172,8 +172,8 @@ public final class Lease implements AutoCloseable {
     }
 
     /**
-     * Spends the wanted tokens. If the bucket has fewer, spends the tokens that the bucket has, and
-     * at last one token. Several tries can be necessary, since other callers can spend in between.
+     * Spends {@code wanted} tokens, or all tokens of a bucket that has fewer. If other callers
+     * spend these tokens in between, spends one token.
      */
     private boolean spendAsManyAsThereAre(
         BucketStore call, Limits now, Transaction one, Quota quota, long wanted) {
@@ -186,8 +186,8 @@ public final class Lease implements AutoCloseable {
     }
 
     /**
-     * Spends all wanted tokens or none. Returns the number of spent tokens, or the number of tokens
-     * that the bucket has.
+     * Spends all of the transaction's tokens or none. Returns the number of tokens spent; after a
+     * denial, the number of tokens in the bucket.
      */
     private long spend(BucketStore call, Limits now, Transaction transaction, Quota quota) {
       long wanted = transaction.cost();
@@ -234,7 +234,7 @@ public final class Lease implements AutoCloseable {
         try {
           TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
         } catch (StoreException e) {
-          // The tokens stay spent. The next spend will fail in the same way.
+          // The tokens stay spent. If the store is still down, the next spend reports the failure.
         }
       }
     }
@@ -267,13 +267,13 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** The tokens of one spend. Token 0 went to the caller; {@code next} is handed out next. */
+  /** The tokens of one spend. Token 0 is taken already; {@code next} is the next token's index. */
   private final class Held {
     private final String bucketKey;
     private final Quota quota;
     private final Stretch stretch;
     private final int count;
-    // The true difference or more, since the ticker was read before the store's time.
+    // The store's time minus the ticker; never too small, since the ticker was read first.
     private final long storeMinusTicker;
     private final AtomicInteger next = new AtomicInteger(1);
     private volatile Limits limits; // the last limits known to have this quota for the bucket
@@ -322,23 +322,23 @@ public final class Lease implements AutoCloseable {
       if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
         return count;
       }
-      // A token whose whole interval lies in this time has not begun to refill.
+      // Each whole interval before untilNanos belongs to a token that has not begun to refill.
       long leftNanos = untilNanos - nowNanos;
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
 
-    /** Closes the stretch after all tokens were handed out or have refilled. */
+    /** Ends the tracking of these tokens, which were all handed out or have refilled. */
     void end() {
       next.set(count);
       engine.store().reservations().close(stretch);
     }
 
     /**
-     * Closes the stretch, and returns a give-back of the tokens that were not handed out. No token
-     * is handed out afterwards.
+     * Ends the tracking of these tokens, and returns a refund of the tokens that were not handed
+     * out. No token can be handed out afterwards.
      *
-     * @param present the current quota, which bounds the give-back; null for the quota of the
-     *     spend, if no limit applies now
+     * @param present the current quota, which bounds the refund; null if no limit applies now, so
+     *     that the quota of the spend bounds the refund
      */
     @Nullable GiveBack leave(@Nullable Quota present) {
       int left = count - Math.min(next.getAndSet(count), count);

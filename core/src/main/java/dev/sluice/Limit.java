@@ -47,18 +47,17 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>{@link #of} returns a standalone limit, whose buckets are in this process's memory. {@link
- * Limiter#limit(String)} returns a named limit of a limiter; this is the fastest way to use a
- * limiter. The limit looks up its name, its quota and whether it has overrides once, and again
- * after each replacement of the limits. Its decisions are the same as the limiter's, on the same
- * buckets.
+ * Limiter#limit(String)} returns a named limit of a limiter, which is the fastest way to use a
+ * limiter: the limit looks up its configuration once, and again after each replacement of the
+ * limits. A named limit uses the same buckets as the limiter's methods.
  *
  * <p>{@code trySpend} allocates nothing for a cost up to 63 if the store is in memory, there is no
  * observer, and the id is canonical: an IPv4 address, a number, a UUID or an ASCII text. {@code
- * spend} and {@code check} allocate the decision, which consists of three small objects. Overrides
- * are looked up by text, so a limit with overrides converts bytes and numbers to text. A spend from
- * a limit with several quotas takes as long as a batch with one transaction per quota.
+ * spend} and {@code check} allocate the decision, which consists of three small objects. A limit
+ * with overrides converts ids that are bytes or numbers to text, to look up the id's override. A
+ * spend from a limit with several quotas takes as long as a batch with one transaction per quota.
  *
- * <p>Thread-safe; blocks like the limiter's methods, and throws the same exceptions, including a
+ * <p>Thread-safe; blocks like the limiter's methods, and throws the same exceptions. Throws a
  * {@link MissingDefaultException} if the limits were replaced and no longer have a default.
  */
 @SuppressWarnings("exports") // DirectLimit is for Sluice's own modules
@@ -73,7 +72,7 @@ public final class Limit implements DirectLimit {
 
   private static final int SMALL_COSTS = 64;
 
-  /** Returns null for a denial that {@link Debts} must check first. */
+  /** Returns null for a bucket in debt: only {@link Debts} can decide whether to deny the spend. */
   @SuppressWarnings("NullAway") // NullAway does not see that the type argument is nullable
   private static final ReadingMapper<@Nullable Boolean> ALLOWED =
       (id, effect, nowNanos, tatNanos) ->
@@ -161,7 +160,7 @@ public final class Limit implements DirectLimit {
     return quotas;
   }
 
-  /** The quota, overrides and buckets of the name under the current limits. */
+  /** What the limit's name means under the current limits: its quota, overrides and buckets. */
   record Resolved(
       Limits limits,
       LimitName name,
@@ -179,7 +178,7 @@ public final class Limit implements DirectLimit {
       return hasOverrides || hasPenalties;
     }
 
-    /** Returns how far ahead of now the TAT of a bucket can lie without a debt. */
+    /** Returns the depth of a bucket ({@link Debts#depthNanos}). */
     long depthNanos(Quota quota) {
       return Debts.depthNanos(name, quota, limits.debtOf(name));
     }
@@ -187,7 +186,7 @@ public final class Limit implements DirectLimit {
 
   /** Caches the effects of spends with small costs, so that trySpend allocates nothing. */
   static final class SmallSpends {
-    // Racy, benign because all effects of one cost are equal.
+    // This race is harmless: two threads may create the same effect, and either object is correct.
     private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS];
 
     Effect of(Quota quota, long cost) {
@@ -220,7 +219,7 @@ public final class Limit implements DirectLimit {
     return last;
   }
 
-  /** Returns the name, and the default quotas. */
+  /** Returns the limit's name and its default quotas. */
   @Override
   public String toString() {
     // The last known limits: toString() must not throw if the limit was removed.
@@ -328,12 +327,12 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token for each id whose bucket has one. The results are the same as if {@link
-   * #trySpend(CharSequence)} were called for one id after the other. A memory store looks many
-   * buckets up at once; it reads its clock once for up to 32 ids, and once more for each id that is
-   * denied or has no bucket yet. A store on a server receives the charges of many ids in one
-   * request, and all ids share one time-out. The ids are not a batch: if one id is denied, the
-   * other ids are still spent.
+   * Spends one token for each id whose bucket has one. The results are the same as from one call of
+   * {@link #trySpend(CharSequence)} per id, in the order of the list. A memory store looks up many
+   * buckets at once, and reads the clock once per 32 ids, plus once for each id that is denied or
+   * has no bucket yet. A store on a server receives the charges of many ids in one request, and all
+   * ids share one time-out. The ids are not a batch: if one id is denied, the other ids are still
+   * spent.
    *
    * @param ids the ids to limit; an id can occur more than once
    * @return for each id, at its index, whether a token was spent
@@ -654,11 +653,11 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Decides on a single id: directly in the store's buckets, or by the engine if an observer, a
-   * failure rule or {@link Debts} must see the decision.
+   * Decides on one id: in the store's buckets directly, or through the engine if an observer, a
+   * failure rule or {@link Debts} is involved.
    *
    * @param text the canonical id, null if the id was given only as bytes
-   * @param answer computes the result; returns null if the bucket can be in debt
+   * @param answer computes the result from a reading; returns null if the bucket may be in debt
    */
   private <R> R decide(
       Act act,

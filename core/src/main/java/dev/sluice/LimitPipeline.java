@@ -44,17 +44,17 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
   private final long[] tatNanos = new long[CAPACITY];
   private final @Nullable Decision[] decisions = new @Nullable Decision[CAPACITY];
   private final @Nullable RuntimeException[] failures = new @Nullable RuntimeException[CAPACITY];
-  // Indexes of the spends that need no special handling.
+  // Indexes of the spends that the memory store can decide without the engine.
   private final int[] plain = new int[CAPACITY];
   private int plains;
-  private @Nullable Resolved resolved; // for the spends that were added
+  private @Nullable Resolved resolved; // the limits for the added spends
   private @Nullable BucketPipeline buckets; // the buckets of the resolved limit
   private int size;
   private int at; // index of the spend that is being charged
 
   private final IdBytes id = new IdBytes(); // the id of the spend that is being added
 
-  // The last effect is cached, since callers usually send the same few quotas and costs.
+  // The latest effect is cached, since consecutive spends usually have the same quota and cost.
   private @Nullable Quota lastQuota;
   private long lastCost;
   private @Nullable Effect lastEffect;
@@ -97,8 +97,8 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
   }
 
   /**
-   * Returns the limits at the time of the first spend of the series; these limits apply to the
-   * whole series.
+   * Returns the limit as it was at the first spend of the series, so that all spends of the series
+   * use the same limits.
    */
   @SuppressWarnings("ReferenceEquality") // nearly always the same object as for the previous spend
   private Resolved begun() {
@@ -115,7 +115,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return Objects.requireNonNull(now);
   }
 
-  // An equal quota that is another object only creates an additional effect.
+  // Compares references: for an equal quota in another object, the effect is only created again.
   @SuppressWarnings("ReferenceEquality")
   private Effect effect(Quota quota, long cost) {
     Effect effect = lastEffect;
@@ -155,7 +155,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
         asked.notBefore(nowNanos[at]);
         charged++;
         if (isInDebt(at)) {
-          // The engine may forgive the debt.
+          // The engine decides whether to forgive the bucket's debt.
           decisions[at] = engine.decide(Act.SPEND, transaction(at));
         } else {
           plain[plains++] = at;

@@ -33,17 +33,17 @@ import java.util.function.LongSupplier;
  *
  * <p>Each operation takes a limit's name and an id, with or without a cost, or one transaction, or
  * a batch of transactions, which succeeds or fails as a whole. {@link AsyncLimiter} has the same
- * operations. A cost lies between 0, which only reads the bucket, and the limit's burst. A
- * transaction can have a quota that the caller supplies ({@link Transaction#of(LimitName, Quota,
- * String)}); one batch can mix both kinds of transactions.
+ * operations. A cost lies between 0, which only reads the bucket, and the limit's burst. The caller
+ * can supply the quota of a transaction ({@link Transaction#of(LimitName, Quota, String)}); a batch
+ * can contain transactions with and without such a quota.
  *
  * <p>Thread-safe. A call blocks while the store decides. A memory store decides at once; a store on
- * a server needs one round trip, and at most its time-out. The methods of {@link #async} never
+ * a server needs one round trip, and fails after its time-out. The methods of {@link #async} never
  * block. Every operation throws an {@link InvalidRequestException} for an invalid name, id, cost or
- * batch. For an id that has neither a default nor an override this exception is a {@link
- * MissingDefaultException}, unless {@link Builder#missingDefault} allows such ids. Every operation
- * throws a {@link StoreException} if the store could not decide and no {@link FailureRule} decides
- * instead.
+ * batch. For an id that has neither a default nor an override, every operation throws a {@link
+ * MissingDefaultException}, unless {@link Builder#missingDefault} allows requests without a quota.
+ * Every operation throws a {@link StoreException} if the store could not decide and no {@link
+ * FailureRule} decides instead.
  */
 public final class Limiter {
 
@@ -103,7 +103,7 @@ public final class Limiter {
   }
 
   /**
-   * Returns a builder for a limiter with an observer, a clock or failure rules.
+   * Returns a builder for a limiter with limits that can be replaced while it runs.
    *
    * @param limits the current limits
    * @param store the store that holds the buckets; the limiter does not close it
@@ -256,10 +256,10 @@ public final class Limiter {
    * number of tokens spent.
    *
    * <p>After a denial, {@link Decision#retryIn} is the wait for one token. For a limit with several
-   * quotas, the call spends the tokens that all buckets of the id have. For this, the limiter calls
-   * the store twice if fewer tokens are left than requested, and up to eight times if other callers
-   * spend from the same buckets meanwhile; the eighth call requests one token. All calls share one
-   * time-out.
+   * quotas, the call spends the tokens that all buckets of the id have. If fewer tokens are left
+   * than requested, the limiter calls the store twice, or up to eight times if other callers spend
+   * from the same buckets meanwhile; the eighth call requests one token. All calls to the store
+   * share one time-out.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -464,10 +464,10 @@ public final class Limiter {
    * they have refilled.
    *
    * <p>The store decides in one round trip. If the tokens will have refilled within {@code
-   * maxWait}, the store takes them now. The wait is therefore known and guaranteed, and every later
-   * caller, in any process, waits behind this caller. If the tokens would refill later, the
-   * transaction is denied at once, no tokens are taken, and {@link Decision#retryIn} is the wait
-   * that would have been necessary.
+   * maxWait}, the store takes them now. The length of the wait is therefore known at the start, and
+   * callers that come later, in any process, wait behind this caller. If the tokens refill only
+   * after {@code maxWait}, the transaction is denied at once, takes no tokens, and {@link
+   * Decision#retryIn} is the necessary wait.
    *
    * <ul>
    *   <li>{@code maxWait} counts from the store's decision; the round trip and the thread scheduler
@@ -477,9 +477,9 @@ public final class Limiter {
    *       spends that do not wait are denied, with a {@link Decision#retryIn} that ends after the
    *       wait of the last waiting caller.
    *   <li>The tokens of a caller that stops waiting are given back if no later caller has taken
-   *       tokens, and if this process has since given no tokens back to the bucket. Otherwise the
-   *       tokens stay spent until they refill, and the waits of later callers do not change ({@code
-   *       docs/decisions/013}).
+   *       tokens, and if this process has since given no tokens back to the bucket. Tokens that are
+   *       not given back stay spent until they refill, and the waits of later callers do not change
+   *       ({@code docs/decisions/013}).
    *   <li>The decision describes the bucket at the moment at which the tokens were taken.
    *   <li>A call with a cost of 0, or for an id to which no limit applies, never waits. A call with
    *       a {@code maxWait} of zero is an ordinary spend.
@@ -607,14 +607,15 @@ public final class Limiter {
    * missing default is noticed.
    *
    * @param transaction the transaction
-   * @throws MissingDefaultException if a default is missing, unless the builder allows that
+   * @throws MissingDefaultException if a default is missing, unless the builder allows missing
+   *     defaults
    */
   public void requireDefault(Transaction transaction) {
     engine.requireUsable(Engine.alone(transaction));
   }
 
   /**
-   * Returns the observer of this limiter. Filters and adapters report their own events to it.
+   * Returns this limiter's observer, to which filters and adapters report their own events.
    *
    * @return an observer that never throws; if the builder set no observer, the returned observer
    *     does nothing
@@ -749,7 +750,7 @@ public final class Limiter {
     /**
      * Sets what happens to a request whose id has neither a default nor an override, if its limit
      * is not declared unlimited. The default policy is {@link MissingDefault#REFUSE}. With {@code
-     * WARN} and {@code ALLOW}, a line that was forgotten in a limit file allows all requests.
+     * WARN} and {@code ALLOW}, a line missing from a limit file allows all requests of its limit.
      *
      * @param policy the policy for all limits except limits that are {@linkplain
      *     LimitName#disabledWithoutDefault disabled without a default}

@@ -10,26 +10,26 @@ import org.jspecify.annotations.Nullable;
 /**
  * Receives the events of a limiter, for metrics.
  *
- * <p>The methods are called after each decision, on the thread that received the decision: keep
- * them short. The first exception of an observer is logged; none of its exceptions reaches a
- * caller. Implementations are thread-safe.
+ * <p>The limiter calls these methods on the thread that received the decision, so they must return
+ * quickly. The first exception of an observer is logged; none of its exceptions reaches a caller.
+ * Implementations are thread-safe.
  */
 public interface LimiterObserver {
 
   /**
-   * Called for each transaction on which the limiter decided, alone or within a batch.
+   * Called after the decision on each transaction, whether the transaction is alone or in a batch.
    *
-   * @param act the requested operation. If another transaction denied the batch, {@link Act#CHECK}
-   *     for a transaction that would have been allowed, since it took no tokens
+   * @param act the requested operation. A spend that would have been allowed, but whose batch
+   *     another transaction denied, counts as {@link Act#CHECK}, since it took no tokens
    * @param decision the transaction's own decision
    * @param elapsedNanos the duration of the whole call
    */
   default void decided(Act act, Decision decision, long elapsedNanos) {}
 
   /**
-   * Called once for several spends that are not a batch and were decided without allocating
-   * decisions. For example, a server decides all spends that it has received at once in this way.
-   * The default implementation calls {@link #decided} for each spend.
+   * Called once for a series of independent spends, for which the limiter created no {@link
+   * Decision} objects. For example, a server decides all spends of one read from the network as a
+   * series. The default implementation calls {@link #decided} for each spend.
    *
    * @param limit the limit's name
    * @param spends the spends, valid only during this call
@@ -56,13 +56,13 @@ public interface LimiterObserver {
    * open, usually because the application never closes its reservations. The tokens of the
    * reservation stay spent.
    *
-   * @param most the bound that was exceeded, in total or per bucket
+   * @param most the exceeded bound on open reservations, in total or per bucket
    */
   default void settledEarly(int most) {}
 
   /**
    * Called for each settlement that the store did not apply in time, or to which the store's answer
-   * was lost. The reserved tokens may then stay charged instead of the true cost.
+   * was lost. Instead of the true cost, the reserved tokens may stay charged.
    */
   default void settlementLost() {}
 
@@ -78,24 +78,24 @@ public interface LimiterObserver {
 
   /**
    * Called when a caller begins to wait for tokens, once for each limit that has too few tokens.
-   * {@link #waited} follows, on any thread.
+   * {@link #waited} is called when the wait ends, on any thread.
    *
    * @param limit the limit whose tokens have not refilled yet
    */
   default void waits(LimitName limit) {}
 
   /**
-   * Called when a caller stops waiting, or was not allowed to wait; once for each limit.
+   * Called when a caller's wait ends, or is refused; once for each limit with too few tokens.
    *
    * @param limit the limit
    * @param ending how the wait ended
-   * @param waitedNanos the duration of the wait; 0 if the caller was refused
+   * @param waitedNanos the duration of the wait; 0 if the wait was refused
    */
   default void waited(LimitName limit, Ending ending, long waitedNanos) {}
 
   /**
-   * Called when a rule for requests or an annotation asked the application for the quota of a
-   * request, and the application threw an exception. The request is refused.
+   * Called when the application's function for the quota of a request threw an exception. The
+   * request is refused.
    *
    * @param limit the limit
    * @param failure the application's exception
@@ -103,7 +103,7 @@ public interface LimiterObserver {
   default void quotaFailed(LimitName limit, Throwable failure) {}
 
   /**
-   * Returns an observer that calls several observers in order.
+   * Returns an observer that calls several observers, in the order of a list.
    *
    * @param observers the observers; the list is copied
    * @return the observer; if one of its observers throws, the observers after it are not called
@@ -112,7 +112,7 @@ public interface LimiterObserver {
     return observers.size() == 1 ? observers.get(0) : new ObserverList(observers);
   }
 
-  /** Spends of one limit, in the order of their decisions. For use by one thread. */
+  /** A series of spends from one limit, in the order of their decisions. For use by one thread. */
   interface Spent {
 
     /**
@@ -134,7 +134,7 @@ public interface LimiterObserver {
      * Returns whether a spend took tokens from a full bucket, which the store had to create.
      *
      * @param index the index of the spend, from 0
-     * @return false also if this is unknown, as in the default implementation
+     * @return false also if unknown: the default implementation always returns false
      */
     default boolean startedBucket(int index) {
       return false;

@@ -64,12 +64,12 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * Tracks the reservations of each bucket that can give tokens back, and the give-backs in flight.
+ * Tracks each bucket's open reservations, and the charges in flight that lower its TAT.
  *
  * <p>If more than {@link #MOST_OF_A_BUCKET} reservations of a bucket or {@link #MOST} in total are
- * open, the oldest reservation can no longer give tokens back. Later calls forget reservations
- * whose tokens have refilled. A give-back costs O(n) for n open reservations of its bucket.
- * Thread-safe; locks are held briefly.
+ * open, the oldest reservation can no longer give tokens back. Reservations whose tokens have
+ * refilled are forgotten during later calls. A give-back costs O(n) for n open reservations of its
+ * bucket. Thread-safe; locks are held briefly.
  */
 final class OpenReservations {
 
@@ -79,11 +79,11 @@ final class OpenReservations {
   /** The largest number of open reservations of one bucket. */
   static final int MOST_OF_A_BUCKET = 4_096;
 
-  // The longest time after its time-out at which a call can still reach the store.
+  // The longest time after a call's time-out at which the call can still reach the store.
   private static final long LATE_NANOS = 50_000_000;
   // The longest time for which a call without a time-out can be in flight.
   private static final long FROZEN_NANOS = 60_000_000_000L;
-  private static final long HUGE_NANOS = Long.MAX_VALUE / 2; // for sums without overflow
+  private static final long HUGE_NANOS = Long.MAX_VALUE / 2; // two of these add up without overflow
   private static final int STRIPES = 16; // a power of two
 
   private final TimeSource time;
@@ -99,7 +99,7 @@ final class OpenReservations {
    * @param time a clock of this process, of any origin
    * @param storeTime the store's current time, empty if this process does not know it
    * @param most about how many reservations can be open
-   * @param onSettledEarly called with the exceeded bound for each reservation that the bound closes
+   * @param onSettledEarly receives the exceeded bound for each reservation that is closed early
    */
   OpenReservations(
       TimeSource time, Supplier<OptionalLong> storeTime, int most, IntConsumer onSettledEarly) {
@@ -112,7 +112,7 @@ final class OpenReservations {
     }
   }
 
-  /** A subset of the buckets, guarded by the monitor of this object. */
+  /** A subset of the buckets; the monitor of this object guards the fields. */
   private static final class Stripe {
     private final Map<String, Line> lines = new HashMap<>();
     private final TreeMap<Long, Stretch> byAge = new TreeMap<>();
@@ -122,11 +122,11 @@ final class OpenReservations {
 
   /** The reservations and the give-backs in flight of one bucket. */
   private static final class Line {
-    // Oldest first, including reservations in state SENT.
+    // The oldest reservation is first; includes reservations in state SENT.
     private final List<Stretch> reservations = new ArrayList<>(1);
     private int underWay; // give-backs in flight, resets included
     private int resets; // resets in flight
-    private long sentNanos; // sum of the give-backs in flight; saturates at HUGE_NANOS
+    private long sentNanos; // sum of the give-backs in flight, at most HUGE_NANOS
   }
 
   private enum State {
@@ -146,11 +146,11 @@ final class OpenReservations {
     private State state;
     private long answered; // position in the stripe's sequence
     private long sentAt; // position in the stripe's sequence; 0 if the give-back moves all ends
-    // Of a spend in flight, how far its end will move; of a give-back, its amount.
+    // For a spend in flight, how far its end will move; for a give-back, how far it lowers the TAT.
     private long nanos;
     private boolean isReset; // whether this stretch is a reset, or overlaps a reset
     private long spentAtNanos; // by the store's clock
-    // The end right after the spend; 0 if a give-back overlapped the spend.
+    // The first value of endNanos; 0 if a give-back overlapped the spend.
     private long spentEndNanos;
     private volatile long endNanos; // unsigned, by the store's clock
     private long seenAt; // when the answer arrived, by this process's clock
@@ -165,7 +165,7 @@ final class OpenReservations {
       stripe.byAge.put(entered, this);
     }
 
-    /** Returns the instant (unsigned) from which no tokens are left to give back. Takes no lock. */
+    /** Returns the instant, unsigned, from which no token can be given back. Takes no lock. */
     long untilNanos() {
       return endNanos;
     }
@@ -175,7 +175,7 @@ final class OpenReservations {
       endNanos = Long.compareUnsigned(end, byNanos) <= 0 ? Gcra.NO_TAT : end - byNanos;
     }
 
-    /** Returns whether this give-back has moved or will move the recorded end of a reservation. */
+    /** Returns whether this give-back moves, or has moved, the end of another reservation. */
     private boolean moves(Stretch other) {
       return other != this && (other.answered > sentAt || !other.isCertainlyOlderThan(this));
     }
@@ -200,7 +200,7 @@ final class OpenReservations {
     }
   }
 
-  /** A give-back in flight. If its answer is lost, the store can apply it up to lateNanos later. */
+  /** A give-back in flight, which the store can apply up to lateNanos after a lost answer. */
   record GiveBack(Charge charge, Stretch at, long lateNanos) {
     static List<Charge> charges(List<GiveBack> giveBacks) {
       return giveBacks.stream().map(GiveBack::charge).toList();
@@ -211,7 +211,7 @@ final class OpenReservations {
     return stripes[(key.hashCode() * 0x9E3779B9) >>> 28];
   }
 
-  /** Checks two entries per call, so that no call has to scan all entries. */
+  /** Forgets finished reservations: checks two entries per call, so that each call is short. */
   private void forgetSome(Stripe stripe) {
     for (int i = 0; i < 2; i++) {
       Map.Entry<Long, Stretch> next = stripe.byAge.higherEntry(stripe.lookedAt);
@@ -237,7 +237,7 @@ final class OpenReservations {
         : time.nanos() - stretch.overAt >= 0;
   }
 
-  /** Registers spends before they are sent to the store. */
+  /** Registers spends as reservations before the spends are sent to the store. */
   List<Stretch> open(List<Charge> charges) {
     List<Stretch> opened = new ArrayList<>(charges.size());
     for (Charge charge : charges) {
@@ -272,7 +272,7 @@ final class OpenReservations {
     return false;
   }
 
-  /** Forgets spends that will give no tokens back. A second call does nothing. */
+  /** Forgets reservations that will give no tokens back. A second call does nothing. */
   void close(List<Stretch> stretches) {
     stretches.forEach(this::close);
   }
@@ -285,7 +285,7 @@ final class OpenReservations {
 
   private void closed(Stretch stretch) {
     if (stretch.state == State.SENT) {
-      stretch.endNanos = Gcra.NO_TAT; // closes the reservation even if the give-back fails
+      stretch.endNanos = Gcra.NO_TAT; // the reservation stays closed if the give-back fails
     } else if (stretch.line.reservations.remove(stretch)) {
       count.decrementAndGet();
       stretch.leave();
@@ -293,7 +293,7 @@ final class OpenReservations {
   }
 
   /**
-   * Records the stretch of the time line from which a spend took its tokens.
+   * Records from which instant to which instant the tokens of a spend refill.
    *
    * @param found the reading of the bucket before the spend
    * @param tatAfterNanos the TAT after the spend
@@ -343,7 +343,8 @@ final class OpenReservations {
   }
 
   /**
-   * Returns an upper bound of the time until a stretch ends, if both clocks run at the same rate.
+   * Returns an upper bound of the time until a spend's tokens have refilled, if store and process
+   * have equally fast clocks.
    */
   private long leftAtMostNanos(Stretch known, long untilNanos) {
     long passedNanos = Math.max(time.nanos() - known.seenAt, 0);
@@ -361,9 +362,7 @@ final class OpenReservations {
     at.line.sentNanos = sum(at.line.sentNanos, nanos);
   }
 
-  /**
-   * Moves the ends of the reservations that a give-back moves, and the ends of spends in flight.
-   */
+  /** Moves the ends of the spends in flight and of the selected reservations of a bucket. */
   private static void moveUp(Line line, long nanos, Predicate<Stretch> isBehind) {
     for (Stretch other : line.reservations) {
       if (other.state == State.IN_FLIGHT) {
@@ -415,9 +414,8 @@ final class OpenReservations {
   }
 
   /**
-   * Registers a withdrawal before it is sent. A withdrawal takes back the last stretch of the
-   * bucket's time line. If the TAT equals the expected TAT by chance, the withdrawal takes tokens
-   * of later stretches back.
+   * Registers a withdrawal before it is sent. A withdrawal reverts the latest spend. If the bucket
+   * has the expected TAT by chance, the withdrawal gives back the tokens of other spends.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());
@@ -454,9 +452,8 @@ final class OpenReservations {
   }
 
   /**
-   * Registers that the store has certainly not applied a call with give-backs. Moves the ends back,
-   * and opens the reservations of the give-backs again, except reservations that were closed or
-   * reset since.
+   * Registers that the store has certainly not applied a call with give-backs. Moves the recorded
+   * ends back, and reopens the give-backs' reservations, unless they were closed or reset since.
    */
   void undone(List<GiveBack> giveBacks) {
     for (GiveBack giveBack : giveBacks) {

@@ -5,7 +5,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.locks.LockSupport;
 
-/** Blocks and wakes the threads of callers; a simulator has its own implementation. Thread-safe. */
+/**
+ * Blocks and wakes the threads of callers; a simulated clock has its own implementation.
+ * Thread-safe.
+ */
 interface Parking {
 
   Parking OF_THREADS =
@@ -30,7 +33,9 @@ interface Parking {
 
   <T> T await(CompletableFuture<T> future) throws InterruptedException, ExecutionException;
 
-  /** Returns a task with which any thread can wake up the calling thread from {@link #park}. */
+  /**
+   * Returns a task that wakes the calling thread from {@link #park}, for any other thread to run.
+   */
   Runnable wakeUp();
 
   /**

@@ -30,7 +30,7 @@ record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
 
   static final Penalties NONE = new Penalties(List.of(), false);
 
-  /** Returns the penalties that apply to an operation. No penalty applies to a reset. */
+  /** Returns the penalties on the transactions of an operation, none for a reset. */
   static Penalties of(Limits limits, Act act, List<Transaction> transactions) {
     if (!limits.hasPenalties() || act == Act.RESET) {
       return NONE;

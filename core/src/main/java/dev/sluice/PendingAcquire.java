@@ -14,12 +14,12 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of a spend that is allowed to wait.
+ * The result of a spend whose caller is allowed to wait for the tokens.
  *
  * @param queues the queues in which the caller waits
  * @param places the tokens that the spend took; empty if it was denied or no limit applies
  * @param askedNanos the time before the store call, by the clock of the queues
- * @param observer sees the begin and the end of the wait
+ * @param observer is told when the wait starts and ends
  */
 record PendingAcquire(
     Decision decision,
@@ -29,8 +29,8 @@ record PendingAcquire(
     LimiterObserver observer) {
 
   /**
-   * The shortest time between two checks of the clock. This clock can be slower than the system's
-   * clock, so a wait can end too early.
+   * The shortest time between two checks of the clock. A parked thread can wake too early, since
+   * this clock can run slower than the system's clock.
    */
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
 
@@ -43,7 +43,7 @@ record PendingAcquire(
   }
 
   /**
-   * Waits on the caller's thread until the caller's turn has come.
+   * Blocks the caller's thread until the caller's tokens have refilled.
    *
    * @param parking blocks and wakes the thread
    * @throws InterruptedException if the thread was interrupted, and its tokens were withdrawn
@@ -66,7 +66,7 @@ record PendingAcquire(
           throw new InterruptedException(
               "interrupted while waiting; the tokens are given back unless another caller has taken tokens since");
         }
-        // The caller's turn has come, so it is too late to withdraw the tokens.
+        // The tokens have refilled, so it is too late to withdraw them.
         Thread.currentThread().interrupt();
         break;
       }
@@ -82,7 +82,7 @@ record PendingAcquire(
     complete(nobody);
   }
 
-  /** Completes a future when the turn has come; withdraws the tokens if the future fails. */
+  /** Completes a future when the tokens have refilled; withdraws the tokens if the future fails. */
   void complete(CompletableFuture<Decision> answer) {
     if (places.isEmpty()) {
       answer.complete(decision);
@@ -132,7 +132,7 @@ record PendingAcquire(
     /**
      * Reports the start of a wait.
      *
-     * @param places the places of the caller; some of them may need no wait
+     * @param places the tokens taken from each bucket; tokens that were there already need no wait
      * @param clock the clock that measures the wait
      */
     static WatchedWait begin(LimiterObserver observer, List<Place> places, LongSupplier clock) {

@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param act the operation: check, spend, refund or reset
  * @param asked the transactions of the request, in order
- * @param transactions the same transactions, except that a transaction on a limit with several
- *     quotas is replaced by one transaction per quota
+ * @param transactions the asked transactions, but with one transaction per quota for a limit with
+ *     several quotas
  * @param charges the charges for the store, in the order of the transactions that need a charge;
  *     empty if no store call is needed
  * @param maxWaitNanos how long a spend is allowed to wait for tokens
@@ -121,7 +121,7 @@ record Plan(
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
     boolean any = false;
-    for (int i = 0; i < asked.size(); i++) { // creates no object if all limits have one quota
+    for (int i = 0; i < asked.size(); i++) { // not a stream, which would allocate
       any |= hasParts(act, asked.get(i));
     }
     return any
@@ -136,15 +136,14 @@ record Plan(
   }
 
   /**
-   * Returns whether the store's time must be read first to find out if a penalty is in force. A
-   * refund needs no such call: a penalty does not prevent a refund, and the refund's reading
-   * includes the time.
+   * Returns whether this plan must read the store's time first, to find out if a penalty is in
+   * force. A refund does not need the time, since no penalty prevents a refund.
    */
   boolean isPenalized() {
     return !penalties.isEmpty() && act != Act.REFUND;
   }
 
-  /** Returns charges that only read the buckets: they never deny, and change nothing. */
+  /** Returns charges that only read the buckets of this plan, and never deny. */
   List<Charge> looks() {
     return charges.stream().map(Plan::look).toList();
   }
@@ -163,9 +162,9 @@ record Plan(
   record Looked(Plan plan, @Nullable List<Decision> decisions) {}
 
   /**
-   * Continues after the buckets were read with {@link #looks}. A check, and a plan that a penalty
-   * denies, need no further charge. A spend-only transaction with a penalty in force spends
-   * nothing.
+   * Returns how the plan continues after the charges of {@link #looks} have read its buckets. A
+   * check, and a plan that a penalty denies, need no further charge. A spend-only transaction with
+   * a penalty in force spends nothing.
    */
   Looked looked(List<Reading> found) {
     List<Charge> rest = new ArrayList<>(charges.size());
@@ -195,9 +194,9 @@ record Plan(
   }
 
   /**
-   * Returns the plan for the next try of {@link #isUpToOfSeveral}. No store operation can find out
-   * how many tokens several buckets have. Each try is therefore an atomic spend of a fixed number
-   * of tokens. The decisions of a denied try contain the number of tokens that each bucket had.
+   * Returns the plan for the next try of a spend-up-to on a limit with several quotas. No store
+   * operation can find out how many tokens several buckets have. Each try is therefore an atomic
+   * spend of a fixed number of tokens; a denied try returns the number of tokens in each bucket.
    *
    * @param decisions the decisions of this plan
    * @return a plan for fewer tokens, at least one; null if the decisions are final
@@ -212,7 +211,7 @@ record Plan(
     return upTo(Math.min(fits, most - 1));
   }
 
-  /** Returns the same spend-up-to with another highest number of tokens, at least 1. */
+  /** Returns this spend-up-to with another maximum, at least 1 token. */
   Plan upTo(long most) {
     List<Transaction> fewer =
         transactions.stream().map(one -> one.upTo(Math.max(most, 1))).toList();
@@ -266,7 +265,7 @@ record Plan(
     return quota.offsetNanos() + Math.min(waitNanos, Long.MAX_VALUE - quota.offsetNanos());
   }
 
-  /** Returns how far ahead of now the TATs can lie without a debt. A batch forgives no debt. */
+  /** Returns the {@linkplain Debts#depthNanos depths} of the buckets. A batch forgives no debt. */
   Debts.Depths depths() {
     return asked.size() == 1 ? this : Debts.NEVER_FORGIVES;
   }
@@ -297,9 +296,9 @@ record Plan(
   }
 
   /**
-   * Returns the stretches of the time line that a spend took.
+   * Returns the tokens that a spend took, one place for each charged bucket.
    *
-   * @param charged the charges, in the order of the transactions that needed a charge
+   * @param charged the charges, one for each transaction that has a quota, in the same order
    * @param quotaOf returns the quota of a transaction, null if no limit applied
    */
   List<Place> taken(
@@ -407,9 +406,8 @@ record Plan(
   }
 
   /**
-   * Returns one decision for each transaction of the request. If a batch is denied, its allowed
-   * decisions are corrected: nothing was spent, so each decision reports the tokens that are still
-   * in the bucket.
+   * Returns one decision for each transaction of the request. In a denied batch, nothing was spent,
+   * so each allowed decision is changed to report the tokens that are still in its bucket.
    *
    * @param quotaOf returns the quota of a transaction, null if no limit applied
    */
@@ -455,19 +453,21 @@ record Plan(
   }
 
   /**
-   * Returns the operation that the observer sees for one transaction. In a denied batch, a
+   * Returns the operation to report to the observer for one transaction. In a denied batch, a
    * transaction that would have been allowed was only checked.
    */
   Act actOn(Decision part, Decision whole) {
     return act == Act.SPEND && whole.denied() && part.allowed() ? Act.CHECK : act;
   }
 
-  /** Returns the answer if no limit applies: a spend is allowed, a refund gives nothing back. */
+  /**
+   * Returns the answer for an id without limit: a spend is allowed, a refund gives nothing back.
+   */
   private Answer unlimited() {
     return act == Act.REFUND ? Answer.NOTHING_REFUNDED : Answer.UNLIMITED;
   }
 
-  /** Returns the decision of a batch with one transaction, whatever its kind. */
+  /** Returns the decision of a batch with one transaction, of any kind. */
   Decision only(List<Decision> decisions) {
     return decisions.get(0);
   }

@@ -69,22 +69,22 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Tokens that are not given back before {@link #close} stay spent. {@link #cancel()} gives back
  * the tokens that have not refilled since the reservation, at most once, and never overfills a
- * bucket. It gives back nothing if the bucket was reset through this limiter after the reservation,
- * or if the limit is disabled now. In one process, a cancellation never makes the bucket fuller
- * than if the reservation had not been made, unless another call gives tokens back to the same
- * bucket at the same time. If cancellations overlap, the bucket can be fuller by the tokens that
- * refill between the first cancellation and the last. If a cancellation overlaps a refund, the
+ * bucket. A cancellation gives back nothing if the bucket was reset through this limiter after the
+ * reservation, or if the limit is disabled now. A cancellation in the same process never makes the
+ * bucket fuller than it would be without the reservation, unless another call gives tokens back to
+ * the bucket at the same time. If cancellations overlap, the bucket can be fuller by the tokens
+ * that refill between the first cancellation and the last. If a cancellation overlaps a refund, the
  * bucket can be fuller by the tokens of the open reservations. If another call gives tokens back to
  * the bucket while a reservation is made, the reservation can give back fewer tokens.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
- * total. If more are open, the tokens of the oldest reservation stay spent, and {@link
- * LimiterObserver#settledEarly} is called. A reservation that is never closed is forgotten once its
- * tokens have refilled. Cancelling takes O(n) time for n open reservations of the bucket.
+ * total. If more reservations are open, the limiter closes the oldest reservation, and calls {@link
+ * LimiterObserver#settledEarly}. A reservation that is never closed is forgotten once its tokens
+ * have refilled. Cancelling takes O(n) time for n open reservations of the bucket.
  *
- * <p>If a {@link FailureRule} decided locally in place of the store, the tokens are given back to
- * the bucket in this process's memory from which the rule took the tokens. If the rule allowed the
- * request without a bucket, no tokens were taken.
+ * <p>If the {@link FailureRule} {@code local} took the tokens from a bucket in this process's
+ * memory, they are given back to this bucket. If the rule allowed the request without a bucket, no
+ * tokens were taken.
  *
  * <p>Thread-safe. {@link #cancel()} and {@link #settle(Costs)} block like a spend; {@link
  * #cancelAsync} and {@link #settleAsync} do not block.
@@ -329,7 +329,7 @@ public final class Reservation implements AutoCloseable {
    */
   record Present(Quota quota, int debt) {
 
-    /** Returns null if nothing limits the transaction's id now. */
+    /** Returns the current quota and debt, null if nothing limits the transaction's id now. */
     static @Nullable Present of(Limits now, Transaction transaction) {
       Quota quota = transaction.quotaIn(now);
       return quota == null ? null : new Present(quota, now.debtOf(transaction.name()));
@@ -348,7 +348,7 @@ public final class Reservation implements AutoCloseable {
      * Returns the tokens that each transaction of a batch took, except check-only transactions.
      *
      * @param quotaOf returns the quota of a transaction, null if no limit applied
-     * @param holding the stretches of the transactions with a quota, in the order of these
+     * @param holding the tokens taken by each transaction with a quota, in the order of the
      *     transactions
      */
     static List<Taken> all(
@@ -488,8 +488,8 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Allows a cost of 0, which gives all reserved tokens back. Otherwise a cost of 0 is refused,
-     * since such a cost may come from a usage report that could not be read.
+     * Allows a cost of 0, which gives all reserved tokens back. By default a cost of 0 is refused,
+     * since it may come from a usage report that could not be read.
      *
      * @return new costs
      */
@@ -501,7 +501,7 @@ public final class Reservation implements AutoCloseable {
      * Checks whether a settlement with a receipt would accept these costs. Changes nothing.
      *
      * @param receipt the receipt of the reservation to settle
-     * @throws InvalidRequestException where {@link Limiter#settle} would throw one
+     * @throws InvalidRequestException if {@link Limiter#settle} would throw this exception
      */
     public void requireFor(Receipt receipt) {
       List<Held> helds = receipt.parts().stream().map(part -> part.held(refund -> null)).toList();
@@ -587,7 +587,7 @@ public final class Reservation implements AutoCloseable {
       return cost;
     }
 
-    /** Returns whether a text is the transaction's limit name, ":" and its id in any spelling. */
+    /** Returns whether a text is "limit:id" for the transaction, with any spelling of the id. */
     private static boolean names(String bucket, Transaction transaction) {
       String limit = transaction.name().name() + ":";
       if (!bucket.startsWith(limit)) {
@@ -652,8 +652,8 @@ public final class Reservation implements AutoCloseable {
    *     still waits, or if the call did nothing because the reservation was denied, settled,
    *     cancelled or closed before
    * @param waiting whether a part of the settlement waits in the memory of this process because the
-   *     store cannot be reached. The part is applied if the store can be reached again within 10 s.
-   *     Otherwise, or if 10,000 settlements wait already, the part is lost, and {@link
+   *     store cannot be reached. The waiting part is applied if the store can be reached again
+   *     within 10 s. If not, or if 10,000 settlements wait already, the part is lost, and {@link
    *     LimiterObserver#settlementLost} is called
    * @param parts one part for each bucket that is limited now, in the order of the transactions; a
    *     limit with several quotas has one bucket per quota, and the part's transaction has this
@@ -680,10 +680,10 @@ public final class Reservation implements AutoCloseable {
      *
      * @param transaction the reserved transaction
      * @param charged the total charge of the call, including the kept tokens of the reservation.
-     *     This is the true cost minus {@code cut}, or more if unused tokens have refilled before
+     *     The charge is the true cost minus {@code cut}, or more if unused tokens refilled before
      *     they could be given back
      * @param givenBack how many reserved tokens were given back, rounded down
-     * @param owed the debt of the bucket now, caused by all of its spends, rounded up
+     * @param owed the present debt of the bucket from all spends, rounded up
      * @param cut the part of the true cost that did not fit into the bucket, and was not charged
      * @param remaining the tokens left in the bucket now
      */
@@ -728,8 +728,8 @@ public final class Reservation implements AutoCloseable {
      * @param intervalNanos the emission interval of the spend, 0 if no limit applied; multiplied by
      *     the cost it must fit into 64 bits
      * @param untilNanos the TAT after the spend, in unsigned nanoseconds since the Unix epoch by
-     *     the store's clock. From this instant on, no tokens are left to give back. 0 if no tokens
-     *     are left now
+     *     the store's clock. After {@code untilNanos}, all tokens have refilled, so none can be
+     *     given back. 0 if none can be given back now
      */
     public record Part(Transaction transaction, long intervalNanos, long untilNanos) {
 
@@ -754,8 +754,8 @@ public final class Reservation implements AutoCloseable {
       /**
        * Makes a part of plain values, for a receipt that another process has sent.
        *
-       * @param limits the current limits; if they no longer have the limit, or its ids have another
-       *     format now, the part has no effect
+       * @param limits the current limits; the part has no effect if the limits no longer have the
+       *     name, or the format of its ids has changed
        * @param limit the text that {@link #limit} returns
        * @param id the id in canonical form
        * @param tokens the number of tokens taken, 0 or more; can be higher than the limit's current
@@ -856,16 +856,16 @@ public final class Reservation implements AutoCloseable {
    * }
    * }</pre>
    *
-   * <p>The estimate is the mean of the costs, not the highest cost. If more tokens are reserved
-   * than used, the unused tokens have often refilled before they can be given back. A higher
-   * estimate would therefore waste tokens.
+   * <p>The estimate is the mean of the costs, not the highest cost. Reserving more tokens than a
+   * call uses would waste tokens, since unused tokens have often refilled before they can be given
+   * back.
    *
-   * <p>A group of calls, such as all calls of a model, has its own mean after 20 settlements. Until
-   * then, the mean of all groups together is used. Until all groups together have 20 settlements,
-   * the estimate is the highest estimate. Settlements before the latest 1,000 of a group have
-   * little weight. A settlement with more than ten times the highest estimate counts as ten times
-   * the highest estimate. The 1,000 groups that were used last are kept, in the memory of this
-   * process.
+   * <p>A group of calls, such as all calls of a model, has its own mean after 20 settlements. A
+   * group with fewer settlements uses the mean of all groups together. Until all groups together
+   * have 20 settlements, the estimate is the highest estimate. A group's latest 1,000 settlements
+   * determine its mean; older settlements have little weight. A settlement with more than ten times
+   * the highest estimate counts as ten times the highest estimate. This process keeps the 1,000
+   * most recently used groups in memory.
    *
    * <p>Thread-safe; never blocks for long.
    */
@@ -874,7 +874,7 @@ public final class Reservation implements AutoCloseable {
     private static final int FEWEST = 20;
     private static final int MOST_GROUPS = 1_000;
     private static final double MEMORY = 1_000; // older settlements have little weight in the mean
-    private static final double MOST_LEARNED = 10; // multiple of the highest estimate
+    private static final double MOST_LEARNED = 10; // caps costs at 10 times the highest estimate
 
     private final long least;
     private final long most;
@@ -891,11 +891,11 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Returns an estimate that is computed from the mean ratio of costs to hints.
+     * Returns an estimate based on the mean ratio of cost to {@linkplain #of(String, long) hint}.
      *
      * @param least the lowest estimate, at least 1
      * @param most the highest estimate, at least {@code least}; also the first estimate
-     * @return an estimate without settlements
+     * @return a new estimate, without settlements
      * @throws IllegalArgumentException if the bounds are out of range
      */
     public static Estimate mean(long least, long most) {

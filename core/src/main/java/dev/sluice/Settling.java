@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * succeeds.
  */
 
-/** One settlement. Each of its calls must end before the next call begins. */
+/** A settlement of one reservation. A call may begin only after the previous call has ended. */
 final class Settling {
 
   private final TrackedStore store;
@@ -123,7 +123,7 @@ final class Settling {
       return cost < held.tokens ? held.leaving.leave(held.tokens - cost, now.quota()) : null;
     }
 
-    /** Returns the effect of a charge, computed from the store's reading. */
+    /** Returns what a charge of the settlement did to its bucket, from the store's reading. */
     private Settlement.Part part(Charge charge, Reading found) {
       long beforeNanos = Gcra.aheadNanos(found.nowNanos(), found.tatNanos());
       boolean passes = charge.passes(found.nowNanos(), found.tatNanos());
@@ -147,8 +147,8 @@ final class Settling {
   }
 
   /**
-   * Settles the buckets. The stage completes with the state of the settlement after the first
-   * attempt.
+   * Settles the buckets. The stage completes after the first attempt, with the state of the
+   * settlement.
    */
   CompletionStage<Settlement> settle(BucketStore call) {
     return attempt(call)
@@ -176,8 +176,8 @@ final class Settling {
 
   /**
    * Tries to settle the remaining buckets. The stage completes with false if the store could not be
-   * reached for one of these buckets. The stage fails once no bucket is left to retry, if the
-   * answer to a charge or a give-back was lost, also in an earlier attempt.
+   * reached for one of these buckets. If the answer to a charge or a give-back was lost in any
+   * attempt, the stage fails once no bucket is left to retry.
    */
   private CompletionStage<Boolean> attempt(BucketStore call) {
     return each(call, true)

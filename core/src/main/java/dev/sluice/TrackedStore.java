@@ -49,7 +49,7 @@ final class TrackedStore {
     this.settlements = new Retries(time::nanos, time::alarm);
   }
 
-  /** Returns the queues of callers that wait for tokens taken before they refilled. */
+  /** Returns the queues of callers that wait until the tokens that they took refill. */
   WaitQueues waitQueues() {
     return waitQueues;
   }
@@ -133,12 +133,12 @@ final class TrackedStore {
   }
 
   /**
-   * Charges the store. Refunds and resets are registered as in flight until the store has answered.
+   * Charges the store. Refunds and resets count as in flight until the store has answered.
    *
    * @param call the caller's view of the store, from {@link #oneCall} or {@link #blockingCall}
    * @param depths how far ahead of now each TAT can lie without a debt; {@link
    *     Debts#NEVER_FORGIVES} for a batch
-   * @param then computes the result from readings or failure; called even if nobody waits
+   * @param then computes the result from readings or failure; called even after a cancellation
    */
   <T> CompletionStage<T> charge(
       BucketStore call,
@@ -230,9 +230,7 @@ final class TrackedStore {
     return null;
   }
 
-  /**
-   * Forgives a debt. Like a reset, this closes open reservations, which then give no tokens back.
-   */
+  /** Forgives a debt. The bucket's open reservations are closed, and give no tokens back. */
   private CompletionStage<List<Reading>> forgive(BucketStore call, Charge charge) {
     List<GiveBack> giveBacks = reservations.send(List.of(charge));
     return asked(call, GiveBack.charges(giveBacks), null)
@@ -335,9 +333,7 @@ final class TrackedStore {
     observer.settled(part, estimate, cost);
   }
 
-  /**
-   * Records where on the time line the charges took tokens, and closes the charges that took none.
-   */
+  /** Records when the tokens of each charge refill, and forgets the charges that took no tokens. */
   private Holding held(List<Charge> charges, List<Reading> readings, List<Stretch> opened) {
     long[] afterNanos = tatsAfterNanos(charges, readings);
     List<@Nullable Stretch> stretches = new ArrayList<>(opened.size());
@@ -371,7 +367,7 @@ final class TrackedStore {
     boolean isAnswered = found != null && failure == null;
     boolean isUndone = !isAnswered && failure != null && chargedNothing(failure);
     boolean isUnknown = !isAnswered && !isUndone;
-    // Before the calls below, after which isLowering() returns false.
+    // Must precede the calls below: after them, isLowering() returns false.
     for (GiveBack one : giveBacks) {
       waitQueues.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
@@ -440,7 +436,7 @@ final class TrackedStore {
     }
   }
 
-  /** Reads the clock only for an observer, since reading it costs as much as a decision. */
+  /** Returns the time, or 0 if nobody observes: reading the clock costs as much as a decision. */
   long start() {
     return observer == Engine.NOBODY ? 0 : System.nanoTime();
   }

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * One item of a request to a {@link Limiter}: the limit, the bucket, the cost and the kind.
  *
- * <p>Immutable and thread-safe. The quota is read when the transaction is created, so create a new
+ * <p>Immutable and thread-safe. A transaction keeps the quota from its creation, so create a new
  * transaction for each request.
  */
 public final class Transaction {
@@ -77,17 +77,17 @@ public final class Transaction {
 
   /**
    * Returns a transaction that checks and spends one token of a quota supplied by the caller, such
-   * as a customer's plan. Neither the default nor an override of the limits applies to this
-   * transaction. A penalty on the id applies if the catalogue has the name.
+   * as a customer's plan. The defaults and overrides of limit files do not apply to this
+   * transaction. A penalty on the id applies if the catalogue has the limit's name.
    *
-   * <p>The bucket depends on the name and the id, not on the quota. The quota of an id can
-   * therefore change from one request to the next while the bucket stays the same. If two quotas
-   * are used on one bucket at the same time, the bucket grants what the larger quota allows, plus a
+   * <p>The limit's name and the id determine the bucket, the quota does not. The quota of an id can
+   * therefore change from one request to the next, and the id keeps its bucket. If two quotas are
+   * used on one bucket at the same time, the bucket grants what the larger quota allows, plus a
    * bounded amount ({@code docs/decisions/009}).
    *
-   * <p>The name need not be in a catalogue. Keep the name as a constant: it is a label of metrics,
-   * so it must not be built from request data. A limiter refuses the name if its catalogue has the
-   * same name with another number, or the same number with another name.
+   * <p>The limit's name need not be in a catalogue. Keep the name in a constant: the name is a
+   * label of metrics, so it must not contain request data. A limiter refuses a name if its
+   * catalogue has the same name with another number, or the same number with another name.
    *
    * @param limit the limit's name
    * @param quota the rate and burst; to allow zero tokens, deny the request yourself
@@ -174,7 +174,7 @@ public final class Transaction {
     return new Transaction(effective, id, kind, possible, shadow, false, estimated);
   }
 
-  /** Updates the estimate with the true cost, if the cost was estimated. */
+  /** Updates the cost's estimate with the true cost; does nothing if the cost was not estimated. */
   void learn(long trueCost) {
     if (estimate != null) {
       estimate.learn(trueCost);
@@ -182,7 +182,7 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as check-only: it is never spent and never refunded.
+   * Returns a check-only copy: a check-only transaction is never spent and never refunded.
    *
    * @return a new transaction
    */
@@ -191,8 +191,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as spend-only: it is spent if it fits, and never denies a batch. For
-   * several quotas, each bucket that has enough tokens is charged.
+   * Returns a spend-only copy: a spend-only transaction is spent if it fits, and never denies a
+   * batch. For several quotas, each bucket that has enough tokens is charged.
    *
    * @return a new transaction
    */
@@ -201,7 +201,7 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as reset-only: it is valid only for {@link Limiter#reset}.
+   * Returns a reset-only copy: a reset-only transaction is valid only for {@link Limiter#reset}.
    *
    * @return a new transaction
    */
@@ -210,9 +210,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as allow-only: it is always allowed, uses no bucket, and ignores the
-   * quota. A refund of this transaction gives nothing back, so {@link Decision#allowed} of the
-   * refund is false.
+   * Returns an allow-only copy: an allow-only transaction is always allowed, and uses no bucket. A
+   * refund of an allow-only transaction gives nothing back, so {@link Decision#allowed} is false.
    *
    * @return a new transaction
    */
@@ -221,10 +220,10 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as a trial, whose denial is only counted. A trial has its own bucket,
-   * so it takes no tokens from other transactions. Observers count trials separately. The limiter
-   * decides on a trial like on any other transaction. Spend trials in a separate batch, since a
-   * denied trial denies its batch.
+   * Returns a trial of this transaction, for a new limit whose denials are only counted. A trial
+   * has its own bucket, so it takes no tokens from other transactions. Observers count trials
+   * separately. The limiter denies a trial like any other transaction; the caller must ignore the
+   * denial. Spend trials in a separate batch, since a denied trial denies its batch.
    *
    * @return a new transaction
    */
@@ -239,8 +238,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as a spend of all tokens that the bucket has, up to a given number.
-   * Valid only for a batch with one transaction.
+   * Returns a spend of all tokens that this transaction's bucket has, up to a given number. Valid
+   * only for a batch with one transaction.
    *
    * @param most the highest number of tokens, cut to the burst
    */
@@ -264,7 +263,7 @@ public final class Transaction {
     return upTo;
   }
 
-  /** Returns this transaction as a plain spend of the tokens that it has taken. */
+  /** Converts a spend-up-to that took a number of tokens to a spend with this cost. */
   Transaction took(long tokens) {
     return new Transaction(effective, id, kind, tokens, shadow);
   }
@@ -273,7 +272,7 @@ public final class Transaction {
     return effective;
   }
 
-  /** Returns this transaction with a share of its quota, or with another one of its quotas. */
+  /** Returns a copy with another quota: a share of the quota, or another quota of the limit. */
   Transaction heldTo(Quota share) {
     return share.equals(quota()) ? this : under(effective.heldTo(share));
   }
@@ -310,13 +309,13 @@ public final class Transaction {
     return effective.furtherPeriod();
   }
 
-  /** Returns the transaction on the whole limit; for a limit with one quota this transaction. */
+  /** Returns the transaction on the whole limit; this transaction if the limit has one quota. */
   Transaction whole() {
     EffectiveQuota whole = effective.whole();
     return whole == effective ? this : under(whole);
   }
 
-  /** Returns the transaction on the whole limit, with the quota of this transaction. */
+  /** Returns the transaction on the whole limit, but with the quota of this transaction. */
   Transaction described() {
     Quota own = quota();
     return own == null ? this : whole().heldTo(own);
@@ -346,8 +345,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns the quota of the bucket. For a limit with several quotas this is the quota with the
-   * longest period; in a decision it is the quota that the decision describes.
+   * Returns the quota of the bucket. For a limit with several quotas, returns the quota with the
+   * longest period; the transaction of a decision returns the quota that the decision describes.
    *
    * @return the quota; null if nothing limits the id ({@link #coverage} returns the reason)
    */
@@ -410,7 +409,7 @@ public final class Transaction {
   }
 
   /**
-   * Returns whether a denial of this transaction is only counted.
+   * Returns whether this transaction is a trial ({@link #inShadow}).
    *
    * @return true for a trial
    */
@@ -419,14 +418,13 @@ public final class Transaction {
   }
 
   /**
-   * Returns the key of the bucket; for a limit with several quotas the key for the longest period.
+   * Returns the key of the bucket; for several quotas, of the bucket with the longest period.
    *
-   * @return the {@link LimitName#bucketKey}, after the prefix "shadow-" for a trial
+   * @return the {@link LimitName#bucketKey}; the key of a trial has the prefix "shadow-"
    */
   public String bucketKey() {
     String key = effective.bucketKey(id);
-    // The prefix ends with a hyphen instead of a colon, because the Redis hash tag begins after the
-    // first colon of the key.
+    // The prefix has no colon, because the Redis hash tag begins after the key's first colon.
     return shadow ? "shadow-" + key : key;
   }
 

@@ -64,7 +64,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class WaitQueues {
 
-  /** The approximate bound on places; at the bound no further caller can wait. */
+  /** The approximate maximum of waiting places; at the maximum, no further caller can wait. */
   static final int MOST = 1_000_000;
 
   private static final Comparator<Place> BY_END =
@@ -78,7 +78,7 @@ final class WaitQueues {
   private final ReentrantLock lock = new ReentrantLock();
   private final Map<String, Line> lines = new HashMap<>();
   private final LastRefundTimes lastLowered = new LastRefundTimes();
-  private long entered; // the number of places so far
+  private long entered; // how many places were ever added
   private volatile int size; // written under the lock
   private volatile boolean isUsed; // whether a caller that can wait has ever called
 
@@ -87,8 +87,8 @@ final class WaitQueues {
    *
    * @param time the clock that measures the waits
    * @param storeTime the store's current time, empty if this process does not know it
-   * @param withdraw sends charges that take spends back if no later spend has followed
-   * @param isLowering returns whether a charge of this process that lowers the TAT is in flight
+   * @param withdraw sends charges that revert spends, unless a later spend has changed the bucket
+   * @param isLowering returns whether this process is lowering the bucket's TAT at the moment
    */
   WaitQueues(
       TimeSource time,
@@ -181,7 +181,8 @@ final class WaitQueues {
     }
 
     /**
-     * Adds a place, and moves turns forward so that no turn comes after the turn of a later place.
+     * Adds a place, and makes turns earlier where necessary, so that turns come in the order of
+     * places.
      */
     void add(Place place) {
       Place behind = places.higher(place);
@@ -198,7 +199,9 @@ final class WaitQueues {
     }
   }
 
-  /** Called before a caller that can wait calls the store; returns the time for {@link #enter}. */
+  /**
+   * Called before the store call of a caller that can wait. Returns the time for {@link #enter}.
+   */
   long asks() {
     if (!isUsed) {
       isUsed = true; // set before the time is read, so that lowered() records every later change
@@ -209,7 +212,7 @@ final class WaitQueues {
   /**
    * Called after a charge that lowers a TAT was answered or has failed.
    *
-   * @param laterNanos how much later the store can still apply the charge; 0 if answered
+   * @param laterNanos how long the store can still apply the charge; 0 if the store has answered
    */
   void lowered(String key, long laterNanos) {
     if (isUsed || laterNanos > 0) {
@@ -242,8 +245,7 @@ final class WaitQueues {
       for (Place place : places) {
         if (place.waitNanos() > 0) {
           long sinceNanos = storeNanos.isPresent() ? storeNanos.getAsLong() - place.nowNanos : 0;
-          // The decision cannot be older than the call. With this bound, the wait is correct even
-          // if the store's clock has stepped.
+          // The decision is not older than the call, even if the store's clock stepped back.
           long mostNanos = Math.max(hereNanos - askedNanos, 0);
           long decidedNanos = hereNanos - Math.min(Math.max(sinceNanos, 0), mostNanos);
           place.turnAtNanos = after(decidedNanos, place.waitNanos());
@@ -288,9 +290,7 @@ final class WaitQueues {
     }
   }
 
-  /**
-   * Releases a waiting caller if its turn has come, so that the caller need not rely on an alarm.
-   */
+  /** Releases a waiting caller if its tokens have refilled, in case the alarm is late. */
   void look(Turn turn) {
     turn.places.forEach(place -> look(place.key, false));
   }
@@ -300,7 +300,7 @@ final class WaitQueues {
    */
   private void look(String key, boolean isAlarm) {
     if (lock.isHeldByCurrentThread()) {
-      return; // the alarm rang while it was being set; ring() reads the clock again
+      return; // ring(), which set this alarm, is still running and reads the clock again
     }
     List<Turn> come = new ArrayList<>(1);
     lock.lock();
@@ -312,12 +312,12 @@ final class WaitQueues {
     tell(come, isAlarm);
   }
 
-  /** Withdraws a caller's tokens unless its turn has come; returns whether they were withdrawn. */
+  /** Withdraws a caller's tokens if they have not refilled; returns whether they were withdrawn. */
   boolean giveUp(Turn turn) {
     return leave(turn, false);
   }
 
-  /** Withdraws a caller's tokens, even if its turn has come. */
+  /** Withdraws a caller's tokens, even if the tokens have refilled. */
   void leave(Turn turn) {
     leave(turn, true);
   }
@@ -357,11 +357,11 @@ final class WaitQueues {
         withdraw.accept(withdrawals);
       }
     } catch (RuntimeException e) {
-      // The tokens stay spent, for example because the store was closed.
+      // Withdrawing failed, for example because the store was closed: the tokens stay spent.
     }
   }
 
-  /** Moves the callers whose turn has come to a list, and sets the alarm for the next turn. */
+  /** Moves callers whose tokens have refilled to a list, and sets the alarm for the next caller. */
   private void ring(String key, List<Turn> come) {
     Line line = lines.get(key);
     if (line == null) {
@@ -432,7 +432,7 @@ final class WaitQueues {
    * Releases the callers whose turn has come, outside the lock. Releasing a caller runs code of the
    * application, which can block its thread, so each caller is released on another thread.
    *
-   * @param isAlarm whether this thread is an alarm's thread, on which one caller can run
+   * @param isAlarm whether this is an alarm's thread, which can run the code of one caller
    */
   private void tell(List<Turn> come, boolean isAlarm) {
     for (int i = 0; i < come.size(); i++) {
@@ -445,8 +445,8 @@ final class WaitQueues {
   }
 
   /**
-   * Remembers when this process last lowered a bucket by a refund, a reset, a cancellation, or a
-   * forgiven debt. The table has a fixed size: buckets with the same hash share an entry, so a
+   * Remembers when this process last lowered a bucket's TAT by a refund, a reset, a cancellation,
+   * or a forgiven debt. The table has a fixed size: buckets with the same hash share an entry, so a
    * bucket may seem to have been lowered later than it was. Thread-safe; never blocks.
    */
   static final class LastRefundTimes {
@@ -461,13 +461,13 @@ final class WaitQueues {
       }
     }
 
-    /** Returns the entry of a bucket. */
+    /** Returns the index of a bucket's entry. */
     static int entry(String key) {
       int hash = key.hashCode();
       return (hash ^ (hash >>> 16)) & (ENTRIES - 1);
     }
 
-    /** Records that the store will have applied a charge that lowers a bucket by the given time. */
+    /** Records until when the store can apply a charge that lowers the bucket's TAT. */
     void decidedBy(String key, long nanos) {
       lastNanos.accumulateAndGet(entry(key), nanos, Math::max);
     }

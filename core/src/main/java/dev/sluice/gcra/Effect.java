@@ -15,14 +15,14 @@ package dev.sluice.gcra;
  * @param untilNanos an unsigned number, whose meaning depends on the operation. For a {@link
  *     Op#REFUND} the instant from which nothing can be refunded; before this instant, at most
  *     {@code untilNanos − now} is refunded; {@link #NO_END} refunds the whole increment at any
- *     time. For a {@link Op#WITHDRAW} the TAT that the bucket must still have. For a {@link
- *     Op#SPEND_UP_TO} the emission interval.
+ *     time. For a {@link Op#WITHDRAW}, the TAT of an unchanged bucket: a bucket with any other TAT
+ *     is not changed. For a {@link Op#SPEND_UP_TO}, the emission interval of the limit.
  */
 public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNanos) {
 
   /**
-   * The {@link #untilNanos} of a refund that is possible at any time, and of an operation that does
-   * not use {@code untilNanos}: the largest unsigned value.
+   * The largest unsigned value: the {@link #untilNanos} of a refund that never expires, and of
+   * every operation that ignores {@code untilNanos}.
    */
   public static final long NO_END = -1L;
 
@@ -71,7 +71,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns the part of the burst offset that would be left after the operation.
+   * Returns the time from the TAT after the operation to now + τ, the latest TAT that is allowed.
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -92,7 +92,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return the spend; for any other operation this effect
+   * @return the spend; this effect itself if its operation is not {@link Op#SPEND_UP_TO}
    */
   public Effect asSpend(long nowNanos, long tatNanos) {
     return op == Op.SPEND_UP_TO
@@ -100,7 +100,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
         : this;
   }
 
-  /** Returns the increment by which a spend or check would move the TAT. */
+  /** Returns by how much the operation would move the TAT, if it is a spend or a check. */
   private long neededNanos(long aheadNanos) {
     long freeNanos = offsetNanos - aheadNanos;
     return op != Op.SPEND_UP_TO || freeNanos >= incrementNanos
@@ -120,7 +120,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns whether the batch can be allowed as far as this operation is concerned.
+   * Returns whether this operation lets its batch pass; the batch is allowed if all operations do.
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -200,9 +200,9 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
      */
     SPEND_ONLY(false, true),
     /**
-     * Forgives a debt, and then spends like {@link #SPEND}. To forgive a debt, a TAT later than now
-     * + τ is lowered to now + τ, even if the spend is denied. Valid only for a batch with one
-     * charge. The caller must bound how often the debt of a bucket is forgiven.
+     * Forgives the bucket's debt, and then spends like {@link #SPEND}. To forgive a debt, a TAT
+     * later than now + τ is lowered to now + τ, even if the spend is denied. Valid only for a batch
+     * with one charge. The caller must bound how often the debt of a bucket is forgiven.
      */
     FORGIVE(true, true),
     /** Gives tokens back, but never overfills a bucket and never creates one. */
@@ -210,14 +210,14 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     /** Resets the bucket to full. */
     RESET(false, true),
     /**
-     * Reverts a spend if the bucket has not changed since. If the TAT still equals {@link
-     * Effect#untilNanos()}, the TAT after that spend, gives the increment back, but never overfills
-     * the bucket. Otherwise does nothing.
+     * Reverts a spend if the bucket has not changed since the spend. If the TAT equals {@link
+     * Effect#untilNanos()}, gives the increment back, but never overfills the bucket. Otherwise
+     * does nothing.
      */
     WITHDRAW(false, true),
     /**
-     * Spends all whole tokens that fit, at most the increment; denies if no token fits. {@link
-     * Effect#untilNanos()} is the emission interval. Valid only for a batch with one charge.
+     * Spends all whole tokens that fit, at most the increment; denies the batch if no token fits.
+     * {@link Effect#untilNanos()} is the emission interval. Valid only for a batch with one charge.
      */
     SPEND_UP_TO(true, true);
 

@@ -13,8 +13,7 @@ package dev.sluice.gcra;
  *               │◀────────────── τ, the burst offset ────▶│
  *
  * A spend of cost c moves the TAT by its increment T·c, and is allowed if the TAT stays within τ of
- * now. All results are computed from `ahead`. If the TAT is in the past, the bucket is full and
- * `ahead` is 0.
+ * now. If the TAT is in the past, the bucket is full and `ahead` is 0.
  *
  * Debt. A TAT can lie beyond now + τ: a limit with a larger τ charged the bucket (a limit was
  * lowered, or two servers have different limits), a clock stepped back, or callers wait for tokens.
@@ -62,7 +61,7 @@ public final class Gcra {
   }
 
   /**
-   * Returns the part of the burst offset that would be left after a spend.
+   * Returns the time from the TAT after a spend to now + τ, the latest TAT that is allowed.
    *
    * @param aheadNanos how far the TAT lies ahead of now
    * @param incrementNanos the cost increment T·c, 0 to τ
@@ -120,7 +119,7 @@ public final class Gcra {
    *
    * @param aheadNanos how far the TAT lies ahead of now
    * @param refundNanos the increment to give back, not negative
-   * @return the time, at least 0
+   * @return nanoseconds, at least 0
    */
   public static long aheadAfterRefundNanos(long aheadNanos, long refundNanos) {
     return Math.max(aheadNanos - refundNanos, 0);

@@ -9,11 +9,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The size of a bucket and its refill: {@code burst} tokens, to which {@code count} tokens are
- * added every {@code period}.
+ * A bucket of {@code burst} tokens, to which {@code count} tokens are added every {@code period}.
  *
  * <p>Immutable and thread-safe. All derived times are whole nanoseconds and fit into a signed
- * 64-bit number; other quotas cannot be created.
+ * 64-bit number; a quota with longer times cannot be created.
  */
 public final class Quota {
 
@@ -58,7 +57,7 @@ public final class Quota {
     return new Burst(tokens);
   }
 
-  /** A burst from which {@link #refill} creates a quota. Immutable and thread-safe. */
+  /** The burst of a quota; {@link #refill} creates the quota. Immutable and thread-safe. */
   public static final class Burst {
 
     private final long burst;
@@ -223,7 +222,7 @@ public final class Quota {
   }
 
   /**
-   * Checks and sorts the quotas of one limit: the longest period first.
+   * Checks the quotas of one limit, and sorts them: the quota with the longest period first.
    *
    * @param quotas 1 to {@link #MOST_OF_A_LIMIT} quotas, each with a different period
    * @return a sorted copy

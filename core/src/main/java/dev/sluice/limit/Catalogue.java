@@ -18,7 +18,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limit names of an application. Each name and each number occurs once.
+ * The limit names of an application. Each limit name and each limit number occurs once.
  *
  * <p>Immutable and thread-safe.
  */
@@ -108,7 +108,7 @@ public final class Catalogue {
   }
 
   /**
-   * Returns a catalogue with the names of this catalogue and of another one.
+   * Returns a catalogue with the names of this catalogue and of another catalogue.
    *
    * @param other the catalogue to add
    * @return a new catalogue
@@ -130,7 +130,7 @@ public final class Catalogue {
   }
 
   /**
-   * Returns a name, if it exists.
+   * Returns the limit name with the given text.
    *
    * @param name the text of the name
    * @return the name, null if the catalogue does not have it
@@ -140,7 +140,7 @@ public final class Catalogue {
   }
 
   /**
-   * Returns the name with a number, if it exists.
+   * Returns the limit name with the given number.
    *
    * @param number the number
    * @return the name, null if no name has the number
@@ -150,11 +150,11 @@ public final class Catalogue {
   }
 
   /**
-   * Returns a name, which must exist.
+   * Returns the limit name with the given text, or throws an exception.
    *
    * @param name the text of the name
    * @return the name
-   * @throws UnknownLimitException if there is no such name; the message suggests a similar one
+   * @throws UnknownLimitException if the name is unknown; the message suggests a similar name
    */
   public LimitName get(String name) {
     LimitName found = find(Objects.requireNonNull(name, "limit"));
@@ -171,8 +171,8 @@ public final class Catalogue {
   }
 
   /**
-   * Checks that no other name of this catalogue has the text or the number of a given name. Two
-   * names with the same number would share buckets, and two names with the same text would share
+   * Checks that no other limit of this catalogue has the name or the number of a given limit. Two
+   * limits with the same number would share buckets, and two limits with the same name would share
    * metrics.
    *
    * @param name a name, in this catalogue or not

@@ -39,10 +39,9 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns a second reference, which starts with the same limits and shares the {@linkplain
-   * #require requirements} of this reference, including requirements that are added later. Use the
-   * second reference for limits that are derived from these limits, for example by adding the
-   * overrides of a database table.
+   * Returns a second reference, which starts with the same limits. Both references share their
+   * {@linkplain #require requirements}, including requirements that are added later. Use the second
+   * reference for derived limits, for example with the overrides of a database table.
    *
    * @return a reference to the current limits
    */
@@ -66,8 +65,8 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns whether limits that were read earlier are still current. The method only compares two
-   * references, so it is fast enough for every request.
+   * Returns whether limits that were read earlier are still current. This method only compares two
+   * references, so callers can call it for every request.
    *
    * @param seen the limits that were read
    * @return false if the limits have been replaced
@@ -82,14 +81,14 @@ public final class CurrentLimits {
    * current ones, nothing is replaced, so that values cached for the current limits stay valid.
    *
    * @param replacement the new limits
-   * @throws MissingDefaultException if the new limits lack a required limit; nothing changes then
+   * @throws MissingDefaultException if the new limits lack a required default; nothing changes then
    */
   public void replace(Limits replacement) {
     Limits before = limits;
     if (Objects.requireNonNull(replacement, "replacement").equals(before)) {
       return;
     }
-    // No requirement must be added between the check and the replacement.
+    // The lock keeps other threads from adding a requirement between the check and the replacement.
     synchronized (requirements) {
       requirements.check(replacement);
       limits = replacement;
@@ -98,13 +97,13 @@ public final class CurrentLimits {
 
   /**
    * Adds requirements: limits that must have a default. The current limits, and all limits that
-   * replace them, are checked against the requirements. So nobody can remove a limit by forgetting
-   * a line of a file.
+   * replace them, are checked against the requirements. A limit can therefore not disappear because
+   * its line is missing from a file.
    *
    * @param more the limits that must have a default, each with the part of the configuration that
    *     requires the default
-   * @throws MissingDefaultException if the current limits lack a default whose requirement has the
-   *     policy {@link MissingDefault#REFUSE}; no requirement is added then
+   * @throws MissingDefaultException if the current limits lack a required default, and the
+   *     requirement's policy is {@link MissingDefault#REFUSE}; no requirement is added then
    */
   public void require(Collection<Requirement> more) {
     synchronized (requirements) {
@@ -168,7 +167,7 @@ public final class CurrentLimits {
       }
     }
 
-    /** Logs each unmet requirement once, and again if the requirement was met in between. */
+    /** Logs each unmet requirement once; logs it again if it was met and is unmet again. */
     private void warn(Limits limits) {
       for (Requirement one : all.keySet()) {
         if (one.onMissing() == MissingDefault.WARN) {

@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * The format of a limit's ids: checks an id, and converts it to its canonical text, so that all
  * spellings of an id share a bucket.
  *
- * <p>Implementations are immutable and thread-safe, never block, and take time linear in the length
- * of the text. The static methods return the built-in formats; an application can add its own
- * formats to a {@link Registry}.
+ * <p>Implementations are immutable, thread-safe and never block; their time is linear in the length
+ * of the id. The static methods return the built-in formats; an application can add its own formats
+ * to a {@link Registry}.
  */
 public interface IdFormat {
 
@@ -34,7 +34,7 @@ public interface IdFormat {
   /**
    * Returns the name of the format in files and messages, for example {@code ipAddress}.
    *
-   * @return the name; for a joined format the names of the parts, joined with ":"
+   * @return the name; for a joined format, the names of its parts with ":" between them
    */
   String name();
 
@@ -43,9 +43,9 @@ public interface IdFormat {
    *
    * @param text the id as a user wrote it
    * @param strictness whether a text that is not canonical is refused
-   * @return the canonical text; {@code text} itself if it is canonical already. One kind of format
-   *     is an exception: a format for overrides can spell ids differently from transactions. Such a
-   *     format returns the spelling of transactions, which this method need not accept
+   * @return the canonical text; {@code text} itself if it is canonical already. A format for
+   *     overrides may spell ids differently from transactions; its canonical text is then the
+   *     spelling of transactions, which the format for overrides need not accept
    * @throws InvalidIdException if the text does not match this format
    */
   String canonical(String text, Strictness strictness);
@@ -64,7 +64,7 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the formats that are joined in this format.
+   * Returns the formats of which a joined format consists.
    *
    * @return the parts of a joined format, in order; for any other format a list of only this format
    */
@@ -119,8 +119,7 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the reason why an override for a valid id would never apply; Sluice shows the reason in
-   * a warning.
+   * Returns why an override for a valid id would never apply; Sluice shows the reason in a warning.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return the reason, null if the override can apply
@@ -130,12 +129,12 @@ public interface IdFormat {
   }
 
   /**
-   * Returns the id of the bucket in which the requests for a valid id are counted. For example,
-   * requests for {@code www.example.org} can be counted in the bucket of {@code example.org}.
-   * Callers use this method for ids that a person entered; requests contain the wider id already.
+   * Returns the id whose bucket counts the requests for a valid id. For example, the bucket of
+   * {@code example.org} can count the requests for {@code www.example.org}. Callers use this method
+   * for ids that a person entered; requests already contain the id of the bucket.
    *
    * @param canonicalId an id that {@link #canonical} has returned
-   * @return a canonical id; the same id unless it shares a bucket with other ids
+   * @return a canonical id; the given id, unless this id shares a bucket with other ids
    */
   default String widened(String canonicalId) {
     return canonicalId;
@@ -144,7 +143,8 @@ public interface IdFormat {
   /**
    * Returns the format of an IPv4 or IPv6 address. The canonical form follows RFC 5952; the format
    * does no DNS look-up. A range such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as
-   * its lowest address if all bits after the prefix are zero. Each address is an id of its own.
+   * the lowest address of the range if all bits after the prefix are zero. Each address is a
+   * separate id.
    *
    * @return the format {@code ipAddress}
    */
@@ -156,16 +156,15 @@ public interface IdFormat {
    * Returns the format of a range of IPv6 addresses in CIDR notation, with one fixed prefix length.
    *
    * @param prefixLength the number of bits in the prefix, 1 to 128
-   * @return the format {@code ipv6RangeCIDR}; the name of the format contains the prefix length,
-   *     unless the prefix length is 48
+   * @return the format {@code ipv6RangeCIDR}, or {@code ipv6RangeCIDR/56} for the prefix length 56
    */
   static IdFormat ipv6Range(int prefixLength) {
     return new Ipv6RangeFormat(prefixLength);
   }
 
   /**
-   * Returns the format of an unsigned 64-bit decimal number. The format's name is the name that
-   * Boulder uses.
+   * Returns the format of an unsigned 64-bit decimal number. The name {@code regId} comes from
+   * Boulder.
    *
    * @return the format {@code regId}
    */
@@ -225,8 +224,9 @@ public interface IdFormat {
   }
 
   /**
-   * Returns several formats joined with ":". Only the last part can contain a ":". An IPv6 address
-   * in an earlier part is written in brackets: {@code [2001:db8::1]:alice}.
+   * Returns the format of ids with several parts and ":" between them. Only the last part can
+   * contain a ":". An IPv6 address in an earlier part is written in brackets: {@code
+   * [2001:db8::1]:alice}.
    *
    * @param parts at least two formats, none of which is a joined format
    * @return the joined format
@@ -239,17 +239,17 @@ public interface IdFormat {
   enum Strictness {
     /** The id is converted to its canonical form; private and reserved addresses are accepted. */
     LENIENT,
-    /** The id is refused, and so is an address that IANA has reserved for a special purpose. */
+    /** The id is refused. Addresses that IANA has reserved for special purposes are refused too. */
     STRICT;
 
     /**
-     * Returns the canonical text; if strict, throws for a text that is not canonical.
+     * Returns the canonical text; if strict, throws an exception for a text that differs.
      *
      * @param text the id as a user wrote it
      * @param canonical the canonical text of the id
      * @param format the format's name, for the message
      * @return {@code canonical}
-     * @throws InvalidIdException if strict and the texts differ
+     * @throws InvalidIdException if this is {@link #STRICT}, and the texts differ
      */
     public String canonical(String text, String canonical, String format) {
       if (canonical.equals(text)) {
@@ -295,7 +295,7 @@ public interface IdFormat {
     }
 
     /**
-     * Returns this registry with one more format.
+     * Returns a copy of this registry with one more format.
      *
      * @param format the format; replaces a format with the same name
      * @return a new registry

@@ -76,7 +76,7 @@ final class IdFormats {
       return text;
     }
 
-    /** Checks eight bytes at a time; the last eight bytes can overlap bytes already checked. */
+    /** Checks eight bytes at a time; the last eight bytes can include bytes already checked. */
     @Override
     public boolean isCanonical(byte[] ascii, int length) {
       if (length < 8) {
@@ -99,10 +99,9 @@ final class IdFormats {
     }
 
     /**
-     * Returns a word in which the high bit of a byte is set if this byte of the argument is not a
-     * control character. Each byte of the argument is below 0x80, so no sum overflows into the next
-     * byte: adding 0x60 sets the high bit of bytes from 0x20 on, and adding 1 sets the high bit
-     * only of 0x7f.
+     * Returns a word in which the high bit of each printable byte of the argument is set. Each byte
+     * of the argument is below 0x80, so no sum overflows into the next byte: adding 0x60 sets the
+     * high bit of bytes from 0x20 on, and adding 1 sets the high bit only of 0x7f.
      */
     private static long printable(long word) {
       return (word + 0x60 * EACH) & ~(word + EACH) & HIGH_BITS;
@@ -247,7 +246,7 @@ final class IdFormats {
     public boolean isCanonical(byte[] ascii, int length) {
       for (int i = 0; i < length; i++) {
         if (!isPlain(ascii[i])) {
-          return false; // an escape can be canonical, but only canonical() checks this
+          return false; // may be a canonical escape: only canonical() checks escapes
         }
       }
       return length > 0 && length <= MAX_LENGTH;
@@ -310,13 +309,13 @@ final class IdFormats {
 
   /**
    * An IPv4 or IPv6 address. A range in CIDR notation with zero bits after its prefix is read as
-   * its lowest address, which identifies a group of addresses.
+   * the lowest address of the range.
    */
   static final class IpAddressFormat implements IdFormat {
 
     static final IpAddressFormat INSTANCE = new IpAddressFormat();
 
-    /** The bits before the IPv4 address in an IPv4-mapped IPv6 address. */
+    /** The number of bits before the IPv4 address in an IPv4-mapped IPv6 address. */
     private static final int MAPPED_BITS = 96;
 
     private IpAddressFormat() {}
@@ -394,8 +393,8 @@ final class IdFormats {
   static final class Ipv6RangeFormat implements IdFormat {
 
     /**
-     * The prefix length that Internet providers typically assign to a customer, and the only prefix
-     * length that Boulder uses.
+     * The prefix length that Internet providers typically assign to a customer; Boulder uses only
+     * this length.
      */
     static final int DEFAULT_PREFIX_LENGTH = 48;
 
@@ -454,9 +453,9 @@ final class IdFormats {
   /**
    * Several formats joined with ":".
    *
-   * <p>A joined id must be readable in only one way, otherwise one client could forge the id of
-   * another client's bucket. Only the last part may therefore contain a ":". An IPv6 address before
-   * the last part is written in brackets; other formats cannot contain a ":" there.
+   * <p>If a joined id could be split in two ways, a client could forge the id of another client's
+   * bucket. Only the last part may therefore contain a ":". An IPv6 address in an earlier part is
+   * written in brackets; other earlier parts cannot contain a ":".
    */
   static final class JoinedFormat implements IdFormat {
 
@@ -563,7 +562,7 @@ final class IdFormats {
       return texts;
     }
 
-    /** Returns the first {@code count} parts of a canonical id, joined as they are in the id. */
+    /** Returns the first {@code count} parts of a canonical id, with the ":" between them. */
     String prefix(String canonical, int count) {
       int end = -1;
       for (int i = 0; i < count; i++) {
@@ -592,10 +591,10 @@ final class IdFormats {
   }
 
   /**
-   * The address ranges that IANA has reserved for special purposes, from which no client on the
-   * Internet can come. Multicast addresses are not included, as in Boulder. The data, with its date
-   * and source, is in the resource file beside this class. IPv4-mapped IPv6 addresses need no range
-   * here, since they are converted to IPv4 before the lookup.
+   * The address ranges that IANA has reserved for special purposes, which no client on the Internet
+   * can have. Multicast addresses are not included, as in Boulder. The resource file beside this
+   * class contains the ranges, their date and their source. IPv4-mapped IPv6 addresses need no
+   * range here, since they are converted to IPv4 before the lookup.
    */
   static final class SpecialPurpose {
 

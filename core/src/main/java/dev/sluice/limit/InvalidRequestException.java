@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Thrown for a request that can never be decided: it has an unknown limit name, an id in a wrong
+ * Thrown for a request that is always wrong, such as an unknown limit name, an id in a wrong
  * format, or a cost out of range. The caller must change the request; nothing was charged.
  */
 public class InvalidRequestException extends IllegalArgumentException {
@@ -89,7 +89,7 @@ public class InvalidRequestException extends IllegalArgumentException {
   /**
    * Thrown for a request whose id is not limited, because the limit has no default and the id has
    * no override. The message lists each limit without a default, and the line to add to the limit
-   * file. Only the operator can add the default; a retry fails again. Nothing was charged.
+   * file. A retry fails until the operator has added the default. Nothing was charged.
    */
   public static final class MissingDefaultException extends UnknownLimitException {
 
@@ -103,7 +103,7 @@ public class InvalidRequestException extends IllegalArgumentException {
     }
 
     /**
-     * Makes an exception for a request.
+     * Makes an exception for a request with limits that have no default.
      *
      * @param limits the limits of the request, at least one
      * @return the exception, with a line for each limit
@@ -126,7 +126,7 @@ public class InvalidRequestException extends IllegalArgumentException {
           missing.stream().map(Requirement::message).collect(Collectors.joining("\n")));
     }
 
-    /** Returns the advice what to write in a limit file. */
+    /** Returns the text that tells an operator what to write in a limit file. */
     static String line(String limit) {
       return "write burst, count and period, or \"%s: {unlimited: true}\"".formatted(limit);
     }

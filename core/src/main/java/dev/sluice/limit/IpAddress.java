@@ -5,12 +5,11 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An IPv4 or IPv6 address, or the range of addresses that share its first bits.
+ * An IPv4 or IPv6 address, which can stand for a range: all addresses with the same first bits.
  *
  * <p>Immutable and thread-safe. Parsing does no DNS look-up. An IPv4 address must have four decimal
  * numbers without leading zeros. An IPv6 zone ({@code %eth0}) is refused. An IPv4-mapped IPv6
- * address ({@code ::ffff:192.0.2.1}) is read as IPv4, so that both forms of an address have the
- * same bucket.
+ * address ({@code ::ffff:192.0.2.1}) is read as IPv4, so that both spellings have the same bucket.
  */
 public final class IpAddress {
 
@@ -127,8 +126,8 @@ public final class IpAddress {
   }
 
   /**
-   * Returns the index of the longest run of two or more zero groups, or of the first such run if
-   * several are equally long; -1 if there is none.
+   * Returns the index of the longest run of two or more zero groups; the first run if several are
+   * equally long, -1 if there is no run.
    */
   private int longestRunOfZeros() {
     int best = -1;
@@ -219,9 +218,7 @@ public final class IpAddress {
     return spread(parsed, filled, gapAt);
   }
 
-  /**
-   * Moves the groups after the "::" to the end of the address; "::" stands for at least one group.
-   */
+  /** Moves the groups after the "::" to the end of the address, null if the address is too long. */
   private static byte @Nullable [] spread(byte[] parsed, int filled, int gapAt) {
     if (gapAt < 0) {
       return filled == 16 ? parsed : null;

@@ -21,16 +21,16 @@ import org.jspecify.annotations.Nullable;
  * The declaration of a limit: its name, an optional number, the id format, and the denial message.
  *
  * <p>The bucket keys of a limit begin with the limit's number, or with its name if the limit has no
- * number. A change of the number or name at the start of the keys gives the limit new buckets,
- * which are all full.
+ * number. If the number (or name) at the start of the keys changes, the limit gets new, full
+ * buckets.
  *
  * <p>Immutable and thread-safe. Two names are equal if they have the same number and name.
  */
 public final class LimitName {
 
   /**
-   * The prefix of the bucket keys of trials. A trial's bucket key is this prefix and the bucket key
-   * that the transaction would otherwise have.
+   * The prefix of the bucket keys of trials: a trial's key is this prefix and the key of an
+   * ordinary transaction on the same id.
    */
   private static final String START_OF_TRIALS = "shadow-";
 
@@ -40,7 +40,7 @@ public final class LimitName {
   private static final int FIRST_OF_DOORS = 2_000_000_000;
   private static final int LAST_OF_DOORS = FIRST_OF_DOORS + 99;
 
-  /** The names of the limits that the Sluice server defines itself, by their reserved numbers. */
+  /** The names of the Sluice server's own limits, by their reserved numbers. */
   private static final Map<Integer, String> DOORS =
       Map.of(
           FIRST_OF_DOORS + 1, "cl.throttle",
@@ -146,9 +146,9 @@ public final class LimitName {
   }
 
   /**
-   * Returns the format of an id in an override. This format can spell the ids of transactions in
-   * another way. It can also describe only the first parts of these ids; an override then applies
-   * to every id that starts with the override's parts.
+   * Returns the format of an id in an override. This format can spell an id differently from
+   * transactions. The format can also have only the first parts of an id; an override then applies
+   * to every id that starts with these parts.
    *
    * @return the format; by default the format of transaction ids
    */
@@ -157,7 +157,7 @@ public final class LimitName {
   }
 
   /**
-   * Returns whether the limit has only overrides, so that a default in a file is ignored.
+   * Returns whether the limit has only overrides: a default for this limit in a file is ignored.
    *
    * @return false unless declared
    */
@@ -167,8 +167,8 @@ public final class LimitName {
 
   /**
    * Returns whether the limit is disabled for an id that has neither a default nor an override. A
-   * disabled limit allows a request for such an id and stores nothing. If the limit is not
-   * disabled, limiters refuse a request for such an id.
+   * disabled limit allows every request for the id and stores nothing. Without this declaration,
+   * limiters refuse a request for an id that has neither a default nor an override.
    *
    * @return true if declared, and for a limit with {@linkplain #overridesOnly overrides only}
    */
@@ -186,7 +186,7 @@ public final class LimitName {
   }
 
   /**
-   * Returns the page where a denied client can read more.
+   * Returns the link to a page for denied clients.
    *
    * @return a link, null if there is none
    */
@@ -195,9 +195,9 @@ public final class LimitName {
   }
 
   /**
-   * Returns the jitter: the largest share of a wait that a decision randomly adds to the wait that
-   * clients are told, so that clients do not all retry at once. Any jitter above 0 adds up to one
-   * second to a {@code Retry-After} header, because this header has whole seconds.
+   * Returns the jitter: the largest share of a wait that a decision randomly adds to the wait in a
+   * response, so that clients do not all retry at once. Any jitter above 0 adds up to one second to
+   * a {@code Retry-After} header, because this header has whole seconds.
    *
    * @return a share from 0 to 1; the default is 0.03
    */
@@ -226,11 +226,11 @@ public final class LimitName {
   }
 
   /**
-   * Returns the bucket key for an id that a person wrote in an override file or on a command line.
+   * Returns the bucket key for an id that a person wrote, in an override file or on a command line.
    *
-   * <p>If overrides of this limit contain only the first parts of an id, both the whole id and the
-   * first parts are accepted. An id that shares a bucket with other ids, such as a name below a
-   * registered domain, has the key of the shared bucket.
+   * <p>If overrides of this limit have only the first parts of an id, this method accepts both the
+   * whole id and the first parts. For an id that shares a bucket with other ids, such as a name
+   * below a registered domain, returns the key of the shared bucket.
    *
    * @param text the id
    * @param strictness whether an id that is not in canonical form is refused
@@ -251,7 +251,7 @@ public final class LimitName {
    * @throws InvalidIdException if the key belongs to another limit, or its id is not canonical
    */
   public String overrideIdOf(String bucketKey) {
-    // Only an override for the first parts of an id has a format of its own in a bucket key.
+    // Bucket keys use the format of overrides only if overrides have only the first parts of an id.
     return idOf(bucketKey, overridesByPrefix() ? overrideId : id);
   }
 
@@ -282,7 +282,7 @@ public final class LimitName {
     return found;
   }
 
-  /** Returns the id of an override that would apply to a transaction's id. */
+  /** Returns the id that an override must have to apply to a transaction's id. */
   String overrideKey(String canonicalId) {
     return overridesByPrefix() && id instanceof JoinedFormat joined
         ? joined.prefix(canonicalId, overrideId.parts().size())
@@ -337,7 +337,7 @@ public final class LimitName {
     return canonicalId.substring(start, end);
   }
 
-  /** Returns whether another name is equal and has the same formats, texts and settings. */
+  /** Returns whether another limit has the same number, name, formats, texts and settings. */
   boolean describesLike(@Nullable LimitName that) {
     return that != null
         && equals(that)
@@ -431,8 +431,8 @@ public final class LimitName {
     }
 
     /**
-     * Declares that a missing default disables the limit, as in Boulder. Declare this only if an
-     * existing contract requires it: if the default is forgotten, all requests are allowed.
+     * Declares that a missing default disables the limit, as in Boulder. Call this method only if
+     * an existing contract requires it: if the default is forgotten, the limit allows all requests.
      *
      * @return this builder
      */
@@ -466,7 +466,7 @@ public final class LimitName {
     }
 
     /**
-     * Sets the link where a denied client can read more.
+     * Sets the link to a page for denied clients.
      *
      * @param link a link, not empty
      * @return this builder
@@ -479,8 +479,8 @@ public final class LimitName {
 
     /**
      * Sets the {@linkplain LimitName#jitter jitter}: the largest share of a wait that is randomly
-     * added to the wait that clients are told. The default is 0.03. Any share above 0 adds up to
-     * one second to a {@code Retry-After} header.
+     * added to the wait in a response. The default is 0.03. Any share above 0 adds up to one second
+     * to a {@code Retry-After} header.
      *
      * @param share a share from 0 (no jitter) to 1
      * @return this builder
@@ -503,8 +503,8 @@ public final class LimitName {
      * process that shares the buckets must know how far a bucket can be overdrawn: set the same
      * value in all of these processes, even in processes that never wait.
      *
-     * @param longest 0 to about 292 years; no longer than callers need, since a bucket can stay in
-     *     debt for that time after its limit was lowered
+     * @param longest 0 to about 292 years; choose the shortest duration that suffices, since after
+     *     a limit was lowered, its buckets can stay in debt for this time
      * @return this builder
      * @throws IllegalArgumentException if the duration is out of range
      */
@@ -523,8 +523,8 @@ public final class LimitName {
      * Makes the name.
      *
      * @return the name
-     * @throws IllegalArgumentException if the override's id has more parts than the id, or the
-     *     message uses a part that the id does not have
+     * @throws IllegalArgumentException if the format for overrides has more parts than the format
+     *     of ids, or the message uses a part that ids do not have
      */
     public LimitName build() {
       LimitName built = new LimitName(this);

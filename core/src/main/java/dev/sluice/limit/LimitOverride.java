@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * @param quotas the rates and bursts, the longest period first
  * @param comment a note by a person, can be empty
  * @param author the person who set the override, can be empty
- * @param until the end of the override, null if it has no end. A Sluice server removes the override
- *     within a second after this instant, by the server's clock. An application without a server
- *     must call {@link Limits#withoutEnded}
+ * @param until the end of the override, null if it has no end. A Sluice server removes an override
+ *     within a second after its end, by the server's clock. An application without a server must
+ *     call {@link Limits#withoutEnded} itself
  */
 public record LimitOverride(
     LimitName name,
@@ -53,7 +53,7 @@ public record LimitOverride(
   }
 
   /**
-   * Makes an override with one quota, without an author and an end.
+   * Makes an override with one quota, which has no author and never ends.
    *
    * @param name the limit's name
    * @param id the id in canonical form, in the name's format for overrides
@@ -116,9 +116,9 @@ public record LimitOverride(
 
   /**
    * Compares this override with an existing override of the same id, which this override would
-   * replace. Returns the change if this override has fewer quotas, a quota that is {@linkplain
-   * Quota#isLowerThan lower} than the existing quota with the same period, or a quota that is lower
-   * than all existing quotas. An operator may have made such a change by mistake.
+   * replace. Returns the change if this override has fewer quotas, or a quota that is {@linkplain
+   * Quota#isLowerThan lower} than the existing quota with the same period (lower than all existing
+   * quotas, if none has this period). An operator may have lowered the override by mistake.
    *
    * @param present the existing override
    * @return the change; null if no quota is lower and no quota is missing
@@ -139,9 +139,9 @@ public record LimitOverride(
   }
 
   /**
-   * Thrown if a change would lower overrides although this was not requested: to a lower rate, a
-   * smaller burst at the same rate, or fewer quotas. The message, which is meant for the operator,
-   * has a line for each override. Nothing was changed.
+   * Thrown for a change that would lower overrides without an explicit request to lower them. A
+   * lower override has a lower rate, a smaller burst at the same rate, or fewer quotas. The message
+   * for the operator has a line for each override. Nothing was changed.
    */
   public static final class LoweredException extends IllegalArgumentException {
 

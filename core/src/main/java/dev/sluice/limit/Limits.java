@@ -25,14 +25,14 @@ import org.jspecify.annotations.Nullable;
  * All limits: the catalogue of names, their default quotas, and the overrides for single ids.
  *
  * <p>Immutable and thread-safe. If a name has no default and an id no override, nothing limits the
- * id. {@link #coverage} returns whether the limits declare this on purpose. If they do not, a
- * {@link dev.sluice.Limiter} refuses requests for the id.
+ * id. {@link #coverage} returns the reason. A {@link dev.sluice.Limiter} refuses requests for an id
+ * that nothing limits, unless the limit is declared unlimited or is disabled.
  *
  * <p>Limits can have {@linkplain #with companions}: values, such as rules, that were read together
  * with the limits and refer to their names. A request that reads the limits once therefore sees
- * limits and companions of the same generation.
+ * limits and companions that belong together.
  *
- * <p>Two sets of limits are equal if their decisions, messages and companions are equal.
+ * <p>Limits are equal if their names, quotas, overrides, penalties and companions are equal.
  */
 public final class Limits {
 
@@ -251,8 +251,8 @@ public final class Limits {
   }
 
   /**
-   * Returns a copy of these limits without the overrides that have ended. Limits never read a
-   * clock: an ended override stays in force until this method is called.
+   * Returns a copy of these limits without the overrides that have ended. Limits read no clock, so
+   * an ended override stays in force until this method is called.
    *
    * @param now the current time
    * @return new limits; these limits if no override has ended
@@ -301,7 +301,7 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalty on an id. The penalty may have ended already: these limits read no clock.
+   * Returns the penalty on an id. The penalty may have ended: limits read no clock.
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
@@ -313,8 +313,8 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalties on the ids of a name. Some of the penalties may have ended already: these
-   * limits read no clock.
+   * Returns the penalties on the ids of a name. Some penalties may have ended: limits read no
+   * clock.
    *
    * @param name a name of the catalogue
    * @return the penalties, in no particular order
@@ -324,7 +324,7 @@ public final class Limits {
   }
 
   /**
-   * Returns whether any id has a penalty. The call is fast enough for every request.
+   * Returns whether any id has a penalty. Fast enough to be called for every request.
    *
    * @return false if no id has a penalty
    */
@@ -333,19 +333,19 @@ public final class Limits {
   }
 
   /**
-   * Returns the largest debt that a bucket is allowed to have. A spend does not forgive a debt up
-   * to this size.
+   * Returns the largest debt that a bucket is allowed to have. A spend forgives only debts that
+   * exceed the returned number.
    *
    * @param name a name of any catalogue
-   * @return a number of bursts, also for ids with an override; 0 if no debt is declared
+   * @return a number of bursts, 0 if no debt is declared; also applies to ids with an override
    */
   public int debtOf(LimitName name) {
     return debts.getOrDefault(name.name(), 0);
   }
 
   /**
-   * Returns a copy of these limits with a companion: an immutable value that is valid together with
-   * the limits, and is replaced together with them.
+   * Returns a copy of these limits with a companion: an immutable value that belongs to the limits,
+   * and is replaced together with the limits.
    *
    * @param type the companion's type; a second companion of the same type replaces the first
    * @param companion the value; {@link CurrentLimits#replace} compares companions with {@code
@@ -364,7 +364,7 @@ public final class Limits {
    *
    * @param type the companion's type
    * @param <T> the companion's type
-   * @return the companion, null if these limits have none of this type
+   * @return the companion, null if these limits have no companion of this type
    */
   public <T> @Nullable T companion(Class<T> type) {
     return type.cast(companions.get(type));
@@ -394,7 +394,7 @@ public final class Limits {
             && penalties.equals(that.penalties));
   }
 
-  /** Does not include the overrides, since there can be very many of them. */
+  /** Ignores the overrides: hashing thousands of overrides would take too long. */
   @Override
   public int hashCode() {
     return Objects.hash(defaults, unlimited, overrides.keySet());
@@ -445,7 +445,7 @@ public final class Limits {
     }
 
     /**
-     * Sets the default of a name. The call is ignored for a name with {@linkplain
+     * Sets the default of a name. This method does nothing for a name with {@linkplain
      * LimitName#overridesOnly overrides only}, as in Boulder.
      *
      * @param name a name of the catalogue
@@ -605,8 +605,8 @@ public final class Limits {
     UNLIMITED,
 
     /**
-     * The id has no override, and the limit has no default. The {@linkplain
-     * LimitName#disabledWithoutDefault limit's name} allows this.
+     * The id has no override, and the limit has no default, so the limit {@linkplain
+     * LimitName#disabledWithoutDefault is disabled}.
      */
     DISABLED,
 
@@ -617,8 +617,8 @@ public final class Limits {
     NOT_CONFIGURED;
 
     /**
-     * Returns whether nothing limits the id although the limit is not declared unlimited. Then the
-     * request is refused, unless missing defaults are allowed.
+     * Returns whether nothing limits the id although the limit is not declared unlimited. A limiter
+     * refuses requests for the id unless its builder allows missing defaults.
      *
      * @return true for {@link #NO_DEFAULT} and {@link #NOT_CONFIGURED}
      */
@@ -628,8 +628,8 @@ public final class Limits {
   }
 
   /**
-   * A requirement that a limit has a {@linkplain Limits#hasDefault default}. For example, a rule
-   * that uses the limit requires this.
+   * A requirement that a limit has a {@linkplain Limits#hasDefault default}, for example because a
+   * rule uses the limit.
    *
    * @param limit the limit's name
    * @param by the part of the configuration that requires the default, as it appears in messages:
@@ -642,8 +642,8 @@ public final class Limits {
      * Returns whether the given limits satisfy this requirement.
      *
      * @param limits the limits
-     * @return false if the catalogue does not have the limit, or if the limit can have a default
-     *     but has none and is not declared unlimited
+     * @return false if the limit is not in the catalogue; also false if the limit has no default,
+     *     unless it is declared unlimited or has overrides only
      */
     public boolean isMetBy(Limits limits) {
       LimitName name = limits.catalogue().find(limit);
@@ -651,7 +651,7 @@ public final class Limits {
     }
 
     /**
-     * Returns the error message for limits that do not satisfy this requirement, and the remedy.
+     * Returns the error message for limits that do not satisfy this requirement; names the remedy.
      *
      * @return one line
      */
@@ -660,13 +660,11 @@ public final class Limits {
           .formatted(limit, by, MissingDefaultException.line(limit));
     }
 
-    /**
-     * What happens when a request uses a limit that has no {@linkplain Limits#hasDefault default}.
-     */
+    /** What happens to a request whose limit has no {@linkplain Limits#hasDefault default}. */
     public enum MissingDefault {
 
       /**
-       * Requests are refused with a {@link MissingDefaultException}. If a requirement has this
+       * Requests are refused with a {@link MissingDefaultException}. For a requirement with this
        * policy, the process does not start without the default, and a reload without the default is
        * rejected.
        */

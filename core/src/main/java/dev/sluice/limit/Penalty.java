@@ -6,15 +6,15 @@ import java.time.Instant;
 
 /**
  * A penalty on one id of one limit: until an instant, the id's bucket counts as empty. A penalty is
- * either a ban or a debt. A debt also records how many tokens the id owed when the debt was set.
- * The code that sets a debt also moves the bucket's TAT, so that the bucket is empty when the
- * penalty ends.
+ * either a ban or a debt. A debt also records how many tokens the id owed when an operator set the
+ * debt. Setting a debt also moves the bucket's TAT, so that the bucket is empty when the penalty
+ * ends.
  *
  * <p>The store's clock determines when a penalty ends. Immutable and thread-safe.
  *
  * @param name the limit's name
- * @param id the id of a transaction, in canonical form: a penalty applies to one bucket, even if
- *     overrides apply to the first parts of an id
+ * @param id the whole id of a transaction, in canonical form, even if the limit's overrides have
+ *     only the first parts of an id
  * @param until the end of the penalty, from the epoch to the year 2262
  * @param owed the tokens that the id owed when the penalty was set, 0 for a ban
  * @param comment a note by a person, can be empty; never shown to clients
@@ -66,7 +66,7 @@ public record Penalty(
   }
 
   /**
-   * Returns the end of the penalty as a time of stores.
+   * Returns the end of the penalty in the unit of a store's clock.
    *
    * @return nanoseconds since the Unix epoch, not negative
    */

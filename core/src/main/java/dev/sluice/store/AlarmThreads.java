@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs alarms on an unbounded number of daemon threads. If the number were bounded, as in the
- * common pool, tasks that block their threads could stop all alarms. Thread-safe.
+ * Runs alarms on an unbounded number of daemon threads. In a bounded pool, such as the common pool,
+ * tasks that block their threads could stop all alarms. Thread-safe.
  */
 final class AlarmThreads {
 

@@ -15,23 +15,23 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store of buckets: stores each bucket's TAT, and decides on charges where the TATs are stored.
+ * Stores the TAT of each bucket, and decides on charges at the place where the TATs are stored.
  *
  * <p>A store has one operation: it charges a batch. An implementation guarantees:
  *
  * <ul>
  *   <li><b>Atomic.</b> The charges of a batch take effect together, at one moment between the call
  *       and its return; no other call sees a part of the batch. If a charge does not fit and its
- *       operation {@linkplain Op#votes can deny}, no charge is made. A store on several servers can
- *       show concurrent callers a part of the batch, as its documentation must describe; such a
- *       store never grants more than the limit allows.
+ *       operation {@linkplain Op#votes can deny}, no charge is made. With a store on several
+ *       servers, concurrent callers may see a part of the batch, which the store's documentation
+ *       must describe; even then, no more tokens are granted than the limit allows.
  *   <li><b>Own clock.</b> The store reads the clock of the machine that stores the buckets, once
  *       per batch, or once per server for a batch on several servers. Callers never supply the
  *       time.
  *   <li><b>Arithmetic.</b> Decisions follow {@link Effect#passes} and {@link Effect#tatAfterNanos}.
- *   <li><b>Order on one bucket.</b> A reset or the forgiving of a debt is not applied before a
- *       refund that was sent earlier. A refund, a reset and the forgiving of a debt are not applied
- *       before a withdrawal that was sent earlier. A charge that failed can still be applied later.
+ *   <li><b>Order on one bucket.</b> A refund that was sent first is applied before a reset or the
+ *       forgiving of a debt. A withdrawal that was sent first is applied before a refund, a reset
+ *       or the forgiving of a debt. A charge that failed can still be applied later.
  *   <li><b>Bounded.</b> Every call ends within the store's time-out, with readings or with a {@link
  *       StoreException}. All charges through one {@link #forOneCall} view share one time-out. A
  *       bucket that is not full is never evicted silently.
@@ -71,8 +71,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
-   * is decided reports these tokens to {@code tentative}, which computes their refunds if the batch
-   * is denied.
+   * is decided reports the tokens to {@code tentative}. If the batch is denied, {@code tentative}
+   * computes the refunds.
    *
    * @param charges see {@link #charge(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -85,8 +85,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
-   * batch is decided reports these tokens to {@code tentative}, which computes their refunds if the
-   * batch is denied.
+   * batch is decided reports the tokens to {@code tentative}. If the batch is denied, {@code
+   * tentative} computes the refunds.
    *
    * @param charges see {@link #chargeAsync(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -101,7 +101,7 @@ public interface BucketStore extends AutoCloseable {
    * All charges through the view share one time-out, which starts now. A charge after the time-out
    * fails at once and changes no bucket. Never blocks.
    *
-   * @return the view, which need not be closed; this store itself if it has no time-out
+   * @return the view, which need not be closed; this store itself if the store has no time-out
    */
   default BucketStore forOneCall() {
     return this;
@@ -137,8 +137,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Returns the largest difference between the clocks that decide on the buckets. A TAT that
-   * exceeds now + τ by at most this difference is not a debt: a clock that is ahead can have set
-   * it.
+   * exceeds now + τ by at most this difference is not a debt, since a server with a fast clock may
+   * have set the TAT.
    *
    * @return nanoseconds; 0 if one clock decides
    */
@@ -158,7 +158,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the number of live (not full) buckets in the store, for metrics. Never blocks.
    *
-   * @return the number, which can include some buckets that are full by now; empty if it is unknown
+   * @return the number, which can include some buckets that are full by now; empty if unknown
    */
   default OptionalLong liveBuckets() {
     return OptionalLong.empty();
@@ -167,22 +167,22 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the largest number of live buckets in the store, for metrics. Never blocks.
    *
-   * @return the number at which the store refuses new buckets; empty if the store has no bound, or
-   *     if its bound is unknown
+   * @return the number at which the store refuses new buckets; empty if there is no bound, or if
+   *     the bound is unknown
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();
   }
 
   /**
-   * Returns the keys of some buckets in the store, for programs that inspect many buckets. Reads
-   * the keys in small steps, so that decisions do not wait for the whole search. Blocks until the
+   * Returns the keys of some buckets in the store, for programs that inspect many buckets. Searches
+   * for keys in small steps, so that decisions do not wait for the whole search. Blocks until the
    * search ends.
    *
    * @param most the largest number of keys to return
-   * @param longest how long to search for keys; the last step can end later
-   * @return different keys in no particular order; they can include keys of full buckets and of
-   *     other programs; empty if the store cannot list its keys
+   * @param longest how long to search for keys; the last step of the search can end later
+   * @return different keys in no particular order, possibly also keys of full buckets and of other
+   *     programs; empty if the store cannot list keys
    * @throws StoreException if the keys could not be read
    */
   default Optional<List<String>> someKeys(int most, Duration longest) {
@@ -238,7 +238,7 @@ public interface BucketStore extends AutoCloseable {
   interface Presence {
 
     /**
-     * Adds a process to the list, and returns the list. Blocks for a round trip.
+     * Adds a process to the list of processes, and returns the list. Blocks for a round trip.
      *
      * @param process the unique name of the process, without line breaks
      * @param time how long the process stays on the list, at most a minute; zero removes the
@@ -253,16 +253,17 @@ public interface BucketStore extends AutoCloseable {
    * Tracks tokens that a store takes before the whole batch is decided, and computes their refunds.
    *
    * <p>A store on several servers sends each server its part of the batch at the same time. If one
-   * server denies its part, tokens that other servers took for the batch must be given back. How
-   * many of these tokens can be given back depends on all other refunds and resets of the bucket.
-   * The limiter, which implements this interface, knows these refunds and resets; the store does
-   * not. Thread-safe; never blocks.
+   * server denies its part, the tokens that other servers took for this batch must be given back.
+   * The number of tokens to give back depends on the refunds and resets of the bucket, which the
+   * limiter knows, and the store does not. The limiter implements this interface. Thread-safe;
+   * never blocks.
    */
   @FunctionalInterface
   interface Tentative {
 
     /**
-     * Called before the store sends a charge that must be given back if the batch is denied.
+     * Called before the store sends a charge whose tokens must be given back if the batch is
+     * denied.
      *
      * @param charge a spend of a batch over several servers
      * @return the tracker of the charge; the store calls either {@link Part#kept}, or {@link
@@ -270,14 +271,17 @@ public interface BucketStore extends AutoCloseable {
      */
     Part begin(Charge charge);
 
-    /** Tracks one charge. The store never calls two of its methods at the same time. */
+    /**
+     * Tracks one charge. Tracks one charge. The store never calls two methods of a tracker at the
+     * same time.
+     */
     interface Part {
 
       /**
        * Returns the refund of a charge whose batch was denied.
        *
        * @param found the reading before the charge
-       * @return the refund to send; null if nothing is to be given back, and then the store calls
+       * @return the refund to send; null if there is nothing to give back, so that the store calls
        *     no other method of this tracker
        */
       @Nullable Charge giveBack(Reading found);
@@ -285,17 +289,18 @@ public interface BucketStore extends AutoCloseable {
       /**
        * Called when the store has applied the refund, or when the refund has failed.
        *
-       * @param found the reading before the refund, null if its effect is unknown
+       * @param found the reading before the refund, null if it is unknown whether the refund was
+       *     applied
        */
       void gaveBack(@Nullable Reading found);
 
-      /** Called if the charge stays spent, or if no tokens were taken. */
+      /** Called if the tokens stay spent, since the batch was allowed, or if none were taken. */
       void kept();
     }
   }
 
   /**
-   * One operation on one bucket, as plain data. A store needs no other data for its decision.
+   * One operation on one bucket, as plain data. A store needs only this data for a decision.
    *
    * <p>Immutable and thread-safe.
    *
@@ -345,8 +350,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * Returns the instant from which a refund gives nothing back, the TAT that a withdrawal
-     * expects, or the emission interval of a spend-up-to.
+     * Returns a number that depends on the operation; see {@link Effect#untilNanos}.
      *
      * @return the effect's {@link Effect#untilNanos}, unsigned
      */
@@ -355,7 +359,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * Same as {@link Effect#passes}.
+     * Same as {@link Effect#passes} of the effect.
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -366,7 +370,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * Same as {@link Effect#tatAfterNanos}.
+     * Same as {@link Effect#tatAfterNanos} of the effect.
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -382,22 +386,22 @@ public interface BucketStore extends AutoCloseable {
    * The state of a bucket at the moment of a store's decision on a charge; {@code Gcra} computes
    * all other numbers from this state.
    *
-   * @param nowNanos the store's time at that moment, in nanoseconds since the Unix epoch
+   * @param nowNanos the store's time of the decision, in nanoseconds since the Unix epoch
    * @param tatNanos the TAT <em>before</em> the charge, unsigned; 0 if there was no bucket
    */
   record Reading(long nowNanos, long tatNanos) {}
 
   /**
-   * Receives, for metrics, the events of a remote store that a {@code LimiterObserver} cannot see,
-   * such as calls to its servers and their time-outs.
+   * Receives events of a remote store for metrics, such as calls to servers and time-outs, which a
+   * {@code LimiterObserver} does not receive.
    *
-   * <p>The methods are called on threads of the store and of callers: keep them short, and never
-   * block. While a method blocks, results of other calls are delayed, up to their time-outs.
-   * Time-outs are reported on another thread, so that the observer cannot delay them. Events that
-   * come after a time-out that is not reported yet are reported on this thread too, in order. While
-   * 16,384 events wait to be reported, the store drops further events, and logs that it dropped
-   * them. The observer's first exception is logged; none of its exceptions reaches a caller.
-   * Implementations are thread-safe.
+   * <p>The methods are called on threads of the store and of callers, so they must be short and
+   * never block. While a method blocks, results of other calls are delayed, up to their time-outs.
+   * The store reports time-outs on another thread, so that the observer cannot delay a time-out.
+   * While a time-out waits to be reported, later events are reported after it, on the same thread
+   * as the time-out. While 16,384 events wait to be reported, the store drops further events, and
+   * logs that it dropped them. The observer's first exception is logged; none of its exceptions
+   * reaches a caller. Implementations are thread-safe.
    */
   interface Observer {
 
@@ -406,7 +410,7 @@ public interface BucketStore extends AutoCloseable {
      *
      * @param server host and port, or another name of the server
      * @param result how the call ended
-     * @param batches how many batches of callers shared the call
+     * @param batches how many batches the store sent in this call
      * @param charges how many charges these batches had in total
      * @param elapsedNanos the duration of the call
      */
@@ -421,11 +425,11 @@ public interface BucketStore extends AutoCloseable {
      */
     default void refused(String server, Refusal why) {}
 
-    /** Called when a remembered denial decided a charge without a call to a server. */
+    /** Called when the store denied a charge from memory, without a call to a server. */
     default void deniedFromMemory() {}
 
     /**
-     * Called when a server was marked down, or up again.
+     * Called when the store has marked a server down, or up again.
      *
      * @param server host and port, or another name of the server
      * @param state the new state

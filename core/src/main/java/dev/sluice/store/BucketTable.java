@@ -89,7 +89,7 @@ final class BucketTable {
     this.cleaner = new TableCleaner(directory, bucketCount, time, keptNanos);
   }
 
-  /** Returns a hash state with this table's key, which callers copy for each hash. */
+  /** Returns a hash state that contains this table's key; callers copy the state for each hash. */
   SipHash keyedHash() {
     return keyed;
   }
@@ -107,8 +107,8 @@ final class BucketTable {
   }
 
   /**
-   * Returns the place, tag and TAT of every live bucket, in one array per segment. The state of
-   * each bucket is its state at some moment during the call.
+   * Returns the place, tag and TAT of every live bucket, in one array per segment. Each bucket is
+   * returned as it was at some moment during the call.
    */
   List<long[]> live() {
     long nowNanos = TimeSource.read(time); // reads the clock even after close()
@@ -135,8 +135,8 @@ final class BucketTable {
   /**
    * Inserts a bucket of a snapshot, unless the bucket is full.
    *
-   * @throws IllegalArgumentException if the bucket exists already, or if no table can have saved
-   *     this bucket
+   * @throws IllegalArgumentException if the bucket exists already, or cannot come from a table of
+   *     this program
    * @throws StoreException if the table is full
    */
   void restore(long place, long tag, long tatNanos, long nowNanos) {
@@ -199,8 +199,7 @@ final class BucketTable {
 
   /**
    * Prefetches the lines of some keys, so that the processor fetches many lines at the same time.
-   * The method reads a part of each line, and uses the sum of the parts so that the compiler does
-   * not remove the reads.
+   * Uses the sum of the values read, so that the compiler does not remove the reads.
    *
    * @param hashTags the first parts of the keys' hashes
    * @param places the second parts of the keys' hashes
@@ -242,7 +241,7 @@ final class BucketTable {
     return charge(hashTag, place, effect, id, outcome, nanos());
   }
 
-  /** Decides on one bucket, with a time that the caller read from the clock immediately before. */
+  /** Decides on one bucket, with a time that the caller has just read from the clock. */
   <R extends @Nullable Object> R charge(
       long hashTag,
       long place,
@@ -265,9 +264,9 @@ final class BucketTable {
    * lock. This is the common case. The method reads only the slot, neither the segment nor its
    * version. {@link #chargeAny} handles all other cases and every denial.
    *
-   * <p>The code computes the TAT without {@link Effect#tatAfterNanos}, which possibly saves 2 to 4
-   * % of the time with one key: the measured ranges overlap. Reading only the slot makes a single
-   * decision 5 % faster, and each of 32 decisions made together 8 % faster.
+   * <p>Not calling {@link Effect#tatAfterNanos} possibly saves 2 to 4 % of the time with one key;
+   * the measured ranges overlap. Reading only the slot makes a single decision 5 % faster, and each
+   * of 32 decisions made together 8 % faster.
    *
    * @return the TAT before the spend, {@link SlotArray#LOCKED} if nothing was done
    */
@@ -279,12 +278,12 @@ final class BucketTable {
       return SlotArray.LOCKED;
     }
     long storedNanos = SlotArray.tatNanos(slots, at);
-    if (storedNanos == Gcra.NO_TAT) { // after a reset, see chargeForgotten
+    if (storedNanos == Gcra.NO_TAT) { // chargeForgotten() decides after a reset
       return SlotArray.LOCKED;
     }
     long tatNanos = SlotArray.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
     long aheadNanos = tatNanos == Gcra.NO_TAT ? 0 : tatNanos - nowNanos;
-    // LOCKED never fits, since it lies more than 2^63 ns after any time that is not negative.
+    // LOCKED never fits: as a TAT, LOCKED lies more than 2^63 ns after any time.
     boolean fits = aheadNanos >= 0 && aheadNanos <= effect.offsetNanos() - incrementNanos;
     long afterNanos = nowNanos + aheadNanos + incrementNanos;
     if (!fits || !SlotArray.replace(slots, at, tag, storedNanos, afterNanos)) {
@@ -322,8 +321,8 @@ final class BucketTable {
       long nowNanos = fits && !act.hasEnd() ? readNanos : nanos();
       long tatNanos = SlotArray.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos = effect.tatAfterNanos(nowNanos, tatNanos, effect.passes(nowNanos, tatNanos));
-      // A reset also clears a full bucket: its TAT would be in the future again if the clock
-      // steps back. Any other operation that leaves a full bucket full does not change its TAT.
+      // A reset also clears the TAT of a full bucket, which would be in the future again if the
+      // clock stepped back. Other operations that leave a full bucket full do not change the TAT.
       boolean writes = afterNanos != (act == Op.RESET ? storedNanos : tatNanos);
       if (!writes && segment.isStill(version)) {
         return outcome.of(id, effect, nowNanos, tatNanos);
@@ -350,11 +349,11 @@ final class BucketTable {
   }
 
   /**
-   * Decides on a bucket that has a slot and was reset. A slot without a TAT does not show when the
-   * bucket was reset, so this method reads the clock while it holds the slot's lock. With a time
-   * from before the reset, the spend would leave too many tokens in the bucket.
+   * Decides on a bucket that has a slot and was reset. A slot without a TAT does not show the time
+   * of the reset, so this method reads the clock while it holds the slot's lock. A time from before
+   * the reset would leave too many tokens in the bucket.
    *
-   * @return the time of the decision, {@link #EXISTS} if the slot has changed
+   * @return the time of the decision, {@link #EXISTS} if another thread has changed the slot
    */
   private long chargeForgotten(long[] slots, int at, long tag, Effect effect) {
     if (!SlotArray.lock(slots, at, Gcra.NO_TAT)) {
@@ -383,7 +382,7 @@ final class BucketTable {
   /**
    * Decides on a bucket that does not exist, and creates the bucket if the charge leaves a TAT.
    *
-   * @return the time of the decision, {@link #EXISTS} if the bucket exists by now
+   * @return the time of the decision, {@link #EXISTS} if another thread has created the bucket
    */
   private long insert(long tag, long place, Effect effect) {
     for (int spins = 0; ; spins = Spin.once(spins)) {
@@ -411,7 +410,7 @@ final class BucketTable {
 
   /**
    * Makes room in a segment that the caller has locked, unless another thread holds a slot's lock.
-   * Whether room was made or not, the caller must then unlock the segment, wait, and try again.
+   * In both cases, the caller must then unlock the segment, wait, and try again.
    *
    * @throws StoreException if no number of lines suffices
    */
@@ -425,23 +424,23 @@ final class BucketTable {
 
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
     boolean mayCount = bucketCount.roomFor(1) == LiveBucketCount.Room.FOUND;
-    if (mayCount) { // a refused charge must not record a death, which would cause a useless scan
-      // The death is recorded before the bucket is counted, because the bucket can be dead when it
-      // is counted.
+    if (mayCount) { // the death of a bucket that is not created would cause a useless scan
+      // The time at which the bucket becomes full ("dies") is recorded before the bucket is
+      // counted, because the bucket can be full by then.
       cleaner.diesAt(place, afterNanos);
     }
     int at = segment.claim(tag, place, cleaner.fullNanos(nowNanos));
     if (at < 0) {
       return false;
     }
-    if (!mayCount) { // the claim reused a dead bucket's slot, and the death was not recorded above
+    if (!mayCount) { // claim() reused a dead bucket's slot, so the death is recorded here
       cleaner.diesAt(place, afterNanos);
     }
     SlotArray.unlock(segment.slots(), at, afterNanos);
     return true;
   }
 
-  /** Returns the tag for a hash. A tag is never 0, which marks an empty slot. */
+  /** Returns the tag for a hash: never 0, since 0 marks an empty slot. */
   static long tag(long hash) {
     return hash == 0 ? 1 : hash;
   }

@@ -52,10 +52,7 @@ final class Directory {
     return (int) (place >>> (Long.SIZE - BITS));
   }
 
-  /**
-   * Returns a place from the two parts that a table uses: the entry and the bits that determine the
-   * line.
-   */
+  /** Returns the place that has a given entry and given line bits. */
   static long place(int entry, int lineBits) {
     return (long) entry << (Long.SIZE - BITS) | lineBits;
   }
@@ -79,7 +76,7 @@ final class Directory {
   }
 
   /**
-   * Publishes a new segment and its slots in the segment's entries. The caller has locked the old
+   * Writes a new segment and its slots into the segment's entries. The caller has locked the old
    * segment.
    */
   void show(Segment segment, long[] segmentSlots) {

@@ -4,12 +4,12 @@ package dev.sluice.store;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A lower bound for the instant at which the first of some buckets becomes full. With this bound, a
- * full table can refuse a charge without reading every bucket. The bound can be too early, so that
- * a caller scans the buckets in vain, but never too late.
+ * A lower bound for the instant at which the first bucket of a segment or table becomes full. With
+ * this bound, a full table can refuse a charge without reading every bucket. The bound can be too
+ * early, so that a scan finds no full bucket, but never too late.
  *
- * <p>A thread that scans the buckets for a later bound first {@linkplain #startOver starts over},
- * and then reports each bucket. So the bound includes reports from other threads during the scan.
+ * <p>A scan first {@linkplain #startOver resets} the bound, and then reports each bucket, so that
+ * the new bound includes reports from other threads during the scan.
  *
  * <p>Thread-safe and lock-free.
  */
@@ -17,7 +17,7 @@ final class EarliestExpiry {
 
   private static final long NEVER = -1L;
 
-  /** The bound if a bucket can be full already, so that every caller scans. */
+  /** The bound if a bucket may be full already, so that the next caller must scan. */
   static final long UNKNOWN = 0;
 
   private final AtomicLong nanos = new AtomicLong(NEVER); // unsigned

@@ -7,13 +7,12 @@ import java.util.concurrent.atomic.AtomicLong;
  * Counts the tagged slots of the whole table, and enforces the bound on live buckets.
  *
  * <p>A tagged slot holds a live bucket, or a full bucket that was not cleared yet, so the count is
- * never below the number of live buckets. The count changes only when an empty slot gets a tag or a
- * tag is cleared. Charges of existing buckets therefore do not write the count.
+ * never below the number of live buckets. The count changes only when an empty slot gets a tag, or
+ * a slot loses its tag, so charges of existing buckets do not write the count.
  *
- * <p>A batch reserves all slots that it may need before it claims the first one, and later returns
- * the slots that it did not use. While a reservation is open, the table is not reported as full,
- * since the batch can still return slots. A batch returns its slots without waiting for other
- * threads.
+ * <p>A batch reserves all slots that it may need before it claims the first slot, and later returns
+ * unused slots. While a batch has reserved slots, the table is not reported as full, since the
+ * batch may return slots. A batch returns its slots without waiting for other threads.
  *
  * <p>Thread-safe and lock-free.
  */
@@ -23,7 +22,7 @@ final class LiveBucketCount {
   enum Room {
     /** The bound allows more tagged slots. */
     FOUND,
-    /** An open reservation may return slots soon: the caller must try again. */
+    /** A batch may return reserved slots soon, so the caller must try again. */
     UNSETTLED,
     /** More slots would exceed the bound. */
     NONE
@@ -48,7 +47,7 @@ final class LiveBucketCount {
     return bound;
   }
 
-  /** Returns the number of tagged slots and of slots that batches have reserved. */
+  /** Returns the number of tagged slots plus the number of slots that batches have reserved. */
   long tagged() {
     return counts.get() & TAGGED;
   }
@@ -64,12 +63,12 @@ final class LiveBucketCount {
     return known >>> RESERVED_SHIFT == 0 ? Room.NONE : Room.UNSETTLED;
   }
 
-  /** Counts one more bucket, unless this would exceed the bound; then returns false. */
+  /** Counts one more bucket; returns false if the count has reached the bound. */
   boolean tryAdd() {
     return tryAdd(1, 1);
   }
 
-  /** Reserves all slots or none; the caller must then call {@link #settle}. */
+  /** Reserves all slots, or returns false. After a success, the caller calls {@link #settle}. */
   boolean tryReserve(int slots) {
     return tryAdd(slots, (long) slots << RESERVED_SHIFT | slots);
   }
@@ -89,7 +88,7 @@ final class LiveBucketCount {
    * Ends a reservation, and returns the slots that were not used.
    *
    * @param reserved the number of reserved slots
-   * @param used the change of the number of tagged slots; negative if there are fewer tagged slots
+   * @param used the change of the number of tagged slots, possibly negative
    */
   void settle(int reserved, int used) {
     counts.addAndGet(used - reserved - ((long) reserved << RESERVED_SHIFT));

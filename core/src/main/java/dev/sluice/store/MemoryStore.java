@@ -16,11 +16,11 @@ import java.util.Objects;
 import java.util.OptionalLong;
 
 /**
- * A store in this process's memory: a table of TATs without keys, with 19 bytes per slot.
+ * A store in this process's memory: a table with 19 bytes per slot, which contains no keys.
  *
- * <p>A charge of an existing bucket locks only this bucket, for a few instructions. The charge of a
- * new bucket locks a part of the table: 1/64 of a small table, 1/1024 of a large table. The store
- * has no background thread. {@code Segment} documents the locks, {@code SlotArray} the layout.
+ * <p>A charge of an existing bucket locks only this bucket, for a few instructions. Creating a
+ * bucket locks a part of the table: 1/64 of a small table, 1/1024 of a large table. The store has
+ * no background thread. {@code Segment} documents the locks, {@code SlotArray} the layout.
  *
  * <p>Thread-safe. A decision never blocks for long; {@link #save} blocks while it writes a file.
  */
@@ -94,12 +94,12 @@ public final class MemoryStore implements BucketStore, DirectStore {
   }
 
   /**
-   * Writes all live buckets to a file. The file is replaced as a whole: a reader finds either a
+   * Writes all live buckets to a file. The file is replaced atomically: a reader finds either a
    * complete snapshot or no file. Decisions continue during the call; each bucket is saved as it
    * was at some moment during the call.
    *
-   * <p>The file contains no ids. It contains a secret with which a reader could test whether a
-   * guessed id has a bucket, so only the owner of the file can read the file.
+   * <p>The file contains no ids. The file contains a secret with which a reader could test whether
+   * a guessed id has a bucket, so only its owner can read the file.
    *
    * @param file the snapshot file
    * @throws IOException if the file could not be written; a previous file then stays
@@ -108,9 +108,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
     Snapshot.write(table, file);
   }
 
-  /**
-   * Makes every later charge fail with a {@link StoreException}. The buckets can still be saved.
-   */
+  /** Makes every later charge fail with a {@link StoreException}. {@link #save} still works. */
   @Override
   public void close() {
     table.close();
@@ -145,9 +143,9 @@ public final class MemoryStore implements BucketStore, DirectStore {
 
     /**
      * Sets how far the clock can step back behind its latest time. The store keeps a full bucket
-     * for this time, since after a step back the bucket's TAT is in the future again. Decisions
-     * therefore depend only on the charges and their times. A charge fails if the clock has stepped
-     * back further.
+     * for the time {@code step}, since the bucket's TAT may be in the future again after a step
+     * back. Decisions therefore depend only on the charges and their times. A charge fails if the
+     * clock has stepped back further.
      *
      * <p>This option is meant for replays of recorded traffic. By default, full buckets can be
      * removed at once, and the clock can step back by any time; a bucket that was full before the

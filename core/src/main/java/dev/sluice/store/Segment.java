@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * makes progress.
  */
 
-/** A part of the table. The segment's lock guards the assignment of its slots to keys. */
+/** A part of the table. The lock of a segment guards which slot belongs to which key. */
 final class Segment {
 
   private static final VarHandle VERSION;
@@ -114,7 +114,7 @@ final class Segment {
     return earliestExpiry;
   }
 
-  /** Takes the lock if it is free; the lock of a split segment is never free. */
+  /** Takes the lock if it is free; returns false for ever after the segment was split. */
   boolean tryLock() {
     long seen = version();
     return (seen & 1) == 0 && VERSION.compareAndSet(this, seen, seen + 1);
@@ -126,16 +126,16 @@ final class Segment {
     }
   }
 
-  // Methods for callers that hold the lock
+  // The following methods require that the caller holds the lock.
 
   long[] slots() {
     return lines.slots;
   }
 
   /**
-   * Finds a slot for a new key, and leaves the slot locked with the key's tag.
+   * Finds a slot for a new key, sets the slot's tag to the key's tag, and leaves the slot locked.
    *
-   * @param fullNanos buckets that were full at this instant can be removed
+   * @param fullNanos buckets that were full at this instant may be removed to free a slot
    * @return the slot's index in {@link #slots}, -1 if no slot was found
    */
   int claim(long tag, long place, long fullNanos) {
@@ -172,12 +172,12 @@ final class Segment {
   }
 
   /**
-   * Makes room for more buckets. The caller must not hold a slot's lock. Since this method can
-   * split the segment, the caller must afterwards unlock it and look its key up again.
+   * Makes room for more buckets. The caller must not hold a slot's lock. This method may split the
+   * segment, so the caller must then unlock the segment, and look up the key again.
    */
   Growth grow(int buckets, long fullNanos) {
     int live = lines.countLive(fullNanos);
-    boolean crowded = live == lines.tagged(); // removing dead buckets would not help
+    boolean crowded = live == lines.tagged(); // there is no dead bucket to remove
     int more = crowded ? enlarged(lines.count()) : 0;
     int least = Math.max(more, SlotArray.linesFor(live + buckets));
     return least > mostLines && entries > 1
@@ -195,7 +195,7 @@ final class Segment {
     clearDead(fullNanos);
     int enough = SlotArray.linesFor(lines.tagged());
     if (lines.count() > 2 * enough) {
-      // If rebuilding fails now, a later call tries again.
+      // If there is no memory for the rebuilding now, a later call tries again.
       rebuild(enough, lines.count(), fullNanos);
     }
   }
@@ -235,7 +235,7 @@ final class Segment {
         });
   }
 
-  /** Replaces this segment by two segments, each with room for more buckets. */
+  /** Splits this segment into two segments, each with room for more buckets. */
   private Growth split(int buckets, long fullNanos) {
     return withLockedSlots(
         tatsNanos -> {
@@ -257,9 +257,9 @@ final class Segment {
   }
 
   /**
-   * Locks all slots, and unlocks them again unless the slots are replaced.
+   * Locks all slots, and unlocks them if {@code replacing} returns false or throws.
    *
-   * @param replacing receives the TATs of the slots; returns false if too many keys collide
+   * @param replacing receives the TATs of the slots; returns false if it has not replaced the slots
    */
   private Growth withLockedSlots(Predicate<long[]> replacing) {
     SlotArray old = lines;
@@ -308,7 +308,7 @@ final class Segment {
   }
 
   /**
-   * Returns whether a bucket belongs to this segment, and not to the other half of a split.
+   * Returns whether a bucket belongs to this half of a split segment.
    *
    * @param keptPlace the part of the bucket's place that {@link SlotArray} stores
    */

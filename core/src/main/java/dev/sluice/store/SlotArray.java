@@ -27,12 +27,12 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * The slots of one segment. {@link Segment} documents the locks. The static methods take the bare
- * array and form the hot path.
+ * The slots of one segment. {@link Segment} documents the locks. The static methods are for the hot
+ * path, and take the array of longs itself.
  */
 final class SlotArray {
 
-  /** Marks a slot as locked, in the place of its TAT. A real TAT, now + τ, is at most 2^64 − 2. */
+  /** Replaces the TAT of a locked slot. A real TAT, now + τ, is at most 2^64 − 2. */
   static final long LOCKED = -1L;
 
   /** An array without lines, in which no key is found and no slot can be claimed. */
@@ -44,12 +44,12 @@ final class SlotArray {
   private static final int MOVES = 2;
   private static final int PLACE_BYTES = 3;
   private static final int LINE_BITS = 16;
-  // The number of entries that the remaining 8 bits can address.
+  // The number of directory entries that the other 8 of the 24 stored bits can address.
   private static final int ENTRIES_KEPT = 1 << 8;
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
   private static final int FEW_LONGS = 2 * LONGS; // two lines
-  // The array of a segment has this size (8 KiB) when the table has about 26,000 buckets.
+  // The size of a segment's array (8 KiB) in a table with about 26,000 buckets.
   private static final int NEAR_LONGS = 1 << 10;
   private static final int MOST_ENLARGED = 8;
   private static final double FRESH_LOAD = 0.8;
@@ -73,8 +73,8 @@ final class SlotArray {
 
   /**
    * Returns the largest number of lines to try for a number of live buckets. Keys that are hashed
-   * with a secret fit into far fewer lines. Keys of a forged snapshot, or keys chosen by an
-   * attacker who has read a snapshot, may fit into no number of lines.
+   * with an unknown secret need far fewer lines. The keys of a forged snapshot, or keys chosen by
+   * an attacker who has read a snapshot, may collide with any number of lines.
    */
   static int mostLinesFor(int buckets) {
     return Math.max(FEW_LINES, MOST_ENLARGED * linesFor(buckets));
@@ -97,11 +97,12 @@ final class SlotArray {
   }
 
   /**
-   * Reads all eight slots without branches. The lines of a small table are in the processor's
-   * caches, where a branch misprediction costs more than reading: without branches a decision with
-   * 20,000 keys takes 11 % less time. With 300,000 keys it would take 15 % more. With a few keys,
-   * branches are predicted well; two threads on one key would need twice the time without branches,
-   * since each thread holds the cache line for longer before it writes.
+   * Reads all eight slots of both lines, without branches. The lines of a small table are in the
+   * processor's caches, where a branch misprediction costs more than reading: without branches a
+   * decision with 20,000 keys takes 11 % less time. With 300,000 keys, a decision without branches
+   * would take 15 % longer. With a few keys, branches are predicted well; two threads on one key
+   * would need twice the time without branches, since each thread holds the cache line for longer
+   * before it writes.
    */
   private static int findNear(long[] slots, int first, int second, long tag) {
     int inFirst = afterIndexInLine(slots, first, tag);
@@ -144,8 +145,8 @@ final class SlotArray {
 
   /**
    * Returns the index of a tag's slot in a line, -1 if the line does not have the tag. The loop has
-   * branches so that the processor speculates while it fetches the line. In a version without
-   * branches, the processor waited for the line first, and a decision took 10 % longer.
+   * branches so that the processor speculates while it fetches the line. Without branches, the
+   * processor waits for the line first, and a decision takes 10 % longer.
    */
   private static int findInLine(long[] slots, int at, long tag) {
     for (int slot = at; slot < at + LONGS; slot += 2) {
@@ -195,9 +196,9 @@ final class SlotArray {
   }
 
   /**
-   * Replaces the TAT of a slot if the slot still has the expected TAT and the key's tag.
+   * Replaces the TAT of a slot if the slot still has the expected TAT and tag.
    *
-   * @return whether the TAT was replaced; if not, nothing has changed
+   * @return true if the TAT was replaced, false if the slot had another TAT or tag
    */
   static boolean replace(long[] slots, int at, long tag, long tatNanos, long afterNanos) {
     if (!lock(slots, at, tatNanos)) {
@@ -208,16 +209,14 @@ final class SlotArray {
     return still;
   }
 
-  /**
-   * Locks a slot if it still has the given TAT. After success the caller must check the tag again.
-   */
+  /** Locks a slot if it still has the given TAT. The caller must check the tag of a locked slot. */
   static boolean lock(long[] slots, int at, long tatNanos) {
     return AT.compareAndSet(slots, at + 1, tatNanos, LOCKED);
   }
 
   /**
-   * Locks a slot whose tag cannot change, unless another thread holds the slot's lock. The method
-   * only retries a few times, since the caller holds the segment's lock.
+   * Locks a slot whose tag cannot change, unless another thread holds the slot's lock. Retries only
+   * a few times, since the caller holds the segment's lock.
    *
    * @return the TAT, {@link #LOCKED} if the slot could not be locked
    */
@@ -226,8 +225,7 @@ final class SlotArray {
       if (tatNanos(slots, at) == LOCKED) {
         continue;
       }
-      // If the slot is locked, LOCKED replaces LOCKED, which changes nothing; no spend can
-      // interleave.
+      // In a locked slot, LOCKED replaces LOCKED, which changes nothing.
       long tatNanos = (long) AT.getAndSet(slots, at + 1, LOCKED);
       if (tatNanos != LOCKED) {
         return tatNanos;
@@ -244,7 +242,7 @@ final class SlotArray {
     return Long.compareUnsigned(tatNanos, nowNanos) <= 0;
   }
 
-  // Methods for callers that hold the segment's lock
+  // The following methods require that the caller holds the segment's lock.
 
   int count() {
     return slots.length / LONGS;
@@ -263,7 +261,7 @@ final class SlotArray {
    * Finds a slot for a new key, sets its tag, and leaves the slot locked.
    *
    * @param place the {@linkplain #kept stored bits} of the key's place
-   * @param bucketCount counts slots that had no tag, null if the caller counts them
+   * @param bucketCount counts slots that had no tag, null if the count must not change
    * @return the slot's index, -1 if no slot was found
    */
   int claim(long tag, int place, long nowNanos, @Nullable LiveBucketCount bucketCount) {
@@ -287,8 +285,8 @@ final class SlotArray {
   }
 
   /**
-   * Returns a free slot of the line, or a slot that was freed by moving its bucket. The slot is
-   * locked and has its old tag.
+   * Returns a free slot of the line, if necessary after moving a bucket to its other line. The slot
+   * is locked, and still has its old tag.
    */
   private int free(int line, long nowNanos, int moves, @Nullable LiveBucketCount bucketCount) {
     int start = line * LONGS;
@@ -322,8 +320,8 @@ final class SlotArray {
   }
 
   /**
-   * Moves a bucket and leaves its old slot locked. If the bucket is locked, does not move the
-   * bucket, and clears the target slot.
+   * Moves a bucket, and leaves the old slot locked. If another thread holds the lock of the old
+   * slot, does not move the bucket, and clears the target slot.
    */
   private boolean move(int at, int to, @Nullable LiveBucketCount bucketCount) {
     long tatNanos = tatNanos(slots, at);
@@ -365,10 +363,9 @@ final class SlotArray {
   }
 
   /**
-   * Locks every slot for ever. A thread that finds a slot locked looks up the array that replaced
-   * this array.
+   * Locks every slot for ever. A thread that finds a locked slot looks up the new array.
    *
-   * @return whether all slots were locked; if a slot's lock was held, nothing has changed
+   * @return false, without any change, if another thread held the lock of a slot
    */
   boolean tryLockAll(long[] tatsNanos) {
     for (int at = 0; at < slots.length; at += 2) {
@@ -458,7 +455,7 @@ final class SlotArray {
     return copy;
   }
 
-  /** Returns the stored bits of the place of a slot's key. */
+  /** Returns the stored bits of a key's place, from the key's slot. */
   private int place(int at) {
     int first = (at >> 1) * PLACE_BYTES;
     return (places[first] & 0xff) << 16

@@ -98,13 +98,13 @@ final class Snapshot {
   }
 
   /**
-   * Deletes temporary files of processes that were killed. A process that is still writing holds a
-   * lock on its file, or has changed the file within the last seconds.
+   * Deletes temporary files of processes that were killed. A file that a live process is writing is
+   * locked, or was changed within the last seconds.
    */
   private static void deleteLeftovers(Path directory, String prefix, Path next) throws IOException {
     Pattern unfinished =
         Pattern.compile(Pattern.quote(prefix) + "\\d+" + Pattern.quote(UNFINISHED));
-    // Uses the clock of the file system, which can differ from this machine's clock.
+    // Uses the file system's clock, which can differ from this machine's clock.
     long cutoffMillis = next.toFile().lastModified() - UNTIL_LOCKED.toMillis();
     try (Stream<Path> all = Files.list(directory)) {
       for (Path path : all.toList()) {
@@ -169,7 +169,7 @@ final class Snapshot {
     }
   }
 
-  /** Checks a file before a table is created: a forged file could make the table use all memory. */
+  /** Checks a file before it becomes a table: a forged file could make a table use all memory. */
   private static void requireWhole(Path file, long nowNanos, long bound) throws IOException {
     try (CheckedInputStream checked = new CheckedInputStream(open(file), new CRC32C())) {
       DataInputStream in = new DataInputStream(checked);

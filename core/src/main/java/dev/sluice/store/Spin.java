@@ -4,19 +4,19 @@ package dev.sluice.store;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits for another thread, which holds a lock for a few more nanoseconds, or for longer if the
- * operating system has suspended that thread.
+ * Waits for another thread to release a lock: usually nanoseconds, but longer if the operating
+ * system has suspended the thread.
  *
  * <p>The caller must not hold a lock of the table. Some schedulers, such as the scheduler of
  * virtual threads or a scheduler with strict priorities, may never resume a thread that yields
- * while other threads can run. So no thread is allowed to depend on a thread that waits here.
+ * while other threads can run. A thread that waits must therefore hold no lock.
  */
 final class Spin {
 
   private static final int BEFORE_YIELDING = 64;
   private static final int BEFORE_PARKING = 128;
   private static final long SHORTEST_PARK_NANOS = 20_000;
-  // The number of times that the wait is doubled; the longest wait is about 1 ms.
+  // How often a caller's wait doubles; the longest wait is about 1 ms.
   private static final int LONGEST = 6;
 
   private Spin() {}

@@ -5,8 +5,8 @@ package dev.sluice.store;
  * Thrown if a store could not decide: the store cannot be reached, is too slow or is full, or a
  * stored value is not a TAT.
  *
- * <p>The failure rule of the limit then decides on the request. It is unknown whether the charge
- * was made, unless the message ends with "nothing was charged".
+ * <p>After this exception, the limit's failure rule decides on the request. It is unknown whether
+ * the charge was made, unless the message ends with "nothing was charged".
  */
 public class StoreException extends RuntimeException {
 
@@ -33,10 +33,10 @@ public class StoreException extends RuntimeException {
 
   /**
    * Returns whether the failed charge was certainly not made, and will not be made later. If one
-   * call spends from many ids, other ids can have been charged. A store that knows this returns
-   * true; otherwise the limiter treats a failed refund as still in flight.
+   * call spends from many ids, other ids can have been charged. If this method returns false, the
+   * limiter assumes that a failed refund may still be applied.
    *
-   * @return false if the charge was made or its effect is unknown, as in this class
+   * @return false if the charge was made, or if this is unknown; this class always returns false
    */
   public boolean chargedNothing() {
     return false;

@@ -15,13 +15,12 @@ import java.util.List;
  * An atomic batch over several buckets of a table.
  *
  * <p>The batch locks the segments of its keys in ascending order, then the slots of the existing
- * buckets. Existing buckets then cannot change, and missing buckets cannot appear. The batch reads
- * the clock once, decides, finds slots for the new buckets, and only then writes. Before the first
- * write, the batch can release all locks without having changed anything. The batch does this if
- * another thread holds a segment or a slot, if the lines have no free slot, or if the bound on
- * buckets is reached. Then the batch waits, or makes room, and starts again. The batch never waits
- * while it holds a lock. A reader that finds a locked slot waits, so a reader sees the buckets
- * either before the whole batch or after the whole batch.
+ * buckets. While the batch holds these locks, existing buckets cannot change, and other threads
+ * cannot create missing buckets. The batch reads the clock once, decides, finds slots for the new
+ * buckets, and only then writes. If another thread holds a lock, if the lines have no free slot, or
+ * if the bound on buckets is reached, the batch releases its locks, waits or makes room, and starts
+ * again. The batch never waits while it holds a lock. A reader that finds a locked slot waits, so a
+ * reader sees the buckets either before the whole batch or after the whole batch.
  *
  * <p>For use by one thread, once.
  */
@@ -30,11 +29,11 @@ final class TableBatch {
   /** The result of one attempt. */
   private enum Attempt {
     DONE,
-    /** Another thread holds a segment or a slot. */
+    /** Another thread holds the lock of a segment or slot. */
     BUSY,
-    /** The bucket of the charge {@link #failed} has no slot. */
+    /** No slot was found for the bucket of the charge with the index {@link #failed}. */
     CROWDED,
-    /** New buckets would exceed the bound. */
+    /** The new buckets would exceed the bound on live buckets. */
     REFUSED
   }
 
@@ -48,9 +47,9 @@ final class TableBatch {
   private final int[] entries; // indexes in the directory, ascending
   private final Segment[] segments; // the segments to lock, in ascending order
   private long nowNanos;
-  private int missing; // the number of missing slots, before any was claimed
+  private int missing; // the number of charges whose bucket must be created
   private int reserved; // the number of slots reserved in the count of buckets
-  private int taggedBefore; // the number of slots with a tag when slots were reserved
+  private int taggedBefore; // the number of tagged slots before new slots were claimed
   private int failed; // index of the charge that found no slot
   private int locked; // the number of locked segments
 
@@ -133,7 +132,7 @@ final class TableBatch {
     }
   }
 
-  /** Decides and writes, or changes nothing. */
+  /** Makes one attempt: decides and writes, or changes nothing. */
   private Attempt attempt() {
     Arrays.fill(slotAt, -1);
     boolean written = false;
@@ -150,8 +149,8 @@ final class TableBatch {
       }
       return attempt;
     } finally {
-      // Called after the deaths of new buckets were recorded. Otherwise another caller could see a
-      // full table although a bucket is dead.
+      // settle() comes after tellDeaths(): otherwise another caller could be told that the table is
+      // full although a bucket is dead.
       settle();
       for (int i = 0; i < slotAt.length; i++) {
         if (slotAt[i] >= 0) {
@@ -183,7 +182,7 @@ final class TableBatch {
       long tatNanos = tatNanos(i);
       long newNanos = charges.get(i).tatAfterNanos(nowNanos, tatNanos, passes);
       boolean forgets = passes && charges.get(i).op() == Op.RESET;
-      // If the charge does not change the TAT, the stored TAT is kept, even if the bucket is full.
+      // A charge that does not change the TAT keeps the stored TAT, even if the bucket is full.
       // Only a reset removes the stored TAT.
       afterNanos[i] = newNanos == tatNanos && !forgets ? storedNanos[i] : newNanos;
     }
@@ -273,7 +272,7 @@ final class TableBatch {
     return SlotArray.isDead(storedNanos[i], nowNanos) ? Gcra.NO_TAT : storedNanos[i];
   }
 
-  /** Returns the segment of a charge's key, which does not change while the segment is locked. */
+  /** Returns the segment of a charge's key; while it is locked, the key stays in this segment. */
   private Segment segment(int i) {
     return table.segmentAt(Directory.entryOf(places[i]));
   }

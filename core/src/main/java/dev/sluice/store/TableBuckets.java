@@ -9,7 +9,7 @@ import dev.sluice.internal.direct.ReadingMapper;
 import dev.sluice.internal.direct.SipHash;
 import org.jspecify.annotations.Nullable;
 
-/** The buckets of one limit in a table. The limit's prefix is hashed once. Thread-safe. */
+/** The buckets of one limit in a table; hashes the common prefix of all keys once. Thread-safe. */
 final class TableBuckets implements Buckets {
 
   private final BucketTable table;
@@ -38,7 +38,7 @@ final class TableBuckets implements Buckets {
   }
 
   /**
-   * A pipeline of decisions on a table, in groups. All lines of a group are prefetched before the
+   * Decides on a series of charges in groups. All lines of a group are prefetched before the
    * group's first decision, so that the processor fetches many lines at the same time.
    */
   private static final class TablePipeline implements BucketPipeline {
@@ -91,7 +91,7 @@ final class TableBuckets implements Buckets {
       if (to - from > 1) {
         table.touch(tags, places, from, to);
       }
-      // Throws if the table is closed; the next decision then reads the clock again.
+      // If the table is closed, nanos() throws, and the next decision reads the clock again.
       nowNanos = table.nanos();
       end = to;
     }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 final class TableCleaner {
 
   private static final long TIDY_EVERY_NANOS = 1_000_000;
-  // Tidying takes about 1 ns per long, so at most 2 % of the time.
+  // Tidying takes about 1 ns per long of a segment, so this pace costs at most 2 % of the time.
   private static final long TIDY_NANOS_PER_LONG = 50;
 
   private final Directory directory;
@@ -41,10 +41,9 @@ final class TableCleaner {
   }
 
   /**
-   * Returns the instant that decides which buckets can be removed now: the buckets that were full
-   * at this instant. A clock that steps back does not move this instant back. Otherwise the random
-   * hash key, which determines the segments that were tidied before the step, would also determine
-   * whether the table is full.
+   * Returns an instant: buckets that were full at this instant can be removed now. If the clock
+   * steps back, the returned instant does not: otherwise the random hash key would influence which
+   * charges find the table full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
@@ -52,9 +51,9 @@ final class TableCleaner {
   }
 
   /**
-   * Records the instant at which a new bucket dies, or at which an existing bucket dies earlier
-   * than before. The caller holds the lock of the bucket's slot or segment, so that no thread sees
-   * the bucket before its death is recorded. Otherwise a caller could get a "store full" error
+   * Records the instant at which a bucket dies: of a new bucket, or of a bucket that now dies
+   * earlier. The caller holds the lock of the bucket's slot or segment, so that no thread sees the
+   * bucket before the instant is recorded. Otherwise a caller could get a "store full" error
    * although a bucket is dead.
    */
   void diesAt(long place, long tatNanos) {
@@ -131,7 +130,7 @@ final class TableCleaner {
             .formatted(bucketCount.bound()));
   }
 
-  /** Clears dead buckets of the first segment that has dead buckets; skips locked segments. */
+  /** Removes the dead buckets of the first segment that has any; skips locked segments. */
   private Room look(long fullNanos) {
     Room room = Room.NONE;
     earliestExpiry.startOver();
@@ -149,7 +148,7 @@ final class TableCleaner {
       }
       entry = segment.endEntry();
     }
-    // A bucket can have died in a segment that this scan had already passed.
+    // A bucket may have died in a segment that this scan had read already.
     boolean mayHaveDied = room == Room.NONE && earliestExpiry.mayBeBy(fullNanos);
     return mayHaveDied ? Room.UNSETTLED : room;
   }
@@ -162,13 +161,13 @@ final class TableCleaner {
     }
     try {
       boolean found = segment.clearDead(fullNanos);
-      // Called with the lock held, since the next holder can change the segment's earliest
+      // This call needs the lock: without it, another thread could change the segment's earliest
       // expiry.
       earliestExpiry.tell(segment.earliestExpiry().nanos());
       if (found) {
         return Room.FOUND;
       }
-      // Another thread uses the dead bucket's slot.
+      // If another thread holds the slot's lock, the dead bucket is still there.
       boolean kept = segment.earliestExpiry().mayBeBy(fullNanos);
       return kept ? Room.UNSETTLED : before;
     } finally {

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
  * A clock in nanoseconds since the Unix epoch.
  *
  * <p>Thread-safe; reading the time never blocks. A store reads the time once per batch. Times lie
- * between 0 and {@link Long#MAX_VALUE} (the year 2262). A source may step back: stores treat a
- * bucket with a TAT beyond now + τ as empty. {@link #system} never steps back.
+ * between 0 and {@link Long#MAX_VALUE} (the year 2262). A source may step back, since stores treat
+ * a bucket with a TAT beyond now + τ as empty. {@link #system} never steps back.
  */
 @FunctionalInterface
 public interface TimeSource {
@@ -29,8 +29,8 @@ public interface TimeSource {
    * waits for the instant.
    *
    * <p>The default implementation measures the remaining time with the system's clock. Tasks that
-   * run at the same time run on different threads. If this source runs slower than the system's
-   * clock, the task can run too early, so the task must read this source again. The task must be
+   * run at the same time run on different threads. If this time source is slower than the system's
+   * clock, the task can run too early, so the task must check the time again. The task must be
    * short, and must neither block nor throw.
    *
    * @param atNanos the instant, in nanoseconds since the Unix epoch
@@ -69,8 +69,8 @@ public interface TimeSource {
    * Returns the system's monotonic time, anchored to the wall clock when the source is created.
    *
    * <p>A later step of the wall clock does not change this time, so the step neither denies nor
-   * admits too many requests. Therefore this time can differ from the wall clock until the process
-   * restarts.
+   * admits too many requests. After a step of the wall clock, this time differs from the wall clock
+   * until the process restarts.
    *
    * @return a new source, anchored now
    */
@@ -81,7 +81,7 @@ public interface TimeSource {
   }
 
   /**
-   * Starts a clock whose own thread updates it every tick.
+   * Starts a clock that its own thread updates every tick.
    *
    * @param tick the time between two updates, 100 µs to 1 s
    * @return a running clock
@@ -95,11 +95,11 @@ public interface TimeSource {
    * A cached system time that a daemon thread updates every tick. Reading this clock costs almost
    * nothing, while reading the system's clock costs more than the rest of a decision.
    *
-   * <p>This clock is meant for stores under heavy load, and is less precise. The time is up to one
-   * tick old, or older if the machine is too busy to run the thread; the time is never ahead.
-   * Within a real time <i>s</i>, a limit therefore grants at most the tokens of <i>s</i> plus one
-   * tick, and a wait can end up to one tick later. Use this clock only for limits with emission
-   * intervals well above the tick.
+   * <p>A ticking clock is meant for stores under heavy load, and is less precise than the system's
+   * clock. The time is up to one tick old, or older if the machine is too busy to run the thread;
+   * the time is never ahead. In <i>s</i> seconds, a limit therefore grants at most the tokens of
+   * <i>s</i> seconds plus one tick; a wait can end one tick late. Use a ticking clock only for
+   * limits with emission intervals well above the tick.
    *
    * <p>Thread-safe; reading the time never blocks. {@link #close} stops the clock.
    */

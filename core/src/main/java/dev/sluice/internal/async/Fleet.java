@@ -16,8 +16,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-// look() holds the lock while it waits for the store. close() waits at most a second for the lock.
-// If look() takes longer, look() itself removes this process from the list.
+// look() holds the lock while it waits for the store, so close() waits at most a second for the
+// lock. If look() takes longer, look() itself removes this process from the list.
 /**
  * Counts the processes that share a store, for {@code FailureRule.localAuto}. Each process adds its
  * name to a list in the store every 10 s; the name stays on the list for 30 s.
@@ -34,9 +34,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The number of processes is the largest number that {@link #look} found in the ten minutes
- * before its last success. While the store is unreachable, the number does not change. In the 30 s
- * after an outage the number does not fall, since other processes may not be on the list again yet.
- * For the same reason, a new process knows the number only after its second successful look.
+ * before the last successful look. While the store is unreachable, the number does not change. In
+ * the 30 s after an outage of the store, the number does not fall, since other processes may not be
+ * on the list again yet. A new process knows the number only after its second successful look.
  *
  * <p>Thread-safe. {@link #look} blocks for a round trip, {@link #close} for at most a second and a
  * round trip; the other methods do not block.
@@ -51,7 +51,7 @@ public final class Fleet implements AutoCloseable {
 
   private final int atLeast;
   private final LongSupplier nanoTime;
-  // Guarded by the lock; omits old looks that found fewer processes.
+  // Guarded by the lock; contains no look that is older than a look with more processes.
   private final Deque<Look> looks = new ArrayDeque<>();
   private final String id = HexFormat.of().toHexDigits(new SecureRandom().nextLong());
   private final ReentrantLock lock = new ReentrantLock();
@@ -87,8 +87,8 @@ public final class Fleet implements AutoCloseable {
    * Sets the list on which {@link #look} announces this process.
    *
    * @param list the list of the store
-   * @param name the name of this process, such as host and port, without line breaks; a new process
-   *     with the same name is counted as a different process
+   * @param name the name of this process, such as host and port, without line breaks; after a
+   *     restart, the same name counts as a different process
    */
   public void enter(Presence list, String name) {
     entry = new Entry(list, name + " " + id);
@@ -96,8 +96,8 @@ public final class Fleet implements AutoCloseable {
 
   /**
    * Adds this process to the list and counts all processes on the list, if the last success was at
-   * least 10 s ago. Call this method every second. If the store fails, logs this once, and throws
-   * nothing.
+   * least 10 s ago. Call this method every second. If the store fails, this method logs the first
+   * failure, and throws nothing.
    */
   public void look() {
     lock.lock();
@@ -184,7 +184,7 @@ public final class Fleet implements AutoCloseable {
   /**
    * Returns the names of the processes that the last look found on the list.
    *
-   * @return sorted names; empty if the last look is too long ago
+   * @return sorted names; empty if the last successful look is too old
    */
   public List<String> names() {
     Look look = last;
@@ -192,9 +192,9 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Removes this process from the list, unless the store is unreachable; later looks do nothing.
-   * Waits at most a second for a look in progress: if the look takes longer, the look itself
-   * removes the process from the list.
+   * Removes this process from the list, unless the store is unreachable. After close(), looks do
+   * nothing. Waits at most a second for a look in progress: if the look takes longer, the look
+   * itself removes the process from the list.
    */
   @Override
   public void close() {

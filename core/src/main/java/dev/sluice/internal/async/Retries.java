@@ -13,8 +13,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue of failed calls, which are retried for up to 10 s. Each round makes each call once. At
- * most 10,000 calls wait. Thread-safe; blocks only if a call blocks.
+ * A queue of failed calls, which are retried for up to 10 s, at most 10,000 calls at a time. One
+ * round retries each waiting call once. Thread-safe; blocks only if a call blocks.
  */
 public final class Retries implements AutoCloseable {
 
@@ -36,13 +36,13 @@ public final class Retries implements AutoCloseable {
   private final Deque<Waiting> waiting = new ArrayDeque<>();
 
   @GuardedBy("this")
-  private boolean runs; // whether an alarm is set or a round is in progress
+  private boolean runs; // true while an alarm is set or a round is in progress
 
   @GuardedBy("this")
   private boolean isClosed;
 
   @GuardedBy("this")
-  private int left; // the number of calls in this round that were not made yet
+  private int left; // how many calls of this round were not made yet
 
   @GuardedBy("this")
   private int underWay;
@@ -66,10 +66,10 @@ public final class Retries implements AutoCloseable {
   /**
    * Adds a call that has just failed.
    *
-   * @param call makes the call. The stage completes with true if the call succeeded, with false if
-   *     the call must be retried, and fails if the call must not be retried
-   * @param onLost called if the call is not retried any more, because its stage failed or 10 s have
-   *     passed
+   * @param call makes the call, and returns a stage: completed with true after success, with false
+   *     if the call must be retried, failed if the call must not be retried
+   * @param onLost called when the queue stops retrying the call, because its stage failed or 10 s
+   *     have passed
    * @return false if the call was not added, because the queue is full or closed
    */
   public boolean add(Supplier<CompletionStage<Boolean>> call, Runnable onLost) {

@@ -21,7 +21,7 @@ public final class Stages {
   /**
    * Runs an action when a stage has ended. Exceptions of the action are ignored.
    *
-   * @param action gets the value, or the failure; the other one is null
+   * @param action receives the value and null, or null and the failure
    */
   public static <T> void onEnd(
       CompletionStage<T> stage, BiConsumer<? super T, ? super @Nullable Throwable> action) {
@@ -40,9 +40,9 @@ public final class Stages {
 
   /**
    * Same as {@link CompletionStage#handle}, but faster if the stage already has a value, as with a
-   * memory store: the step then runs at once, and only one object is created.
+   * memory store: the step runs at once, and only one object is created.
    *
-   * @param step gets the value, or the failure; the other one is null
+   * @param step receives the value and null, or null and the failure
    */
   public static <T, R> CompletionStage<R> handle(
       CompletionStage<T> stage, BiFunction<? super T, @Nullable Throwable, ? extends R> step) {
@@ -70,35 +70,32 @@ public final class Stages {
   }
 
   /**
-   * Returns a future with a usable {@code isDone}: a minimal stage, whose {@code isDone} throws, is
-   * copied to a full future. Returns null for other kinds of stages.
+   * Returns a stage as a future; copies a minimal stage, whose {@code isDone} throws, to a full
+   * future. Returns null if the stage is not a future of the JDK.
    */
   private static <T> @Nullable CompletableFuture<T> future(CompletionStage<T> stage) {
     return stage instanceof CompletableFuture<T> future ? future.toCompletableFuture() : null;
   }
 
   /**
-   * Returns a stage with the result of {@code last}. Its cancellation or time-out cancels {@code
-   * first}, so that a store can drop a call for which nobody waits. The stages between {@code
-   * first} and {@code last} then complete with the cancellation.
+   * Returns a stage with the result of {@code last}. A cancellation or time-out of the returned
+   * stage cancels {@code first}, so that a store can drop a call for which nobody waits. The stages
+   * between {@code first} and {@code last} then complete with the cancellation.
    */
   public static <T> CompletionStage<T> cancelling(
       CompletionStage<?> first, CompletionStage<T> last) {
     return last.toCompletableFuture().isDone() ? last : reaching(first, last.thenApply(v -> v));
   }
 
-  /**
-   * Returns the failure of a stage, without the {@code CompletionException} in which an earlier
-   * stage's failure is wrapped.
-   */
+  /** Returns the failure that a {@code CompletionException} wraps, or the given failure. */
   public static Throwable cause(Throwable failure) {
     Throwable cause = failure.getCause();
     return failure instanceof CompletionException && cause != null ? cause : failure;
   }
 
   /**
-   * Cancels the first stage of a chain when the last stage is cancelled or times out. The JDK's
-   * stages do not do this themselves.
+   * Cancels the first stage of a chain when the last stage is cancelled or times out. In the JDK, a
+   * cancelled stage does not cancel earlier stages.
    */
   @CanIgnoreReturnValue
   public static <T> CompletionStage<T> reaching(CompletionStage<?> first, CompletionStage<T> last) {
@@ -107,8 +104,8 @@ public final class Stages {
       onEnd(
           last,
           (value, failure) -> {
-            // The failure of an earlier stage is wrapped in a CompletionException; a cancellation
-            // or time-out of this stage is not.
+            // A CompletionException wraps a failure of an earlier stage, but never a cancellation
+            // or time-out.
             if (failure != null && !(failure instanceof CompletionException)) {
               future.cancel(false);
             }
@@ -118,8 +115,8 @@ public final class Stages {
   }
 
   /**
-   * Flattens a stage of a stage. Cancelling the result cancels whichever of both stages is not
-   * complete.
+   * Flattens a stage of a stage. Cancelling the result cancels the outer stage, or the inner stage
+   * once the outer stage is complete.
    */
   public static <T> CompletionStage<T> flat(CompletionStage<CompletionStage<T>> first) {
     CompletionStage<T> last =

@@ -32,11 +32,10 @@ public interface BucketPipeline {
   void add(IdBytes id);
 
   /**
-   * Moves the pipeline's time forward to the time of a decision that has read the clock again.
-   * Otherwise later decisions of the pipeline would use an earlier time, and could miss a token
-   * that has refilled since.
+   * Moves the pipeline's time forward to the time of a decision that read the clock separately.
+   * Without this call, later decisions would use an older time, and could miss a refilled token.
    *
-   * @param nowNanos the time of the other decision; an earlier time changes nothing
+   * @param nowNanos the time of that decision; a time before the pipeline's time changes nothing
    */
   void notBefore(long nowNanos);
 
@@ -45,8 +44,8 @@ public interface BucketPipeline {
    * the group.
    *
    * @param effect the operation, not a reset
-   * @param outcome makes the result; receives null as the id
-   * @return the result; throws like the store's charge if the store could not decide
+   * @param outcome makes the result from the reading; receives null as the id
+   * @return the outcome's result; throws like the store's charge if the store could not decide
    */
   @CanIgnoreReturnValue // the outcome can store the result itself
   <R extends @Nullable Object> R charge(int index, Effect effect, ReadingMapper<R> outcome);

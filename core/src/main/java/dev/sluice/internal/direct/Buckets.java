@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The buckets whose keys start with the same prefix: the buckets of one limit.
  *
- * <p>Charges one bucket at a time with the lowest overhead: the prefix is hashed once, and no
- * charge and no key is created.
+ * <p>Charges one bucket at a time with the lowest overhead: the prefix is hashed once, and a charge
+ * creates no objects.
  *
  * <p>Thread-safe; blocks and fails like the store's charge.
  */

@@ -3,10 +3,10 @@ package dev.sluice.internal.direct;
 
 /**
  * A superclass that puts 128 unused bytes in front of the fields of an object to which one thread
- * writes very often. A garbage collector can place two threads' objects next to each other. If the
- * fields of both objects were in the same cache line, each write of one thread would evict the line
- * from the other thread's cache. The unused space has two lines of 64 bytes, since processors fetch
- * lines in pairs.
+ * writes very often. A garbage collector can place objects of two threads next to each other in
+ * memory. If the fields of both objects were in the same cache line, each write of one thread would
+ * evict the line from the other thread's cache. The unused bytes fill two cache lines of 64 bytes,
+ * since processors fetch lines in pairs.
  */
 @SuppressWarnings({"unused", "UnusedVariable"}) // the fields only take up space
 abstract class CacheLinePadding {

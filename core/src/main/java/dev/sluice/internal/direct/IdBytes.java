@@ -28,9 +28,9 @@ public final class IdBytes extends CacheLinePadding {
   private static final int FIRST_CAPACITY = 256; // includes the padding
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
-  // Longer texts are not cached, so that they do not stay in memory.
+  // The longest text to cache; longer texts would stay in memory.
   private static final int LONGEST_KEPT = 256;
-  // Larger arrays are replaced later, so that they do not stay in memory.
+  // Larger arrays are replaced by smaller arrays later, so that they do not stay in memory.
   private static final int LONGEST_ARRAY = 1 << 14;
 
   private byte[] bytes = new byte[FIRST_CAPACITY];
@@ -39,7 +39,7 @@ public final class IdBytes extends CacheLinePadding {
 
   private final SipHash hash = new SipHash(0, 0);
   private @Nullable SipHash hashedAfter;
-  private boolean hashed; // whether the hash belongs to the current bytes after hashedAfter
+  private boolean hashed; // whether hash is the hash of hashedAfter followed by the bytes
   private boolean comesAgain; // whether the last two hashes were equal
   private @Nullable String kept; // the ASCII text of the bytes, if cached
 
@@ -49,7 +49,7 @@ public final class IdBytes extends CacheLinePadding {
   /**
    * Returns the buffer of this thread.
    *
-   * @return the buffer, with the id that was set last
+   * @return the buffer, which still has the thread's previous id
    */
   public static IdBytes ofThisThread() {
     return OWN.get();
@@ -91,12 +91,12 @@ public final class IdBytes extends CacheLinePadding {
     boolean ascii = set(text, to, copy(text, to, room(to)));
     if (ascii && comesAgain && to <= LONGEST_KEPT) {
       kept = text;
-      comesAgain = false; // until the next two hashes are equal
+      comesAgain = false; // set again after two equal hashes in a row
     }
     return ascii;
   }
 
-  /** Accepts the copied text if the whole text is ASCII, otherwise encodes it. */
+  /** Keeps the copied bytes if the whole text is ASCII; otherwise encodes the text again. */
   private boolean set(CharSequence text, int to, int seen) {
     if (seen < 0x80) {
       length = to;
@@ -107,9 +107,9 @@ public final class IdBytes extends CacheLinePadding {
   }
 
   /**
-   * Copies whole words: the hash reads whole words, and reading a word is slow while single bytes
-   * of this word are still in the processor's store buffer. The deprecated method drops the upper
-   * halves of chars. In ASCII text the upper halves are zero; any other text is encoded again.
+   * Copies whole words, because the hash reads whole words: reading a word is slow while single
+   * bytes of the word are still in the processor's store buffer. The deprecated {@code getBytes}
+   * drops the upper half of each char, which is zero in ASCII text; other text is encoded again.
    */
   @SuppressWarnings("deprecation")
   private static int copy(String text, int to, byte[] target) {
@@ -201,13 +201,13 @@ public final class IdBytes extends CacheLinePadding {
     return hash;
   }
 
-  /** Returns whether the hash of the current id after a prefix is cached. */
+  /** Returns whether the hash of the prefix followed by the current id is cached. */
   boolean isHashedAfter(SipHash prefixHash) {
     return hashed && hashedAfter == prefixHash;
   }
 
   /**
-   * Returns the hash of the bytes as a whole bucket key.
+   * Returns the hash of the bytes, which must be a whole bucket key.
    *
    * @return the finished hash; valid until the next call to this object
    */

@@ -27,8 +27,8 @@ import java.nio.ByteOrder;
 /**
  * A keyed hash of bucket keys: a small mutable state that one thread reuses.
  *
- * <p>Not thread-safe while messages are added. Several threads can share a state that they only
- * {@linkplain #message start from}.
+ * <p>Not thread-safe while messages are added. Several threads can share a state if they only
+ * {@linkplain #message copy} it.
  */
 public final class SipHash extends CacheLinePadding {
 
@@ -51,7 +51,7 @@ public final class SipHash extends CacheLinePadding {
   /**
    * Hashes a whole bucket key, starting from a stored state.
    *
-   * @param bytes the key, after which the array has 7 more bytes
+   * @param bytes an array with the key and at least 7 more bytes after the key
    */
   public SipHash key(SipHash state, byte[] bytes, int length) {
     int end = 0;
@@ -130,14 +130,12 @@ public final class SipHash extends CacheLinePadding {
     return this;
   }
 
-  /** Returns the result of SipHash, after {@link #end}. */
+  /** Returns the hash that SipHash defines, after {@link #end}. */
   public long first() {
     return v0 ^ v1 ^ v2 ^ v3;
   }
 
-  /**
-   * Returns the second value, which is linearly independent of {@link #first}, after {@link #end}.
-   */
+  /** Returns a second hash after {@link #end}, which is linearly independent of {@link #first}. */
   public long second() {
     return v1 ^ v2;
   }

@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A series of spends from one limit that are decided together, such as the requests that a server
- * received in one read. The decisions are the same as if each spend were made alone, and the
- * limit's failure rules and observers apply. Deciding the series is faster: the clock is read once,
- * the buckets are looked up together, and no object is allocated per spend.
+ * received in one read. The decisions are the same as the decisions on single spends; the limit's
+ * failure rules and observers apply. Deciding the series is faster: the clock is read once, the
+ * buckets are looked up together, and no object is allocated per spend.
  *
  * <p>For use by one thread; reusable. Never blocks for long.
  */
@@ -28,11 +28,11 @@ public interface SpendPipeline {
    * Adds a spend.
    *
    * @param bytes an array with the id as ASCII, which must not change before the decision
-   * @param quota the quota of this spend, in place of the quota that the caller supplied for the
-   *     limit; null for the limit's quota
+   * @param quota the quota of this spend, which replaces the limit's quota; null for the limit's
+   *     quota
    * @param cost the number of tokens, 0 to the quota's burst
-   * @return false if the spend was not added, and the caller must spend from the limit itself,
-   *     because the id is not canonical, or because an override or a penalty may apply to the id
+   * @return false if the spend was not added, because the id is not canonical, or because an
+   *     override or a penalty may apply to the id; the caller must then call the limit itself
    */
   boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost);
 
@@ -66,8 +66,8 @@ public interface SpendPipeline {
      * implementation calls {@link #decided}.
      *
      * @param rule the rule's name: {@code local}, {@code allow} or {@code deny}
-     * @param quota the whole quota of the limit, also if the rule {@code local} applied a share of
-     *     the quota
+     * @param quota the limit's quota, even if the rule {@code local} decided with a share of the
+     *     quota
      * @param allowed whether the request may pass
      * @param remaining the number of whole tokens left; meaningful only for the rule {@code local}
      * @param retryInNanos the time until the same cost can be spent again
@@ -92,7 +92,7 @@ public interface SpendPipeline {
   public interface DirectLimit {
 
     /**
-     * Returns a series that decides on many spends together.
+     * Returns an empty series of spends from this limit.
      *
      * @return a series for use by one thread; null if the store is not in memory
      */

@@ -20,10 +20,10 @@ public final class EndTime {
   private EndTime() {}
 
   /**
-   * Parses a time with an offset, or a date, which is read as the start of that day in UTC.
+   * Parses a time with an offset, or a date; a date is read as the start of the day in UTC.
    *
-   * @throws IllegalArgumentException if the text is neither, or the time is {@linkplain #inRange
-   *     out of range}
+   * @throws IllegalArgumentException if the text is neither a time nor a date, or is {@linkplain
+   *     #inRange out of range}
    */
   public static Instant parse(String text) {
     try {

@@ -9,9 +9,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Durations in the syntax of limit files and denial messages: Go's syntax ({@code 1h30m}, {@code
- * 250ms}). {@link #parse} also accepts days of 24 hours ({@code 7d}), which Go does not have, and
- * ISO-8601 ({@code PT3H}).
+ * Reads and writes durations in Go's syntax ({@code 1h30m}, {@code 250ms}), for limit files and
+ * denial messages. {@link #parse} also accepts days of 24 hours ({@code 7d}), which Go does not
+ * have, and ISO-8601 ({@code PT3H}).
  *
  * <p>Source: the documentation of Go's {@code time.ParseDuration} and {@code Duration.String}.
  */
@@ -53,7 +53,7 @@ public final class GoDuration {
                   .multiply(BigInteger.valueOf(SECOND))
                   .add(BigInteger.valueOf(parsed.getNano())));
         } catch (DateTimeParseException | ArithmeticException e) {
-          // Not ISO-8601 either: the exception below names both syntaxes.
+          // The text is not ISO-8601 either: the exception below names both syntaxes.
         }
       }
     }
@@ -125,14 +125,14 @@ public final class GoDuration {
     return format(duration).replaceFirst("(?<=h)0m0s$|(?<=m)0s$", "");
   }
 
-  /** Formats nanoseconds in a larger unit. Fast, since every decision over HTTP needs this. */
+  /** Formats nanoseconds in a larger unit; must be fast, since every HTTP decision calls this. */
   private static String decimal(long nanos, long unit) {
     long whole = nanos / unit;
     long rest = nanos % unit;
     if (rest == 0) {
       return Long.toString(whole);
     }
-    String digits = Long.toString(unit + rest).substring(1); // with its leading zeros
+    String digits = Long.toString(unit + rest).substring(1); // keeps the leading zeros
     int end = digits.length();
     while (digits.charAt(end - 1) == '0') {
       end--;

@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Limits a log to one line in ten seconds, with the number of omitted lines. Thread-safe. */
+/** Limits a log to one line in ten seconds, and counts the omitted lines. Thread-safe. */
 public final class LogPace {
 
   private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -24,8 +24,8 @@ public final class LogPace {
   /**
    * Returns whether a line can be written now.
    *
-   * @return a text to append to the line: the number of omitted lines, with a space before it, or
-   *     an empty text; null if this line must be omitted
+   * @return a text to append to the line: a space and the number of omitted lines, or an empty text
+   *     if none was omitted; null if this line must be omitted
    */
   public @Nullable String next() {
     long nowNanos = nanoTime.getAsLong();

@@ -13,7 +13,7 @@ public final class PercentEncoding {
    * Decodes a part of a URI.
    *
    * @param text the part, with {@code %41} for {@code A}
-   * @return the decoded text, read as UTF-8; a plus sign is unchanged, unlike in a form
+   * @return the decoded text, read as UTF-8
    * @throws IllegalArgumentException if a percent sign is not followed by two hexadecimal digits
    */
   public static String decode(String text) {

@@ -12,15 +12,15 @@ public final class SafeText {
   private static final int SHOWN = 80;
 
   /**
-   * Invisible characters that Unicode classes as letters or marks: joiners, fillers, a braille cell
-   * without dots.
+   * Invisible characters that Unicode counts as letters or marks: joiners, fillers, the empty
+   * braille cell.
    */
   private static final String BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0";
 
   private SafeText() {}
 
   /**
-   * Returns a text in quotes, printable and short, so that it cannot forge a line of a log.
+   * Returns a text in quotes, printable and short, so that the text cannot forge a log line.
    *
    * @return at most the first 80 characters, in quotes; quotes, backslashes and {@linkplain
    *     #isInvisible invisible} characters are escaped
@@ -70,8 +70,8 @@ public final class SafeText {
   /**
    * Returns whether a character is invisible or changes how other characters are shown: a control
    * character, a line or paragraph separator, a mark that changes the direction of writing, a space
-   * other than the ASCII space, a blank letter such as the Hangul filler, or a code point that is
-   * no character.
+   * other than the ASCII space, a blank letter such as the Hangul filler, or an unassigned code
+   * point.
    */
   public static boolean isInvisible(int codePoint) {
     return switch (Character.getType(codePoint)) {

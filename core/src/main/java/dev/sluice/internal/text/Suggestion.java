@@ -6,8 +6,8 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * Finds the known word that a user probably meant. For each known word of similar length, the time
- * is proportional to the product of both words' lengths.
+ * Finds the known word that a user probably meant. Comparing with a known word of similar length
+ * takes time proportional to the product of both lengths.
  */
 public final class Suggestion {
 
@@ -24,7 +24,7 @@ public final class Suggestion {
   public static String didYouMean(String found, Collection<String> known) {
     String best = "";
     String word = found.toLowerCase(Locale.ROOT);
-    // At most a third of the letters can differ: typing errors change fewer letters.
+    // A candidate differs in at most a third of the letters, since typing errors change fewer.
     int bestDistance = Math.max(2, Math.min(found.length(), LONGEST) / 3) + 1;
     for (String candidate : known) {
       int longer = Math.max(found.length(), candidate.length());
@@ -44,7 +44,7 @@ public final class Suggestion {
   }
 
   /**
-   * Removes hints from a message, for a reader who must not see the known words.
+   * Removes the hint "did you mean …" from a message, for readers who must not see the known words.
    *
    * @param message a message to which {@link #didYouMean} was perhaps appended
    */
@@ -55,8 +55,8 @@ public final class Suggestion {
   /**
    * Returns the edit distance with transpositions (optimal string alignment).
    *
-   * @param below an upper bound: if the distance is not below this number, the result can be any
-   *     number that is not below this number
+   * @param below a bound: if the distance is not below this bound, the result is some number that
+   *     is not below the bound
    */
   private static int distance(String a, String b, int below) {
     int[] before = new int[b.length() + 1];
@@ -81,7 +81,7 @@ public final class Suggestion {
         nearest = Math.min(nearest, row[j]);
       }
       if (Math.min(nearest, nearestOfLast) >= below) {
-        return below; // later rows are computed from the last two rows, so they cannot be smaller
+        return below; // later rows cannot have smaller distances than the last two rows
       }
       nearestOfLast = nearest;
       int[] free = before;
