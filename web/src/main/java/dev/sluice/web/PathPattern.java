@@ -128,7 +128,7 @@ public final class PathPattern {
   }
 
   /**
-   * Returns the first segment of all paths that match this pattern, as an index for patterns.
+   * Returns the first segment that all paths matching this pattern have, for an index of patterns.
    *
    * @return the segment, in lower case for a pattern that ignores case; null if the first segment
    *     can vary or be absent

@@ -79,7 +79,7 @@ public final class PlainRequest implements WebRequest {
     return values;
   }
 
-  /** Calls the taker with the name and the value of each cookie in a header. */
+  /** Calls a consumer with the name and the value of each cookie in a header. */
   static void eachCookie(String header, BiConsumer<String, String> taker) {
     for (String pair : header.split(";", -1)) {
       int equals = pair.indexOf('=');

@@ -6,8 +6,8 @@ import java.util.Set;
 
 /**
  * The limits with {@code lapse: give-back}. If a client neither settles nor cancels a reservation
- * on a server, such a limit gets the reserved tokens back when the reservation expires. This set is
- * replaced together with the limits. Immutable and thread-safe.
+ * of such a limit on a server, the reserved tokens are given back when the reservation expires.
+ * This set is replaced together with the limits. Immutable and thread-safe.
  *
  * @param limits the names of the limits
  */
