@@ -50,8 +50,8 @@ public final class AcmeLimits {
    * Returns limits with a list of suffixes that can be replaced at run time.
    *
    * @param suffixes returns the current list, for example the {@code get} of an {@code
-   *     AtomicReference}; must be thread-safe. Called for every id, so that a newer list is used at
-   *     once
+   *     AtomicReference}; must be thread-safe. The supplier is called for every id, so that a newer
+   *     list is used at once
    * @return limits that use this list
    */
   public static AcmeLimits with(Supplier<PublicSuffixes> suffixes) {

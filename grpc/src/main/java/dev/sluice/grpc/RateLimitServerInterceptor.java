@@ -77,8 +77,8 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
    * Sets the true cost of the current call, for the rules that {@linkplain
    * dev.sluice.web.Rule.Builder#estimate estimated} the cost; does nothing without such a rule.
    * This method must run in the call's {@link Context}: in a method of the handler, or in another
-   * thread through {@link Context#wrap(Runnable)}. If this method is called several times, the last
-   * use before the end of the gRPC call counts; without one, the first use after the end.
+   * thread through {@link Context#wrap(Runnable)}. If the handler sets several costs, the last cost
+   * before the end of the gRPC call counts. If all are set after the end, the first cost counts.
    *
    * @param tokens the tokens that the call cost
    * @throws IllegalArgumentException if the cost is below 1

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Replacements {
 
-  /** The most cycles that are reported. More cycles than that probably have one cause. */
+  /** The most cycles that are reported. A larger number of cycles probably has one cause. */
   private static final int MOST_TOLD = 20;
 
   private record Rule(

@@ -19,7 +19,7 @@ final class SuppliedQuotas implements LimiterObserver {
   /** The most ids that are remembered: the ids of the latest decisions. */
   static final int MOST_IDS = 1_000;
 
-  /** The most limits that are remembered; their names are constants of the application. */
+  /** The most limits that are remembered; an application names few limits in its code. */
   static final int MOST_LIMITS = 1_000;
 
   private final Map<String, Transaction> byBucket = latest(MOST_IDS);

@@ -64,7 +64,7 @@ public final class Batch<O> {
    * @param counts returns whether the tokens stay spent after an outcome; null if the tokens always
    *     stay spent
    * @throws InvalidRequestException if two rules charge the same bucket, and the higher cost
-   *     exceeds the burst of the lower quota
+   *     exceeds the burst of the chosen quota
    */
   public void add(Transaction transaction, @Nullable Predicate<? super O> counts) {
     put(transaction, counts);
@@ -187,8 +187,7 @@ public final class Batch<O> {
    * been sent to the store, the cancellation prevents the charge.
    *
    * @param limiter the limiter that decides
-   * @param late called if the store spends the tokens after the future was cancelled; must end this
-   *     batch
+   * @param late called if the store decides after the future was cancelled; must end this batch
    * @return the decision
    */
   public CompletableFuture<Decision> spendAsync(

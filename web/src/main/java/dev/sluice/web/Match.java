@@ -71,7 +71,7 @@ public final class Match {
             (done, failure) -> {
               Batch<Ending> batch = new Batch<>();
               for (Enforced one : enforced) {
-                // join throws if the application supplied no quota.
+                // join throws if the rule's transactions could not be computed.
                 for (Transaction transaction : one.transactions.join()) {
                   add(batch, transaction, one.rule);
                 }

@@ -106,8 +106,9 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /**
-   * Charges a request without blocking. To stop waiting, cancel the future of the stage. If the
-   * charge has not been sent to the store, it is never sent; otherwise the tokens stay spent.
+   * Charges a request without blocking. To stop waiting, cancel the future of the stage. A
+   * cancellation before the charge is sent to the store prevents the charge; after a later
+   * cancellation, the tokens stay spent.
    *
    * @param request the request
    * @return see {@link #admit}

@@ -64,7 +64,7 @@ public final class WireReader {
 
   /**
    * The largest number of characters of a text or number. A valid id is much shorter, so most ids
-   * that are too long get the message of the check of ids instead of the parser's message.
+   * that are too long pass the parser and are rejected with a message about ids.
    */
   static final int LONGEST_TEXT = 8192;
 

@@ -36,8 +36,8 @@ public interface CompanionFile<T> {
 
   /**
    * Returns whether anchors ({@code &name}), aliases ({@code *name}) and merged maps ({@code <<:
-   * *name}) are allowed in the file, as in Kubernetes or Envoy files. Mistakes in a value that an
-   * alias repeats are reported at the anchor.
+   * *name}) are allowed in the file, as in files of envoyproxy/ratelimit. Mistakes in a value that
+   * an alias repeats are reported at the anchor.
    *
    * @return false, the default, if anchors and aliases are mistakes, as in Sluice's own files
    */

@@ -385,7 +385,7 @@ final class Loading {
 
   /**
    * Warns about names that are disabled because they have no default. Warns only if another limit
-   * that can be disabled has a default: otherwise the files are not for Boulder.
+   * of this kind is configured: otherwise the files are not for Boulder.
    */
   private void warnOfDisabled(Limits limits, Snapshot snapshot) {
     List<LimitName> mayBe =

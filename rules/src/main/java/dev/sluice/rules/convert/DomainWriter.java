@@ -34,12 +34,12 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * The converted program, envoyproxy/ratelimit (here called the reference), walks down a tree of
- * descriptors and never goes back up. At each level it takes the descriptor whose value equals the
- * entry's value. Without such a descriptor, it takes the first pattern that matches, and otherwise
- * the descriptor without a value. Sluice's rules are a flat list, in which the first rule that
- * matches decides. So the tree is written in the order in which the reference searches. If the
- * reference would find no limit below a value, an "unmatched" rule for this value is written before
- * the rules for more general values, so that those rules do not match.
+ * descriptors and never goes back up. At each level, the reference takes the descriptor whose value
+ * equals the entry's value; if there is none, the first pattern that matches; if none matches, the
+ * descriptor without a value. Sluice's rules are a flat list, in which the first rule that matches
+ * decides. So the tree is written in the order in which the reference searches. If the reference
+ * would find no limit below a value, an "unmatched" rule for this value is written before the rules
+ * for more general values, so that those rules do not match.
  *
  * If a request has the value "a*b" itself, the reference first looks for the descriptor that is
  * written "a*b", and only then for a pattern that matches. So if an earlier pattern would match the
@@ -159,9 +159,8 @@ final class DomainWriter {
     @Nullable Branch any;
 
     /**
-     * For each descriptor, the lists of keys for which the reference finds no limit below this
-     * descriptor, although a more general descriptor that matches the same value has a limit for
-     * these keys.
+     * For each descriptor, the lists of keys without a limit below this descriptor, but with a
+     * limit below a more general descriptor that matches the same value.
      */
     final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
@@ -191,8 +190,8 @@ final class DomainWriter {
 
     /** Finds the searches that end without a limit, after all descriptors were added. */
     void close() {
-      // The patterns that lead to a limit below them, by the keys of the limit. There are few such
-      // lists of keys.
+      // By the keys that lead to a limit: the patterns below which these keys lead to a limit.
+      // There are few lists of keys.
       Map<List<String>, PatternSet> all = new LinkedHashMap<>();
       open.forEach(
           one ->
@@ -325,8 +324,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the lists of keys that lead to limits below a branch. The value of a list is true if
-   * its keys lead to a limit for all values.
+   * Returns the lists of keys that lead to limits below a branch, each with whether its keys lead
+   * to a limit for all values.
    */
   private Map<List<String>, Boolean> limited(Branch branch) {
     Map<List<String>, Boolean> limited = limits.get(branch);
