@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Keeps outgoing requests within a limit, and pauses requests if the remote server demands it. Only
- * {@code PacedOkHttp}, {@code PacedRestClient} and {@code PacedWebClient} need the libraries
- * OkHttp, Spring and Reactor. These libraries have no module descriptors. This module does not
- * require them transitively, since every module that requires this module would then need these
- * libraries.
+ * Keeps outgoing requests within a limit, and pauses requests if the remote server demands a pause.
+ * Only {@code PacedOkHttp}, {@code PacedRestClient} and {@code PacedWebClient} need the libraries
+ * OkHttp, Spring and Reactor. OkHttp, Spring and Reactor have no module descriptors. They are not
+ * required transitively, since every module that uses this module would need all three libraries.
  */
 @SuppressWarnings("requires-automatic")
 module dev.sluice.outbound {

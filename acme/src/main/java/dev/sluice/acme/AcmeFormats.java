@@ -145,8 +145,8 @@ final class AcmeFormats {
   }
 
   /**
-   * The format of ids in overrides: a domain, or the lowest IP address of a range. This address
-   * stands for the whole range. The canonical text is the same as in {@link DomainOrCidr}.
+   * The format of ids in overrides: a domain, or the lowest IP address of a range. The lowest
+   * address stands for the whole range. The canonical text is the same as in {@link DomainOrCidr}.
    */
   record OverriddenDomain(Domain domain) implements IdFormat {
 
@@ -208,8 +208,8 @@ final class AcmeFormats {
 
   /**
    * The format of a set of identifiers, separated by commas, in any order. The canonical form is
-   * the hash of the set. The id can also be such a hash, which contains no dot and so differs from
-   * every name.
+   * the hash of the set. An id can also be the hash of a set, which contains no dot and so differs
+   * from every name.
    */
   record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 

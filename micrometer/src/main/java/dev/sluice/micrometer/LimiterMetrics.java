@@ -244,8 +244,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Counts a decision to which no limit applies. Such a decision is rare, so the counter is looked
-   * up at each call.
+   * Counts a decision to which no limit applies. A decision without a limit is rare, so each call
+   * looks up the counter.
    */
   private void notLimited(LimitName name, Coverage coverage) {
     Counter.builder("ratelimits.not.limited")

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An {@link HttpClient} whose requests wait for a {@link Pacer} before they are sent. The pacer
- * reads the responses and pauses requests if a response demands it.
+ * reads the responses and pauses requests if a response demands a pause.
  *
  * <p>A request whose wait would be too long fails with a {@link RefusedRequestException}, an {@link
  * IOException}, and is not sent. No request is sent again automatically: a caller that gets a 429

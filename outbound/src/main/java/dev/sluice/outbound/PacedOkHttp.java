@@ -10,7 +10,7 @@ import okhttp3.Response;
 
 /**
  * An interceptor for OkHttp 4 and 5. Calls wait for a {@link Pacer} before they are sent. The pacer
- * reads the responses and pauses calls if a response demands it.
+ * reads the responses and pauses calls if a response demands a pause.
  *
  * <p>Add the interceptor with {@code addInterceptor}. A call counts as one request, even if OkHttp
  * follows redirects or connects again. A waiting call uses no connection. A call whose wait would

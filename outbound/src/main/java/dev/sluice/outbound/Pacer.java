@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Delays outgoing requests to the rate of a limit, and pauses requests if the remote server demands
- * it. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
+ * a pause. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
  * PacedWebClient} use a pacer. You can also write an interceptor for another client that uses a
  * pacer.
  *
@@ -236,7 +236,7 @@ public final class Pacer {
 
     /**
      * Waits for the end of a pause of the id, then until the limit admits the request. If another
-     * pause began during these waits, this method also waits for the end of that pause.
+     * pause begins during a wait, this method also waits for the end of the other pause.
      */
     void proceed() {
       if (result.isDone()) {

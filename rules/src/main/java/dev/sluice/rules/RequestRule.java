@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * @param paths the path patterns, at least one
  * @param headers the pattern for each header, by the header's name
  * @param clients the ranges of client addresses; empty for any address
- * @param ignoresCase whether paths are compared in lower case; the rule's paths are then in lower
- *     case
+ * @param ignoresCase whether paths are compared in lower case; if true, the rule's paths are in
+ *     lower case
  * @param methodOverride whether a method override in the request replaces the request's method
  */
 record RequestRule(

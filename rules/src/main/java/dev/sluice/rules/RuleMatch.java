@@ -125,8 +125,8 @@ public record RuleMatch(
     /** The request is denied, and the remaining tokens of the bucket are spent. */
     DRAIN,
     /**
-     * The whole cost is charged, up to the {@code debt} that the limit allows. The bucket is then
-     * in debt until enough tokens have refilled.
+     * The whole cost is charged, up to the {@code debt} that the limit allows. The bucket stays in
+     * debt until enough tokens have refilled.
      */
     DEBT,
     /**
@@ -211,7 +211,7 @@ public record RuleMatch(
      *
      * @param limits the limits from which the rule book came
      * @param hits the number of hits, not negative; 0 for a request that only checks
-     * @return the transaction, with the cost for these hits
+     * @return the transaction, with the cost for the given hits
      * @throws InvalidRequestException if the values form no valid id of this limit, or the cost is
      *     above the limit's burst
      */

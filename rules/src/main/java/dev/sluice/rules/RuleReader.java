@@ -103,7 +103,7 @@ final class RuleReader {
   /**
    * Reads a rule and reports the rule's mistakes.
    *
-   * @return the rule; null if it is neither for descriptors nor for requests
+   * @return the rule; null if the rule is neither for descriptors nor for requests
    */
   @Nullable AnyRule read(Node item) {
     Node.Mapping map = Values.map(item, "a rule as {path, limits} or {entries, limits}", problems);

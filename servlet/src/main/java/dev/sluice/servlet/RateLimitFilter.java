@@ -35,8 +35,8 @@ import java.util.stream.Stream;
  * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the failure
  * rule denies the request, or the limiter has no failure rule, the response is a 503.
  *
- * <p>A request spends from all limits of all rules that match it, or from none. A request is
- * charged once, when it arrives: forwards, includes, error pages and asynchronous dispatches are
+ * <p>A request spends from all limits of all rules that match the request, or from none. A request
+ * is charged once, when it arrives: forwards, includes, error pages and asynchronous dispatches are
  * not charged. {@linkplain Rule.Builder#shadow Shadow rules} are charged only for admitted
  * requests.
  *
@@ -112,10 +112,10 @@ public final class RateLimitFilter implements Filter {
 
   /**
    * Sets the true cost of a request, for the rules that {@linkplain Rule.Builder#estimate
-   * estimated} the cost; does nothing without such a rule. Call this method from any thread when
-   * the cost is known, even after the client has disconnected. If several costs are set, the last
-   * cost before the end of the response counts. If all are set after the end, the first cost
-   * counts.
+   * estimated} the cost; does nothing if no rule estimated the cost. Call this method from any
+   * thread when the cost is known, even after the client has disconnected. If several costs are
+   * set, the last cost before the end of the response counts. If all are set after the end, the
+   * first cost counts.
    *
    * @param request the request that the filter has passed on, or a wrapper of it
    * @param tokens the tokens that the request cost
@@ -152,7 +152,7 @@ public final class RateLimitFilter implements Filter {
   }
 
   /**
-   * Rejects a request in the same way as the filter, for code that limits requests elsewhere.
+   * Rejects a request in the same way as the filter, for code that limits requests itself.
    *
    * @param response the response, which is not committed
    * @param refusal the response to send

@@ -35,7 +35,7 @@ import org.springframework.core.io.DefaultResourceLoader;
  */
 final class Mistakes {
 
-  /** Ignores values that cannot be bound: Spring Boot has already reported these values. */
+  /** Ignores values that cannot be bound: Spring Boot has already reported them. */
   private static final BindHandler LENIENT =
       new AbstractBindHandler() {
         @Override

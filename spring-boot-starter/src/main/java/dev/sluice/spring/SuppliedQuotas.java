@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Remembers the quotas that the application supplied to requests of this process, since the
- * configured limits do not contain these quotas. The actuator shows these quotas. Thread-safe.
+ * configured limits do not contain these quotas. The actuator shows supplied quotas. Thread-safe.
  */
 final class SuppliedQuotas implements LimiterObserver {
 

@@ -120,10 +120,10 @@ public final class Admission {
   }
 
   /**
-   * Sets the true cost for the rules that estimated it. If this method is called several times
-   * before the admission ends, the last cost is charged. If this method is first called after the
-   * admission has ended, the cost of the first call is charged at once, without blocking. If this
-   * method is never called, the estimate stays spent.
+   * Sets the true cost for the rules that estimated the cost. If this method is called several
+   * times before the admission ends, the last cost is charged. If this method is first called after
+   * the admission has ended, the cost of the first call is charged at once, without blocking. If
+   * this method is never called, the estimate stays spent.
    *
    * @param tokens the number of tokens that the request cost
    * @throws IllegalArgumentException if the cost is below 1, for example because a model's usage

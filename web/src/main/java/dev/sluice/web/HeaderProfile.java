@@ -96,8 +96,7 @@ public enum HeaderProfile {
   }
 
   /**
-   * Returns the headers that show the states of several limits, if no single decision has all of
-   * these states.
+   * Returns the headers for the states of several limits, which can come from several decisions.
    *
    * @param each the state of each limit
    * @param strictest the state of the strictest limit, for profiles that show only one limit

@@ -12,7 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** A request that is built from its parts. Immutable and thread-safe. */
+/** A request built from a method, a target, headers and addresses. Immutable and thread-safe. */
 public final class PlainRequest implements WebRequest {
 
   private final String method;

@@ -205,7 +205,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Adds a method. Removes white space around the method as Node does: more characters than ASCII
+   * Adds a method. Removes the white space that Node.js removes around a method: more than ASCII
    * spaces.
    */
   private static void addMethod(String text, Set<String> methods) {

@@ -16,8 +16,8 @@ public interface RequestRules {
    *
    * @param request the request
    * @param client finds the client's address
-   * @param limits the current limits; if they come with their own rules, those rules are used
-   *     instead of this object
+   * @param limits the current limits; if the limits contain rules, these are used instead of this
+   *     object
    * @return the charges; {@link Charges#NONE} if no rule matches the request
    * @throws UnusableRequestException if the request lacks a value that a rule needs
    * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException for an unknown limit

@@ -336,7 +336,7 @@ public final class Rule {
     }
 
     /**
-     * Ignores the case of paths, for applications that ignore it. Otherwise a rule on {@code
+     * Ignores the case of paths, for applications that ignore case. Otherwise a rule on {@code
      * /login} does not limit {@code /LOGIN}. Paths are converted to lower case by Unicode's simple
      * folding, so path variables in ids are in lower case too.
      *
@@ -625,7 +625,7 @@ public final class Rule {
 
     /**
      * Counts all outcomes except success, like {@link #countAllBut} with every status from 200 to
-     * 299. Do not use this for an application that answers a failed attempt with status 200.
+     * 299. Do not use this method if the application answers a failed attempt with status 200.
      *
      * @return this builder
      */

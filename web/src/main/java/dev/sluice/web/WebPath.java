@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  */
 /**
  * Computes the readings of a URI's path: all interpretations of the path by known applications. Use
- * it in an adapter that receives the path as the client sent it. Takes time linear in the length of
- * the path.
+ * this class in an adapter that receives the path as the client sent it. Takes time linear in the
+ * length of the path.
  */
 public final class WebPath {
 

@@ -39,8 +39,8 @@ import reactor.core.scheduler.Schedulers;
  * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the failure
  * rule denies the request, or the limiter has no failure rule, the response is a 503.
  *
- * <p>A request spends from all limits of all rules that match it, or from none. A request is
- * charged once, even if the filter is called several times for its exchange. {@linkplain
+ * <p>A request spends from all limits of all rules that match the request, or from none. A request
+ * is charged once, even if the filter is called several times for its exchange. {@linkplain
  * Rule.Builder#shadow Shadow rules} are charged only for admitted requests.
  *
  * <p>A conditional rule ({@link Rule.Builder#countOnly}) is settled when the response is committed,
@@ -152,7 +152,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Rejects a request in the same way as the filter, for code that limits requests elsewhere.
+   * Rejects a request in the same way as the filter, for code that limits requests itself.
    *
    * @param exchange the exchange, whose response is not committed
    * @param refusal the response to send
@@ -191,10 +191,10 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
   /**
    * Sets the true cost of an exchange, for the rules that {@linkplain Rule.Builder#estimate
-   * estimated} the cost; does nothing without such a rule. Call this method from any thread when
-   * the cost is known, even after the client has disconnected. If several costs are set, the last
-   * cost before the end of the response counts. If all are set after the end, the first cost
-   * counts. Never blocks.
+   * estimated} the cost; does nothing if no rule estimated the cost. Call this method from any
+   * thread when the cost is known, even after the client has disconnected. If several costs are
+   * set, the last cost before the end of the response counts. If all are set after the end, the
+   * first cost counts. Never blocks.
    *
    * @param exchange the exchange
    * @param tokens the tokens that the request cost

@@ -114,7 +114,7 @@ public final class WireReader {
   }
 
   /**
-   * Reads one request. The request keeps the mistakes in its fields and throws them later.
+   * Reads one request. Mistakes in fields are thrown when the request's limits are looked up.
    *
    * @param json the bytes of a JSON object in UTF-8
    * @param offset the index of the object's first byte

@@ -48,7 +48,7 @@ final class FileContent {
     this.fault = fault;
   }
 
-  /** Reads a regular file. Blocks. Returns errors of the file system and never throws them. */
+  /** Reads a regular file. Blocks. Returns file system errors as faults and never throws them. */
   static FileContent read(Path path) {
     String file = path.toString();
     try {

@@ -5,8 +5,8 @@ import dev.sluice.limit.Limits;
 import java.util.Set;
 
 /**
- * The limits with {@code lapse: give-back}. If a client neither settles nor cancels a reservation
- * of such a limit on a server, the reserved tokens are given back when the reservation expires.
+ * The limits with {@code lapse: give-back}. If a client neither settles nor cancels a server's
+ * reservation, each of these limits gets its reserved tokens back when the reservation expires.
  * This set is replaced together with the limits. Immutable and thread-safe.
  *
  * @param limits the names of the limits

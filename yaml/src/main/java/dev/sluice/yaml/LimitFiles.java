@@ -249,7 +249,7 @@ public final class LimitFiles {
         file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
   }
 
-  /** A companion's reader and file. If the file is null, the reader only reads its sections. */
+  /** A companion's reader and file. If the file is null, the sections are in other files. */
   record Companion(@Nullable Path file, CompanionFile<?> reader) {}
 
   /** Makes {@link LimitFiles}. Not thread-safe. */

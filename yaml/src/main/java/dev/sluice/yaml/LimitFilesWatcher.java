@@ -365,7 +365,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   /** Keeps a rollback in force: the files have the same content as at the rollback. */
   private void keep(Rollback kept, Snapshot snapshot) {
-    if (!snapshot.fingerprint().equals(settled)) { // the files differed meanwhile
+    if (!snapshot.fingerprint().equals(settled)) { // the files had other content at the last poll
       settled = snapshot.fingerprint();
       Instant at = clock.instant();
       tell(() -> listener.offered(at, snapshot.hash()));
@@ -374,7 +374,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Earlier limits in force.
+   * A rollback to earlier limits, which are in force.
    *
    * @param over the fingerprint that the files had when the limits were put back
    */

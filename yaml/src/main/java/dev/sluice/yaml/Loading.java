@@ -384,8 +384,8 @@ final class Loading {
   }
 
   /**
-   * Warns about names that are disabled because they have no default. Warns only if another limit
-   * of this kind is configured: otherwise the files are not for Boulder.
+   * Warns about names that are disabled because they have no default. Warns only if the files
+   * configure a limit that a missing default disables; other files are not for Boulder.
    */
   private void warnOfDisabled(Limits limits, Snapshot snapshot) {
     List<LimitName> mayBe =

@@ -104,7 +104,7 @@ final class NodeReader {
   private record Anchored(Node node, int nodes, int levels) {}
 
   /**
-   * Reads a text. Adds mistakes in the text to the problems and never throws them.
+   * Reads a text. Mistakes in the text are added to the problems, not thrown.
    *
    * @param hasAliases whether aliases are allowed; otherwise an alias is a mistake
    */

@@ -33,22 +33,22 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The converted program, envoyproxy/ratelimit (here called the reference), walks down a tree of
- * descriptors and never goes back up. At each level, the reference takes the descriptor whose value
- * equals the entry's value; if there is none, the first pattern that matches; if none matches, the
- * descriptor without a value. Sluice's rules are a flat list, in which the first rule that matches
- * decides. So the tree is written in the order in which the reference searches. If the reference
- * would find no limit below a value, an "unmatched" rule for this value is written before the rules
- * for more general values, so that those rules do not match.
+ * The converted program, envoyproxy/ratelimit (here called Envoy), walks down a tree of descriptors
+ * and never goes back up. At each level, Envoy takes the descriptor whose value equals the entry's
+ * value; if there is none, the first pattern that matches; if none matches, the descriptor without
+ * a value. Sluice's rules are a flat list, in which the first rule that matches decides. So the
+ * tree is written in the order in which Envoy searches. If Envoy would find no limit below a value,
+ * an "unmatched" rule for this value is written before the rules for more general values, so that
+ * those rules do not match.
  *
- * If a request has the value "a*b" itself, the reference first looks for the descriptor that is
- * written "a*b", and only then for a pattern that matches. So if an earlier pattern would match the
- * text "a*b", a copy of the descriptor for this one value is written before all patterns. The copy
- * has the same limits and ids.
+ * If a request has the value "a*b" itself, Envoy first looks for the descriptor that is written
+ * "a*b", and only then for a pattern that matches. So if an earlier pattern would match the text
+ * "a*b", a copy of the descriptor for this one value is written before all patterns. The copy has
+ * the same limits and ids.
  *
- * A key without a value and the same key with a value are written as a default and an override. The
- * reference counts each combination of values separately. A rule of Sluice also counts each
- * combination separately, since the id consists of the values that vary.
+ * A key without a value and the same key with a value are written as a default and an override.
+ * Envoy counts each combination of values separately. A rule of Sluice also counts each combination
+ * separately, since the id consists of the values that vary.
  *
  * A file can have thousands of values and patterns of one key. Comparing all pairs would be slow,
  * so PatternSet searches all patterns at once.
@@ -144,9 +144,7 @@ final class DomainWriter {
     return limits.isEmpty() ? "" : "    replaces: [%s]\n".formatted(limits);
   }
 
-  /**
-   * The descriptors of one list with the same key, in the order in which the reference searches.
-   */
+  /** The descriptors of one list with the same key, in the order in which Envoy searches. */
   private final class Siblings {
     final Map<String, Branch> exact = new LinkedHashMap<>();
     final List<Branch> literals = new ArrayList<>();
@@ -190,8 +188,7 @@ final class DomainWriter {
 
     /** Finds the searches that end without a limit, after all descriptors were added. */
     void close() {
-      // By the keys that lead to a limit: the patterns below which these keys lead to a limit.
-      // There are few lists of keys.
+      // Maps each list of keys to the patterns below which these keys lead to a limit.
       Map<List<String>, PatternSet> all = new LinkedHashMap<>();
       open.forEach(
           one ->
@@ -217,7 +214,7 @@ final class DomainWriter {
     }
   }
 
-  /** The descriptors of one list, in the order in which the reference searches. */
+  /** The descriptors of one list, in the order in which Envoy searches. */
   private final class Level {
     final Map<String, Siblings> byKey = new LinkedHashMap<>();
     final Set<Branch> reached = new LinkedHashSet<>();
@@ -310,7 +307,7 @@ final class DomainWriter {
 
   /**
    * Adds an {@code unmatched} rule after all rules below a path. If none of these rules matches,
-   * the reference applies no limit, so no later rule is allowed to match.
+   * Envoy applies no limit, so no later rule is allowed to match.
    */
   private void guard(List<Branch> path, List<String> keysBelow) {
     List<String> entries = new ArrayList<>(entries(path));
