@@ -71,7 +71,7 @@ public final class AcmeLimits {
    * Returns the id formats for names files: the built-in ones, and {@code domain}, {@code
    * identValue}, {@code domainOrCIDR} and {@code fqdnSet}.
    *
-   * @return the registry of these formats
+   * @return the registry of the id formats
    */
   public IdFormat.Registry idFormats() {
     return idFormats;

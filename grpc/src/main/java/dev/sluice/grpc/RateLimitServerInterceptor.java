@@ -78,8 +78,8 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
    * dev.sluice.web.Rule.Builder#estimate estimated} the cost; does nothing if no rule estimated the
    * cost. This method must run in the call's {@link Context}: in a method of the handler, or in
    * another thread through {@link Context#wrap(Runnable)}. If the handler sets several costs, the
-   * last cost before the end of the gRPC call counts. If all are set after the end, the first cost
-   * counts.
+   * last cost before the end of the gRPC call counts. If every cost is set after the end, the first
+   * cost counts.
    *
    * @param tokens the tokens that the call cost
    * @throws IllegalArgumentException if the cost is below 1

@@ -218,7 +218,7 @@ public enum Algorithm {
    * cost of c adds T·c, and the capacity of a bucket is τ. The process runs once per interval d,
    * and each run removes d from each bucket. Nothing leaks between two runs or while the process
    * stalls. Later runs do not make up for missed runs. If one run cannot drain all buckets, the
-   * next run drains the remaining buckets. If no run drains all buckets, all leak too slowly.
+   * next run drains the remaining buckets. If no run drains every bucket, all leak too slowly.
    */
 
   /**

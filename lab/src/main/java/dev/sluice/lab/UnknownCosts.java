@@ -32,8 +32,8 @@ import java.util.function.Function;
  *
  * <p>Each call is settled with the receipt of its reservation, as if another server settled it. A
  * process that settles its own reservations refunds less if the reservations are much too large.
- * The process takes into account that later reservations refill earlier after a settlement. A
- * receipt contains no information about later reservations.
+ * After a settlement, the process that made the reservations knows that the tokens of its later
+ * reservations refill earlier. A receipt contains no information about later reservations.
  *
  * <p>The bucket is full at the start and empties in the first quarter of a run, so this quarter is
  * left out of the results. Immutable.

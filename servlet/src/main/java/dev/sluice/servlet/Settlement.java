@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  *
  * A request can also end while the application still works on it, for example on a password check
  * in another thread: the client resets the stream or closes the connection, or the asynchronous
- * request times out. Sluice cannot know the result of this work. If an interrupted request got
- * tokens back, a client could reset each of its streams, and have any number of passwords checked.
- * So the tokens stay spent, unless the status was sent before.
+ * request times out. Sluice cannot know the result of interrupted work. If an interrupted request
+ * got tokens back, a client could reset each of its streams, and have any number of passwords
+ * checked. So the tokens stay spent, unless the status was sent before.
  *
  * Containers report these requests differently (seen with Jetty 12.1 and Tomcat 10.1):
  *
@@ -91,7 +91,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** Must be called if the result of the work is unknown. An earlier status still counts. */
+  /** Must be called if the result of the work is unknown. A status that was already sent counts. */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {

@@ -35,7 +35,7 @@ import org.springframework.core.io.DefaultResourceLoader;
  */
 final class Mistakes {
 
-  /** Ignores values that cannot be bound: Spring Boot has already reported them. */
+  /** Ignores values that cannot be bound, since Spring Boot has already reported these values. */
   private static final BindHandler LENIENT =
       new AbstractBindHandler() {
         @Override

@@ -87,8 +87,8 @@ public final class Admission {
 
   /**
    * Returns whether tokens can be given back after the response, or a true cost can replace an
-   * estimate. If true, call {@link #settle}, {@link #settleAsync} or {@link #leaveSpent} when the
-   * request ends.
+   * estimate. If the result is true, call {@link #settle}, {@link #settleAsync} or {@link
+   * #leaveSpent} when the request ends.
    *
    * @return false if the request was refused
    */
@@ -97,7 +97,7 @@ public final class Admission {
   }
 
   /**
-   * Returns whether a rule estimated the cost. If true, end the admission only after the response.
+   * Returns whether a rule estimated the cost. If yes, end the admission only after the response.
    *
    * @return false if no cost was estimated
    */
@@ -156,7 +156,8 @@ public final class Admission {
   }
 
   /**
-   * Returns the batches that can be settled now. A batch with an estimate may need the true cost.
+   * Returns the batches that can be settled now. A batch with an estimate may wait for its true
+   * cost.
    */
   private List<Batch<Ending>> due(Ending how) {
     return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();

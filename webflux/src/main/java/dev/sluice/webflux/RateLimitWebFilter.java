@@ -193,8 +193,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
    * Sets the true cost of an exchange, for the rules that {@linkplain Rule.Builder#estimate
    * estimated} the cost; does nothing if no rule estimated the cost. Call this method from any
    * thread when the cost is known, even after the client has disconnected. If several costs are
-   * set, the last cost before the end of the response counts. If all are set after the end, the
-   * first cost counts. Never blocks.
+   * set, the last cost before the end of the response counts. If every cost is set after the end,
+   * the first cost counts. Never blocks.
    *
    * @param exchange the exchange
    * @param tokens the tokens that the request cost

@@ -231,7 +231,7 @@ public final class WireRequest {
   }
 
   /**
-   * Looks up the transactions of a reset without cost and kind. Call this method only once.
+   * Looks up the transactions of a reset; rejects a cost or kind. Call this method only once.
    *
    * @param limits the limits in force
    * @param limiter decides whether a limit without a default is a mistake

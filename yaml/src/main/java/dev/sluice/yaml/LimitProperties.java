@@ -94,7 +94,7 @@ public final class LimitProperties {
     return built.build();
   }
 
-  /** Formats a problem. The problem's line is the number of a property. */
+  /** Formats a problem. The problem's line is a property's number, from 1. */
   private String text(Problem problem) {
     return places.get(problem.line() - 1) + ": " + problem.message();
   }

@@ -232,7 +232,7 @@ final class Loading {
   }
 
   /**
-   * Returns the file with one of the given sections. Reports each further file with one of them.
+   * Returns the file with one of the given sections. Reports each further file with such a section.
    */
   private @Nullable Source having(List<String> keys) {
     Source found = null;

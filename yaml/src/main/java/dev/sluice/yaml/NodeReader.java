@@ -174,8 +174,8 @@ final class NodeReader {
   /**
    * Reads a node.
    *
-   * @param taker receives the node. It receives a list or the root before its content is read, so
-   *     that the content before a syntax error is kept
+   * @param taker receives the node. A list or the root is received before the list's content is
+   *     read, so that the content before a syntax error is kept
    */
   private void node(int depth, Consumer<Node> taker) {
     NodeEvent event = (NodeEvent) events.next();
