@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Keeps outgoing requests within a limit, and pauses requests if the remote server demands it. Only
- * {@code PacedOkHttp}, {@code PacedRestClient} and {@code PacedWebClient} need the libraries
- * OkHttp, Spring and Reactor. These libraries have no module descriptors. This module does not
- * require them transitively, since every module that requires this module would then need these
- * libraries.
+ * Keeps outgoing requests within a limit, and pauses requests if the remote server demands a pause.
+ * Only {@code PacedOkHttp}, {@code PacedRestClient} and {@code PacedWebClient} need the libraries
+ * OkHttp, Spring and Reactor. OkHttp, Spring and Reactor have no module descriptors. This module
+ * does not require the three libraries transitively, since every user of this module would need all
+ * three.
  */
 @SuppressWarnings("requires-automatic")
 module dev.sluice.outbound {

@@ -145,8 +145,8 @@ final class AcmeFormats {
   }
 
   /**
-   * The format of ids in overrides: a domain, or the lowest IP address of a range. This address
-   * stands for the whole range. The canonical text is the same as in {@link DomainOrCidr}.
+   * The format of ids in overrides: a domain, or the lowest IP address of a range. The lowest
+   * address stands for the whole range. The canonical text is the same as in {@link DomainOrCidr}.
    */
   record OverriddenDomain(Domain domain) implements IdFormat {
 
@@ -208,8 +208,8 @@ final class AcmeFormats {
 
   /**
    * The format of a set of identifiers, separated by commas, in any order. The canonical form is
-   * the hash of the set. A hash of a set is accepted too. A hash contains no dot, so it cannot be
-   * mistaken for a name.
+   * the hash of the set. An id can also be the hash of a set, which contains no dot and so differs
+   * from every name.
    */
   record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
@@ -217,8 +217,8 @@ final class AcmeFormats {
     static final int MOST = 100;
 
     /**
-     * The most characters of a text. A text of the most identifiers has half as many, so a text
-     * with repetitions is accepted.
+     * The most characters of a text: twice the length of {@link #MOST} long identifiers, so that a
+     * text with repetitions is accepted.
      */
     private static final int LONGEST = 2 * MOST * 256;
 

@@ -50,8 +50,8 @@ public final class AcmeLimits {
    * Returns limits with a list of suffixes that can be replaced at run time.
    *
    * @param suffixes returns the current list, for example the {@code get} of an {@code
-   *     AtomicReference}; must be thread-safe. Called for every id, so that a newer list is used at
-   *     once
+   *     AtomicReference}; must be thread-safe. The supplier is called for every id, so that a newer
+   *     list is used at once
    * @return limits that use this list
    */
   public static AcmeLimits with(Supplier<PublicSuffixes> suffixes) {
@@ -71,7 +71,7 @@ public final class AcmeLimits {
    * Returns the id formats for names files: the built-in ones, and {@code domain}, {@code
    * identValue}, {@code domainOrCIDR} and {@code fqdnSet}.
    *
-   * @return the registry of all these formats
+   * @return the registry of the id formats
    */
   public IdFormat.Registry idFormats() {
     return idFormats;
@@ -104,7 +104,7 @@ public final class AcmeLimits {
   /**
    * Returns a builder of the transactions of an ACME front end.
    *
-   * @param limits the limits in force, whose catalogue contains these names
+   * @param limits the limits in force, whose catalogue contains the nine names of {@link AcmeLimit}
    * @return the builder of transactions
    */
   public AcmeTransactions transactions(CurrentLimits limits) {

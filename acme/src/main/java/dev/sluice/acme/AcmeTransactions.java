@@ -26,9 +26,9 @@ import java.util.stream.Stream;
  *
  * <p>As in Boulder, a limit without a default is disabled: its transaction is always allowed. A
  * warning is logged for each limit without a default, when this object is made and after each
- * change of the limits. An identifier with a wildcard keeps the {@code *.} in the set of an order
- * and loses the {@code *.} for authorizations. Certificates for this identifier are counted under
- * its registered domain.
+ * change of the limits. A wildcard identifier keeps the {@code *.} in the set of an order and loses
+ * the {@code *.} for authorizations. Certificates for a wildcard identifier are counted under its
+ * registered domain.
  *
  * <p>Immutable and thread-safe; never blocks. Each call uses the limits that are in force at the
  * time of the call.
@@ -70,8 +70,8 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transactions for a new order. The batch spends one token of the account. It also
-   * checks all limits under which the certificate could not be issued. Spend the batch before the
+   * Returns the transactions for a new order. The batch spends one token of the account. The batch
+   * also checks all limits that could later prevent the certificate. Spend the batch before the
    * order is created. A renewal is exempt from the limits on orders and on domains.
    *
    * @param regId the account's registration id, unsigned, not 0

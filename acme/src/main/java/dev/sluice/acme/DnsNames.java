@@ -19,7 +19,7 @@ final class DnsNames {
 
   /*
    * This converter implements non-transitional UTS #46, in which ß stays ß. The JDK's java.net.IDN
-   * implements IDNA2003 with Unicode 3.2. It would reject the valid name xn--fa-hia (faß).
+   * implements IDNA2003 with Unicode 3.2. So IDN would reject the valid name xn--fa-hia (faß).
    */
   private static final IDNA UTS46 =
       IDNA.getUTS46Instance(IDNA.NONTRANSITIONAL_TO_UNICODE | IDNA.NONTRANSITIONAL_TO_ASCII);

@@ -23,9 +23,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client call that starts only after its wait for the {@link Pacer}. Methods that are called
- * earlier are recorded, and run in order after the start. Until then, the call is not ready, so
- * gRPC does not request messages from the application.
+ * A client call that starts only after its wait for the {@link Pacer}. Methods that the application
+ * calls before the start are recorded, and run in order after the start. A waiting call is not
+ * ready, so gRPC does not request messages from the application.
  */
 final class PacedCall<Q, A> extends ClientCall<Q, A> {
 

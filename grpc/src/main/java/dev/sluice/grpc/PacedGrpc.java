@@ -18,7 +18,7 @@ import java.util.Objects;
  * <p>If a call would have to wait longer than the pacer or the call's deadline allows, the call
  * fails at once and is not sent. The call's status is {@code RESOURCE_EXHAUSTED}, with a {@link
  * dev.sluice.outbound.RefusedRequestException} as the cause. A call that is cancelled while it
- * waits frees its slot.
+ * waits is not charged.
  *
  * <p>The pacer derives the id of a call from the URI {@code
  * grpc://authority/package.Service/Method}; by default the id is the host. Stateless and

@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A denial has the status {@code RESOURCE_EXHAUSTED}. The denial contains the exact wait in a
  * {@code google.rpc.RetryInfo}, and the wait in milliseconds for the retries of gRPC's own
- * channels. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; a denied call
- * then gets {@code UNAVAILABLE}. A call without a value that a rule needs gets {@code
- * INVALID_ARGUMENT}. If the application could not supply the quota of a call, the call gets {@code
- * INTERNAL}. A stream is one call, which is charged at its beginning.
+ * channels. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; a call that
+ * the failure rule denies gets {@code UNAVAILABLE}. A call without a value that a rule needs gets
+ * {@code INVALID_ARGUMENT}. If the application could not supply the quota of a call, the call gets
+ * {@code INTERNAL}. A stream is one call, which is charged at its beginning.
  *
  * <p>A {@link dev.sluice.web.RefusalHook} only changes the status, and only if no decision could be
  * made: the HTTP status 401 becomes {@code UNAUTHENTICATED}, 403 becomes {@code PERMISSION_DENIED}.
@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
  * UNKNOWN}, which is 500. If the client cancels a call, the tokens stay spent.
  *
  * <p>If a rule {@linkplain dev.sluice.web.Rule.Builder#estimate estimates} the cost, {@link #cost}
- * sets the true cost, which is charged when the call ends. The trailers then contain the rate limit
- * headers with the numbers after the charge.
+ * sets the true cost, which is charged when the call ends. If the cost was estimated, the trailers
+ * contain the rate limit headers with the numbers after the charge.
  *
  * <p>Thread-safe. Blocks the thread of the call while the limiter's store decides. gRPC's default
  * threads can block; with a {@code directExecutor}, use a store in memory.
@@ -75,10 +75,11 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
 
   /**
    * Sets the true cost of the current call, for the rules that {@linkplain
-   * dev.sluice.web.Rule.Builder#estimate estimated} the cost; does nothing without such a rule.
-   * This method must run in the call's {@link Context}: in a method of the handler, or in another
-   * thread through {@link Context#wrap(Runnable)}. If this method is called several times, the last
-   * use before the end of the gRPC call counts; without one, the first use after the end.
+   * dev.sluice.web.Rule.Builder#estimate estimated} the cost; does nothing if no rule estimated the
+   * cost. This method must run in the call's {@link Context}: in a method of the handler, or in
+   * another thread through {@link Context#wrap(Runnable)}. If the handler sets several costs, the
+   * last cost before the end of the gRPC call counts. If every cost is set after the end, the first
+   * cost counts.
    *
    * @param tokens the tokens that the call cost
    * @throws IllegalArgumentException if the cost is below 1

@@ -65,7 +65,7 @@ final class Statuses {
     return wait.plusNanos(NANOS_PER_MILLI - 1).toMillis();
   }
 
-  /** Returns the wait that a server requests with a {@link RetryInfo}; zero without one. */
+  /** Returns the wait that a server requests with a {@link RetryInfo}; zero if it requests none. */
   static Duration wait(Status status, Metadata trailers) {
     com.google.rpc.Status details = StatusProto.fromStatusAndTrailers(status, trailers);
     for (Any detail : details.getDetailsList()) {

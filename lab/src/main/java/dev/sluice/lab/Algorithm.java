@@ -218,7 +218,7 @@ public enum Algorithm {
    * cost of c adds T·c, and the capacity of a bucket is τ. The process runs once per interval d,
    * and each run removes d from each bucket. Nothing leaks between two runs or while the process
    * stalls. Later runs do not make up for missed runs. If one run cannot drain all buckets, the
-   * next run drains the remaining buckets. Every bucket then leaks too slowly.
+   * next run drains the remaining buckets. If no run drains every bucket, all leak too slowly.
    */
 
   /**
@@ -375,9 +375,9 @@ public enum Algorithm {
   }
 
   /**
-   * Two counters of fixed windows. All requests of the current window count. The requests of the
-   * previous window count by the share of this window that a sliding window still covers, as if
-   * these requests had arrived evenly.
+   * Two counters of fixed windows. All requests of the current window count. Of the requests of the
+   * previous window, a share counts: the share of the previous window that a sliding window still
+   * covers.
    */
   private static final class SlidingCounter implements SimulatedLimiter {
 

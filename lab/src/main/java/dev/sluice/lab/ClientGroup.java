@@ -27,8 +27,8 @@ public final class ClientGroup {
   static final int MOST_CLIENTS = 1_000_000;
 
   /**
-   * The most candidates of a diurnal group. The rate of noon is at most twice the mean rate. So a
-   * group with more candidates would also send too many requests over whole days.
+   * The most candidates of a diurnal group. The rate of noon is at most twice the mean rate. So
+   * over whole days, a group with more candidates sends more than {@link Scenario#MOST_REQUESTS}.
    */
   private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;
 
@@ -104,7 +104,7 @@ public final class ClientGroup {
     Settings settings =
         new Settings(colon < 0 ? "" : description.substring(colon + 1), kind.keys());
     ClientGroup group = new ClientGroup(description, kind, settings, quota, length.toNanos());
-    // Called only to report wrong values now and not during the run.
+    // The discarded list serves only to report wrong values now, not during the run.
     group.addTo(new ArrayList<>(), 0);
     return group;
   }

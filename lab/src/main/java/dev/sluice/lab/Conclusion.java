@@ -94,9 +94,9 @@ final class Conclusion {
   }
 
   /**
-   * Compares the longest lockouts. Returns nothing if a subject with a shorter lockout never served
-   * more clients. The lockout of a client that gives up ends with its last attempt, so the lockout
-   * would look too short.
+   * Compares the longest lockouts. Returns nothing if a subject with a shorter lockout left more
+   * clients unserved: a client that gives up counts as locked out only until its last attempt,
+   * which looks too short.
    */
   private Optional<String> lockout() {
     List<Contender> contenders = contrast(RunResult::longestLockoutNanos, NOTABLE);

@@ -82,7 +82,7 @@ public final class RunResultsJson {
     json.writeEndObject();
   }
 
-  /** Writes the drip. The time between two runs is the time for the limit of this subject. */
+  /** Writes the drip, with the time between two runs for the subject's limit. */
   private static void drip(JsonGenerator json, Subject subject) throws IOException {
     Drip drip = subject.drip();
     json.writeObjectFieldStart("drip");

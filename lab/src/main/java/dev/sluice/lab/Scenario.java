@@ -28,7 +28,7 @@ public record Scenario(
   /** The longest run. */
   public static final Duration LONGEST = Duration.ofDays(3653);
 
-  /** The most bins in a run. A chart cannot show this many bins. */
+  /** The most bins in a run, since a chart cannot show more bins. */
   private static final int MOST_BINS = 2_000;
 
   private static final int DEFAULT_BINS = 240;

@@ -25,15 +25,15 @@ import java.util.function.Function;
 
 /**
  * A simulation of calls whose cost is known only after the call, such as calls to a language model.
- * It compares several ways to charge these calls. All calls spend from one bucket. The calls arrive
- * at random times. The costs of calls have a log-normal distribution: the median is 300 tokens, the
- * mean is 494, and the maximum is 4,096. A call generates 50 tokens per second, and lasts at least
- * 0.5 s. A denied call is not retried.
+ * The simulation compares several ways to charge calls. All calls spend from one bucket. The calls
+ * arrive at random times. The costs of calls have a log-normal distribution: the median is 300
+ * tokens, the mean is 494, and the maximum is 4,096. A call generates 50 tokens per second, and
+ * lasts at least 0.5 s. A denied call is not retried.
  *
  * <p>Each call is settled with the receipt of its reservation, as if another server settled it. A
  * process that settles its own reservations refunds less if the reservations are much too large.
- * After a settlement, this process takes into account that the tokens of its later reservations
- * refill earlier. A receipt contains no information about later reservations.
+ * After a settlement, the process that made the reservations knows that the tokens of its later
+ * reservations refill earlier. A receipt contains no information about later reservations.
  *
  * <p>The bucket is full at the start and empties in the first quarter of a run, so this quarter is
  * left out of the results. Immutable.
@@ -83,8 +83,8 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
      */
     AFTERWARDS("charge afterwards"),
     /**
-     * A call is admitted if the bucket has enough tokens for the largest cost beyond the tokens
-     * held for calls in flight. The true cost is charged at the end of the call.
+     * A call is admitted if the bucket has the tokens for its largest cost, in addition to the
+     * tokens held for calls in flight. The true cost is charged at the end of the call.
      */
     HOLD("hold the largest, charge at the end"),
     /** A call reserves the largest cost, and is settled at its end. */

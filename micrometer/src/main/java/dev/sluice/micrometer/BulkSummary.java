@@ -4,8 +4,8 @@ package dev.sluice.micrometer;
 import io.micrometer.core.instrument.DistributionSummary;
 
 /**
- * A summary that can record the same value several times in one call. {@link LimiterMetrics} then
- * needs only one call to record many spends that were decided together. Thread-safe; never blocks.
+ * A summary that can record the same value several times in one call. {@link LimiterMetrics} needs
+ * only one call to record many spends that were decided together. Thread-safe; never blocks.
  */
 public interface BulkSummary extends DistributionSummary {
 

@@ -4,9 +4,9 @@ package dev.sluice.micrometer;
 import io.micrometer.core.instrument.DistributionSummary;
 
 /*
- * These meters are summaries, not timers. Micrometer's naming convention for Prometheus appends
- * "_seconds" to the name of a timer, but Boulder's dashboards need names without this suffix. The
- * values are in seconds, the usual unit in Prometheus.
+ * Latencies are recorded in summaries, not timers. Micrometer's naming convention for Prometheus
+ * appends "_seconds" to the name of a timer, but Boulder's dashboards need names without this
+ * suffix. The values are in seconds, the usual unit in Prometheus.
  */
 
 /** Makes histograms of seconds, and records values in them. */

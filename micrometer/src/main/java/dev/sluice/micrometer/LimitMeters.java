@@ -98,7 +98,7 @@ final class LimitMeters {
     (isAllowed ? counters.allowed() : counters.denied()).increment();
   }
 
-  /** Counts several spends that were decided together. None of these spends is in shadow. */
+  /** Counts several spends that were decided together, and of which none is in shadow. */
   void spent(int allowed, int denied, long elapsedNanos) {
     double seconds = elapsedNanos / NANOS_PER_SECOND;
     Decisions counters = decisions(/* isShadow= */ false);

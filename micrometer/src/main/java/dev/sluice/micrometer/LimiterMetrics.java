@@ -55,8 +55,8 @@ import org.jspecify.annotations.Nullable;
  * the summary {@code ratelimits_settlement_debt{limit}}.
  *
  * <p>The value of a label is a limit's name or a word of a closed set, never an id or a quota. The
- * series of a limit are created at the first use of the limit. The series of its overrides and
- * penalties are created at the first override or penalty. The number of series is therefore
+ * series of a limit are created at the first use of the limit. The series of a limit's overrides
+ * and penalties are created at the first override or penalty. The number of series is therefore
  * proportional to the number of limits in use.
  *
  * <p>Thread-safe; no method blocks.
@@ -70,8 +70,8 @@ public final class LimiterMetrics implements LimiterObserver {
   static final int MOST_TIMED = 1_000;
 
   /**
-   * The label that all further limits share. No limit has this name, since the name of a limit
-   * contains no parentheses.
+   * The label that all limits after the first {@link #MOST_TIMED} share. No limit has this name,
+   * since the name of a limit contains no parentheses.
    */
   static final String OTHERS = "(others)";
 
@@ -244,8 +244,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Counts a decision to which no limit applies. These decisions are rare, so each call looks up
-   * the counter.
+   * Counts a decision to which no limit applies. A decision without a limit is rare, so each call
+   * looks up the counter.
    */
   private void notLimited(LimitName name, Coverage coverage) {
     Counter.builder("ratelimits.not.limited")

@@ -25,17 +25,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An {@link HttpClient} whose requests wait for a {@link Pacer} before they are sent. The pacer
- * reads the responses and pauses requests if a response demands it.
+ * reads the responses and pauses requests if a response demands a pause.
  *
  * <p>A request whose wait would be too long fails with a {@link RefusedRequestException}, an {@link
  * IOException}, and is not sent. No request is sent again automatically: a caller that gets a 429
- * decides itself whether to retry. The next request waits as long as the response demands. A
- * request and the redirects that the wrapped client follows count as one request. The request's own
- * time-out begins when the request is sent.
+ * decides itself whether to retry. After a response that demands a pause, the next request waits
+ * for the end of the pause. A request and the redirects that the wrapped client follows count as
+ * one request. The request's own time-out begins when the request is sent.
  *
  * <p>Thread-safe. {@link #send} blocks while the request waits, {@link #sendAsync} does not. An
  * interrupted or cancelled request stops waiting and is not charged. Close the wrapped client
- * yourself.
+ * yourself, since closing this client does not close it.
  */
 public final class PacedHttpClient extends HttpClient {
 

@@ -10,11 +10,11 @@ import okhttp3.Response;
 
 /**
  * An interceptor for OkHttp 4 and 5. Calls wait for a {@link Pacer} before they are sent. The pacer
- * reads the responses and pauses calls if a response demands it.
+ * reads the responses and pauses calls if a response demands a pause.
  *
- * <p>Add the interceptor with {@code addInterceptor}. A call then counts as one request, even if
- * OkHttp follows redirects or connects again. A waiting call uses no connection. A call whose wait
- * would be too long fails with a {@link RefusedRequestException}. A call stops waiting if it is
+ * <p>Add the interceptor with {@code addInterceptor}. A call counts as one request, even if OkHttp
+ * follows redirects or connects again. A waiting call uses no connection. A call whose wait would
+ * be too long fails with a {@link RefusedRequestException}. A call stops waiting if it is
  * cancelled, if its {@code callTimeout} ends, or if its thread is interrupted. A call that OkHttp
  * answers from its cache also waits, but the pacer ignores the cached response.
  *

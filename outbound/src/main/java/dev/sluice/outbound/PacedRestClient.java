@@ -15,7 +15,7 @@ import org.springframework.http.client.ClientHttpResponse;
 /**
  * An interceptor for Spring's {@code RestClient} and {@code RestTemplate}, of Spring 6.2 and 7.
  * Requests wait for a {@link Pacer} before they are sent. The pacer reads the responses and pauses
- * requests if a response demands it.
+ * requests if a response demands a pause.
  *
  * <p>A request whose wait would be too long fails with a {@link RefusedRequestException}, which
  * {@code RestClient} wraps into a {@code ResourceAccessException}. A request stops waiting if its

@@ -11,7 +11,8 @@ import reactor.core.publisher.Mono;
 
 /**
  * A filter for Spring's {@code WebClient}, of Spring 6.2 and 7. Requests wait for a {@link Pacer}
- * before they are sent. The pacer reads the responses and pauses requests if a response demands it.
+ * before they are sent. The pacer reads the responses and pauses requests if a response demands a
+ * pause.
  *
  * <p>Each subscription is a separate request, and the wait begins with the subscription. A request
  * whose wait would be too long fails with a {@link RefusedRequestException}. A request stops

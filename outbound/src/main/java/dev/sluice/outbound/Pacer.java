@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Delays outgoing requests to the rate of a limit, and pauses requests if the remote server demands
- * it. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
+ * a pause. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
  * PacedWebClient} use a pacer. You can also write an interceptor for another client that uses a
  * pacer.
  *
@@ -102,8 +102,8 @@ public final class Pacer {
    * Delays a request until it can be sent, with a longest wait for this request.
    *
    * @param uri the URI of the request
-   * @param atMost the longest wait of this request; if it exceeds the pacer's longest wait, the
-   *     pacer's is used
+   * @param atMost the longest wait of this request; a wait above {@code maxWait} (see {@link
+   *     #builder}) is shortened to {@code maxWait}
    * @return a future like the future of {@link #admit(URI)}
    * @throws IllegalArgumentException under the conditions of {@link #admit(URI)}
    */
@@ -156,7 +156,7 @@ public final class Pacer {
         pause(idOf(uri), pause, nowNanos);
       }
     } catch (Throwable e) {
-      // Also an Error: the caller must get its response even if a class is missing.
+      // Even an Error, such as a missing class, must not keep the response from the caller.
       tell(failures, "could not read from a response whether to pause requests", e);
     }
   }
@@ -236,7 +236,7 @@ public final class Pacer {
 
     /**
      * Waits for the end of a pause of the id, then until the limit admits the request. If another
-     * pause began during these waits, this method also waits for the end of that pause.
+     * pause begins during a wait, this method also waits for the end of the other pause.
      */
     void proceed() {
       if (result.isDone()) {

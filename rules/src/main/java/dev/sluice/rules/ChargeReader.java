@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the limits of one rule. Not thread-safe.
  *
- * @param <C> the source of ids and costs
+ * @param <C> the type from which ids and costs are read: a descriptor's entries or a request
  */
 final class ChargeReader<C> {
 
@@ -220,7 +220,7 @@ final class ChargeReader<C> {
       return null;
     }
     try {
-      // If the limit is unknown, its format is unknown too. The placeholders are checked anyway.
+      // If the limit is unknown, its format is unknown too; only the placeholders are checked.
       IdFormat format = name == null ? IdFormat.string() : name.id();
       Template<C> template = Template.parse(text, format, placeholders);
       return ofDescriptors ? template.ofEverybody() : template;

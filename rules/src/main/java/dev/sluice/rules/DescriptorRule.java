@@ -203,8 +203,8 @@ record DescriptorRule(
         return null;
       }
       String asked = address ? GroupedAddress.of(value, bits) : value;
-      // The value is grouped only after the pattern matched, so an id cannot be compared with the
-      // pattern.
+      // An id contains a grouped address; the pattern is for the address before grouping, so it
+      // cannot be compared with the id.
       return address || entry.value().matches(value) ? asked : null;
     }
   }

@@ -25,7 +25,7 @@ public final class GroupedAddress {
   private GroupedAddress() {}
 
   /**
-   * Returns whether the value of an entry is an address to be grouped. This depends on the entry's
+   * Returns whether the value of an entry is an address to be grouped, which depends on the entry's
    * key and the id's format.
    *
    * @param key the entry's key
@@ -61,7 +61,7 @@ public final class GroupedAddress {
   /**
    * Groups an address by its first bits, in the same way as {@code {ip/BITS}}.
    *
-   * @return the range; null for an IPv4 address. With 0 bits, the result of {@link #of(String)}
+   * @return the range; null for an IPv4 address; if {@code bits} is 0, {@code of(text)}
    */
   static @Nullable String of(String text, int bits) {
     if (bits == 0) {

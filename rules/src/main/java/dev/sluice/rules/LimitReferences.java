@@ -92,8 +92,8 @@ final class LimitReferences {
    * Requires that the limit declares a debt. If only the rules declared the debt, a process without
    * these rules would forgive the debt.
    *
-   * @param found the text in the rule
-   * @param otherwise the texts that are allowed in a rule for a limit without a debt
+   * @param found the text of the rule that needs a debt, for the message
+   * @param otherwise what the rule can say without a debt, for the message
    */
   void requireDebt(Node node, LimitName name, String found, String otherwise) {
     if (!known || limits.debtOf(name) > 0) {

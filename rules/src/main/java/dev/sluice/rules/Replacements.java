@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * limit that the rule replaces. Without a cycle, every request is charged for at least one
  * descriptor: a descriptor that no other descriptor replaces. In a cycle each limit replaces the
  * next limit, so a request with a descriptor for each limit of the cycle is charged nothing. A
- * limit that replaces itself is a cycle of one limit: two descriptors of one request then replace
- * each other.
+ * limit that replaces itself is a cycle of one limit: two descriptors of one request replace each
+ * other.
  *
  * All descriptors of a request have one domain, so a cycle consists of rules of one domain and
  * rules for any domain.
@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Replacements {
 
-  /** The most cycles that are reported. More cycles than that probably have one cause. */
+  /** The most cycles that are reported. A larger number of cycles probably has one cause. */
   private static final int MOST_TOLD = 20;
 
   private record Rule(
@@ -175,7 +175,7 @@ public final class Replacements {
   }
 
   /**
-   * Rotates a cycle so that it begins with its smallest name. The message for a cycle is then the
+   * Rotates a cycle so that it begins with its smallest name. So the message for a cycle is the
    * same, regardless of the limit from which the search starts.
    */
   private static List<String> fromSmallest(List<String> circle) {

@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * @param paths the path patterns, at least one
  * @param headers the pattern for each header, by the header's name
  * @param clients the ranges of client addresses; empty for any address
- * @param ignoresCase whether paths are compared in lower case; the rule's paths are then in lower
- *     case
+ * @param ignoresCase whether paths are compared in lower case; if true, the rule's paths are in
+ *     lower case
  * @param methodOverride whether a method override in the request replaces the request's method
  */
 record RequestRule(
@@ -49,7 +49,7 @@ record RequestRule(
     RuleCharging<RequestRule.Context> charging)
     implements AnyRule {
 
-  /** A request that matches, with the values of the variables in the rule's path. */
+  /** A request that matches the rule, with the values of the path variables. */
   record Context(RequestFacts facts, Map<String, String> variables) {}
 
   /**
@@ -189,8 +189,8 @@ record RequestRule(
   /**
    * {@inheritDoc}
    *
-   * <p>One value of this rule must cover each value of the other rule. The method does not detect
-   * several values of this rule that cover a value together.
+   * <p>Each value of the other rule must be covered by a single value of this rule. The method does
+   * not detect that several values of this rule cover a value together.
    */
   @Override
   public boolean covers(AnyRule rule) {

@@ -111,7 +111,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Returns a reader of rule books with a policy for rules that name a limit without a default.
    *
-   * @param onMissing whether such a rule is a mistake, a warning or allowed
+   * @param onMissing whether a missing default is a mistake, a warning or allowed
    * @return the reader
    */
   public static CompanionFile<RuleBook> reader(MissingDefault onMissing) {
@@ -130,10 +130,10 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns the limits that rules name, for the metric of missing defaults. The policy for a
-   * missing default was already applied when the book was read.
+   * Returns the limits that rules name, for the metric of missing defaults. Missing defaults were
+   * already reported when the book was read.
    *
-   * @return one {@link Requirement} for each limit; none of them refuses a missing default
+   * @return one {@link Requirement} for each limit, which allows a missing default
    */
   public List<Requirement> requirements() {
     return requirements;
@@ -194,8 +194,8 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns whether only rules apply to a domain. A descriptor of such a domain without a matching
-   * rule is not looked up as the name of a limit.
+   * Returns whether only rules apply to a domain. If the domain is in {@code rulesOnly}, a
+   * descriptor that no rule matches is not treated as the name of a limit.
    *
    * @param domain the descriptor's domain
    * @return false unless the book lists the domain in {@code rulesOnly}
@@ -233,7 +233,7 @@ public final class RuleBook implements RequestRules {
    * Finds the first rule that matches a descriptor.
    *
    * @param domain the descriptor's domain
-   * @param entries its entries, in order
+   * @param entries the descriptor's entries, in order
    * @return the rule and its charges; empty if no rule matches
    */
   public Optional<RuleMatch> match(String domain, List<DescriptorEntry> entries) {
@@ -242,12 +242,12 @@ public final class RuleBook implements RequestRules {
 
   /**
    * Finds the rule for each way in which the application can interpret a request. The request is
-   * charged for all these rules, and is denied if one of the rules denies. The host is the host
-   * that the client sent.
+   * charged for all rules found, and is denied if one of them denies. Rules match the host that the
+   * client sent.
    *
    * @param request the request
    * @param client how the client's address is found
-   * @return the charges of all these rules, with the line of the first rule; empty if no rule
+   * @return the charges of all rules found, with the line of the first rule; empty if no rule
    *     matches
    * @throws dev.sluice.web.UnusableRequestException if the request lacks a value that a rule needs,
    *     or has too many interpretations
@@ -296,7 +296,7 @@ public final class RuleBook implements RequestRules {
     } catch (UnknownLimitException e) {
       throw e;
     } catch (InvalidIdException e) {
-      // The message of the exception quotes the value. The client must not receive this value.
+      // The exception's message quotes the value, which the client must not receive.
       throw new UnusableRequestException(
           "the request has an unusable value for the id that the rule on line %s needs"
               .formatted(match.line()));
@@ -312,11 +312,11 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Explains which rule matches a descriptor, and why the rules before it do not.
+   * Explains which rule matches a descriptor, and why the rules before this rule do not match.
    *
    * @param domain the descriptor's domain
-   * @param entries its entries, in order
-   * @return the explanation; its match is the result of {@link #match(String, List)}
+   * @param entries the descriptor's entries, in order
+   * @return the explanation, with the result of {@link #match(String, List)}
    */
   public Explanation explain(String domain, List<DescriptorEntry> entries) {
     List<PassedOver> passedOver = new ArrayList<>();
@@ -339,7 +339,7 @@ public final class RuleBook implements RequestRules {
    *
    * @param facts one of {@link #readings}
    * @return the explanation of this interpretation; {@link #match(WebRequest, ClientAddress)} joins
-   *     the matches of all interpretations, and throws an exception if one of them is unusable
+   *     the matches of all interpretations, and throws if one interpretation is unusable
    */
   public Explanation explain(RequestFacts facts) {
     List<PassedOver> passedOver = new ArrayList<>();

@@ -66,7 +66,7 @@ final class RuleFinder {
    * @param rule a rule that was not added to this finder
    * @param allowed called before each comparison; if the call returns false, the comparison is
    *     skipped
-   * @return the first such rule; null if no rule was found
+   * @return the first rule that covers the given rule; null if there is none
    */
   @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
     if (rule instanceof RequestRule request) {
@@ -132,9 +132,9 @@ final class RuleFinder {
   }
 
   /*
-   * A book can have tens of thousands of rules. For a request, only two kinds of rules are tried:
-   * the rules under the request's keys, and the rules for any key. Each list of rules is in the
-   * order of the file, and a search goes through all lists in the order of the file.
+   * A book can have tens of thousands of rules. A search tries only two kinds of rules: rules under
+   * one of the given keys, and rules for any key. Each list of rules is in the order of the file,
+   * and a search goes through all lists in the order of the file.
    */
   /**
    * An index of rules that keeps the order of the file. Thread-safe after the last rule was added.

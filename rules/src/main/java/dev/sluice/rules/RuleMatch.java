@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param line where the rule starts in the file, from 1
  * @param verdict whether the rule's limits decide, or the rule itself
- * @param charges the charges in the order of the rule. Empty if each limit is skipped because the
- *     request lacks a value. A limit in shadow is charged in a separate call, so that the limit
- *     cannot deny a request that the enforced limits admit
+ * @param charges the charges in the order of the rule. The list is empty if each limit is skipped
+ *     because the request lacks a value. A limit in shadow is charged in a separate call, so that
+ *     the limit cannot deny a request that the enforced limits admit
  * @param replaces the names of limits that are not charged for any other descriptor of the request
  */
 public record RuleMatch(
@@ -125,8 +125,8 @@ public record RuleMatch(
     /** The request is denied, and the remaining tokens of the bucket are spent. */
     DRAIN,
     /**
-     * The whole cost is charged, up to the {@code debt} that the limit allows. The bucket is then
-     * in debt until enough tokens have refilled.
+     * The whole cost is charged, up to the {@code debt} that the limit allows. The bucket stays in
+     * debt until enough tokens have refilled.
      */
     DEBT,
     /**
@@ -191,8 +191,8 @@ public record RuleMatch(
 
     /**
      * Returns the transaction of this charge with a cost of 1. The transaction is in shadow if the
-     * charge is in shadow. Callers that handle costs above the burst as {@link #excess} requires
-     * use this method and set the cost themselves.
+     * charge is in shadow. Use this method to set the cost yourself, for example to drain a bucket
+     * if the cost exceeds the burst (see {@link #excess}).
      *
      * @param limits the limits from which the rule book came
      * @return the transaction, with a cost of 1
@@ -207,11 +207,11 @@ public record RuleMatch(
     }
 
     /**
-     * Returns the transaction of this charge with its {@linkplain #cost cost}.
+     * Returns the transaction of this charge with the {@linkplain #cost cost} for a request.
      *
      * @param limits the limits from which the rule book came
      * @param hits the number of hits, not negative; 0 for a request that only checks
-     * @return the transaction, with the cost for these hits
+     * @return the transaction, with the cost for the given hits
      * @throws InvalidRequestException if the values form no valid id of this limit, or the cost is
      *     above the limit's burst
      */

@@ -82,8 +82,8 @@ final class RuleReader {
   }
 
   /**
-   * Reports mistakes that involve several rules, such as limits that replace each other. To be
-   * called after the last rule was read.
+   * Reports mistakes that involve several rules, such as limits that replace each other. Call this
+   * method after the last rule.
    */
   void end() {
     replacements.report(problems);
@@ -103,7 +103,7 @@ final class RuleReader {
   /**
    * Reads a rule and reports the rule's mistakes.
    *
-   * @return the rule; null if it is neither for descriptors nor for requests
+   * @return the rule; null if the rule is neither for descriptors nor for requests
    */
   @Nullable AnyRule read(Node item) {
     Node.Mapping map = Values.map(item, "a rule as {path, limits} or {entries, limits}", problems);
@@ -332,7 +332,7 @@ final class RuleReader {
     return new RuleCharging<>(line, Verdict.CHARGES, List.copyOf(charged));
   }
 
-  /** Whether a rule has a field that excludes limits. Reports other fields beside it. */
+  /** Whether a rule has the given field; reports fields that contradict this field. */
   private boolean isAlone(Fields fields, String field) {
     Node node = fields.find(field);
     if (node == null) {

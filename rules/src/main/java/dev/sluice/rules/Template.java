@@ -231,8 +231,8 @@ final class Template<C> {
    * Returns the id that the template produces for an id in an override or a penalty.
    *
    * @param given the parts of an id: all parts or the first parts
-   * @return as many parts as given; the given parts if the template can produce this id, null if
-   *     the template can produce no similar id
+   * @return the given parts if the template can produce this id; otherwise the parts of a similar
+   *     id, or null if the template can produce none
    */
   @Nullable List<String> nearest(List<String> given) {
     if (ofEverybody && isOneValue()) {

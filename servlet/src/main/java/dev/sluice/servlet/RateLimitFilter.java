@@ -32,12 +32,12 @@ import java.util.stream.Stream;
 
 /**
  * A servlet filter that admits requests within their limits, and answers all other requests with a
- * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the rule denies
- * the request, or there is no rule, the response is a 503.
+ * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the failure
+ * rule denies the request, or the limiter has no failure rule, the response is a 503.
  *
- * <p>A request spends from all limits of all rules that match it, or from none. A request is
- * charged once, when it arrives: forwards, includes, error pages and asynchronous dispatches are
- * not charged. {@linkplain Rule.Builder#shadow Shadow rules} are charged afterwards, for admitted
+ * <p>A request spends from all limits of all rules that match the request, or from none. A request
+ * is charged once, when it arrives: forwards, includes, error pages and asynchronous dispatches are
+ * not charged. {@linkplain Rule.Builder#shadow Shadow rules} are charged only for admitted
  * requests.
  *
  * <p>If a rule {@linkplain Rule.Builder#estimate estimates} the cost, and the client sends {@code
@@ -52,7 +52,8 @@ public final class RateLimitFilter implements Filter {
 
   /**
    * The request attribute with the {@link Decision} that admitted a request. If several filters
-   * admitted the request, the attribute has the strictest decision. Absent if no rule matched.
+   * admitted the request, the attribute has the strictest decision. If no rule matched, the
+   * attribute is absent.
    */
   public static final String DECISION = "dev.sluice.servlet.decision";
 
@@ -92,7 +93,7 @@ public final class RateLimitFilter implements Filter {
     }
   }
 
-  /** Stops requiring that the limits of the rules stay configured. */
+  /** Allows reloads to remove limits that the rules use. */
   @Override
   public void destroy() {
     limiter.close();
@@ -111,10 +112,10 @@ public final class RateLimitFilter implements Filter {
 
   /**
    * Sets the true cost of a request, for the rules that {@linkplain Rule.Builder#estimate
-   * estimated} the cost; does nothing without such a rule. Call this method from any thread when
-   * the cost is known, even after the client has disconnected. If this method is called several
-   * times, the last call before the end of the response counts; without one, the first call after
-   * the end.
+   * estimated} the cost; does nothing if no rule estimated the cost. Call this method from any
+   * thread when the cost is known, even after the client has disconnected. If several costs are
+   * set, the last cost before the end of the response counts. If every cost is set after the end,
+   * the first cost counts.
    *
    * @param request the request that the filter has passed on, or a wrapper of it
    * @param tokens the tokens that the request cost
@@ -151,7 +152,7 @@ public final class RateLimitFilter implements Filter {
   }
 
   /**
-   * Rejects a request in the same way as the filter, for code that limits requests elsewhere.
+   * Rejects a request in the same way as the filter, for code that limits requests itself.
    *
    * @param response the response, which is not committed
    * @param refusal the response to send

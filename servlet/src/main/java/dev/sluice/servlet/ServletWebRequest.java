@@ -41,9 +41,9 @@ final class ServletWebRequest implements WebRequest {
   /**
    * Returns all paths by which the container or a framework can find a handler. The container's
    * path comes first. Tomcat maps {@code /admin/} to the welcome file {@code /admin/index.html}
-   * before any filter runs; the folder is then a second path. Frameworks use the URI as the client
-   * sent it. Some frameworks decode the whole URI by the charset of the request, so the URI in this
-   * charset is also added.
+   * before any filter runs; in this case, the folder is a second path. Frameworks use the URI as
+   * the client sent it. Some frameworks decode the whole URI by the charset of the request, so the
+   * URI in this charset is also added.
    */
   @Override
   public List<String> paths() {

@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  *
  * A request can also end while the application still works on it, for example on a password check
  * in another thread: the client resets the stream or closes the connection, or the asynchronous
- * request times out. The result of the work is then unknown. If tokens were given back in this
- * case, a client could reset each of its streams, and have any number of passwords checked. So the
- * tokens stay spent, unless the status was sent before.
+ * request times out. Sluice cannot know the result of interrupted work. If an interrupted request
+ * got tokens back, a client could reset each of its streams, and have any number of passwords
+ * checked. So the tokens stay spent, unless the status was sent before.
  *
  * Containers report these requests differently (seen with Jetty 12.1 and Tomcat 10.1):
  *
@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  *
  *  - Afterwards Jetty calls onComplete and reports a committed 500. Tomcat calls onComplete later,
  * or never if a write on another thread fails before the request's first thread has left the
- * container. In this last case, the tokens stay spent.
+ * container. If onComplete is never called, the tokens stay spent.
  *
  *  - After a read that failed, Tomcat reports a committed 400, and keeps the failure in the
  * attribute for error pages, even if the application caught the exception.
@@ -78,7 +78,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** Must be called when the application threw an exception, of its own or of the connection. */
+  /** Must be called when the application threw an exception, whatever caused the exception. */
   void failed(Throwable failure) {
     if (isConnectionFailure(failure)) {
       interrupted();
@@ -91,10 +91,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /**
-   * Must be called if the result of the work is unknown. A status that was sent before still
-   * counts.
-   */
+  /** Must be called if the result of the work is unknown. A status that was already sent counts. */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {

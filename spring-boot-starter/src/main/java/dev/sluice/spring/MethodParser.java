@@ -48,8 +48,8 @@ final class MethodParser {
   private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
   /**
-   * Types whose values exist before the work has ended. Listed by name, since the classes can be
-   * absent.
+   * Result types of methods that can return before their work has ended. Listed by name, since the
+   * classes can be absent.
    */
   private static final List<String> LATER =
       List.of(
@@ -81,7 +81,7 @@ final class MethodParser {
     this.limits = limits;
     this.needsDefaults = needsDefaults;
     this.beans = beans;
-    // For a client that is only an interface, the proxy's methods lack the annotations.
+    // If a bean is only an interface, the methods of its proxy lack the annotations.
     boolean isProxy = Proxy.isProxyClass(type);
     this.method = isProxy ? declared : AopUtils.getMostSpecificMethod(declared, type);
     this.type = isProxy ? declared.getDeclaringClass() : type;
@@ -155,7 +155,7 @@ final class MethodParser {
     return Kind.BLOCKING;
   }
 
-  /** Rejects results whose work can end after the method has returned, unknown to Sluice. */
+  /** Rejects a method whose work can end after its return, so that Sluice misses the end. */
   private void checkOutcome(String field) {
     Class<?> result = method.getReturnType();
     boolean isLater =
@@ -218,7 +218,7 @@ final class MethodParser {
             annotation.limit(), id, cost, fixed, quota, settle, List.of(annotation.countOnlyOn()));
   }
 
-  /** Returns a cost; null unless the value is a whole number of any type, or a text with one. */
+  /** Returns a cost; null if the value is not a whole number (of any type, or as a text). */
   static @Nullable Long tokens(@Nullable Object cost) {
     try {
       return cost instanceof Number number
@@ -309,7 +309,8 @@ final class MethodParser {
                         : "a parameter of the method: " + known));
       }
     }
-    // In a selection or a projection, only #this has another meaning: it is the current element.
+    // A parameter has the same meaning in each nested expression; only #this can change its
+    // meaning.
     for (int i = 0; i < node.getChildCount(); i++) {
       checkNames(field, text, node.getChild(i));
     }

@@ -35,7 +35,7 @@ import org.springframework.core.io.DefaultResourceLoader;
  */
 final class Mistakes {
 
-  /** Ignores values that cannot be bound: Spring Boot has already reported these values. */
+  /** Ignores values that cannot be bound, since Spring Boot has already reported these values. */
   private static final BindHandler LENIENT =
       new AbstractBindHandler() {
         @Override
@@ -145,9 +145,9 @@ final class Mistakes {
       found.add(String.valueOf(missing));
       return;
     }
-    // With Spring's own database, any address serves to check the other settings.
+    // The settings are checked with an address; for Spring's own database, any address will do.
     String parsed = ofSpring ? kind + "://localhost/any" : address;
-    // Without a store's module, a lambda with a result of the module's types could not be created.
+    // Each lambda is created only if its module is present, since its result has a module's type.
     switch (kind) {
       case SluiceAutoConfiguration.POSTGRES ->
           result(() -> SluiceAutoConfiguration.Postgres.builder(parsed, properties.postgres()));
@@ -174,7 +174,7 @@ final class Mistakes {
    * Finds mistakes in the filter's rules.
    *
    * @param limits the limits; null if they could not be loaded
-   * @param names the names of limits, used without limits; empty if unknown
+   * @param names the names of limits, with which names in rules are checked; empty if unknown
    */
   private void findInRules(@Nullable Limits limits, List<String> names) {
     SluiceProperties.Filter filter = properties.filter();

@@ -22,7 +22,7 @@ import java.lang.annotation.Target;
  * a {@code Flux}; a publisher spends at each subscription, without blocking.
  *
  * <p>Expressions are written in Spring's language (SpEL): {@code #name} is a parameter, {@code #p0}
- * the first parameter, and {@code @bean} a bean. Parameter names are those in the bean's class.
+ * the first parameter, and {@code @bean} a bean. Parameters are named as in the bean's class.
  * Expressions are parsed once. The application does not start if an expression cannot be parsed or
  * names a parameter that does not exist, or if a limit is unknown or has neither a default nor an
  * expression for its quota.
@@ -81,9 +81,9 @@ public @interface RateLimited {
   /**
    * The true cost of a call, as an expression that is evaluated after the call. In the expression,
    * {@code #result} is the method's result: {@code settle = "#result.usage"}. The true cost
-   * replaces {@link #cost}, which is then an estimate such as {@code "@tokens.of(#model,
-   * #prompt.length())"}. For a {@code Mono} or a stage, {@code #result} is its value; for a {@code
-   * Flux}, its last element.
+   * replaces {@link #cost}; with this element, {@link #cost} is an estimate such as {@code
+   * "@tokens.of(#model, #prompt.length())"}. For a {@code Mono} or a stage, {@code #result} is its
+   * value; for a {@code Flux}, its last element.
    *
    * <p>The estimate stays spent if the method fails, if a publisher is cancelled, or if the value
    * of the expression is not a whole number of 1 or more. A wrong value is logged.

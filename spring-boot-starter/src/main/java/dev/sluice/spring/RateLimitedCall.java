@@ -59,9 +59,7 @@ final class RateLimitedCall {
 
   private static final LogPace FAILED_QUOTAS = new LogPace(System::nanoTime);
 
-  /**
-   * Errors that only a mistake in an expression or a bean can cause, whatever a caller's arguments.
-   */
+  /** Errors that a mistake in an expression or a bean causes, never the arguments of a call. */
   private static final Set<SpelMessage> MISTAKES =
       EnumSet.of(
           SpelMessage.CONSTRUCTOR_NOT_FOUND,
@@ -95,7 +93,9 @@ final class RateLimitedCall {
     }
   }
 
-  /** The decision on a call, and its batch. By the call's outcome, the batch gives tokens back. */
+  /**
+   * The decision on a call, and the batch that gives tokens back after some outcomes of the call.
+   */
   record Admission(Batch<Outcome> batch, Decision decision) {
 
     boolean denied() {
@@ -427,7 +427,7 @@ final class RateLimitedCall {
     Stages.onEnd(
         outcome,
         (result, failure) -> {
-          if (!isTaken.getAndSet(true)) { // cancelled or timed out before it could run
+          if (!isTaken.getAndSet(true)) { // cancelled or timed out before the method ran
             Stages.onSuccess(admitted, Admission::neverRan);
           }
         });

@@ -13,8 +13,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when a limit denies a call of a {@link RateLimited} method. Spring MVC and WebFlux then
- * send the same response as the filter: a 429 with its headers, or a 503 if a failure rule denied
+ * Thrown when a limit denies a call of a {@link RateLimited} method. Spring MVC and WebFlux send
+ * the same response as the filter: a 429 with its headers, or a 503 if a failure rule denied
  * because the store failed.
  */
 public final class RateLimitedException extends RuntimeException {

@@ -48,10 +48,7 @@ record RateLimitedMethod(
       return !countOnlyOn.isEmpty();
     }
 
-    /**
-     * Whether the tokens stay spent after a call that ended with this failure, or with null for
-     * none.
-     */
+    /** Whether the tokens stay spent after a call. The failure is null if the call succeeded. */
     boolean counts(@Nullable Throwable failure) {
       return countOnlyOn.isEmpty()
           || countOnlyOn.stream().anyMatch(type -> type.isInstance(failure));
@@ -62,7 +59,7 @@ record RateLimitedMethod(
    * The method that is called instead of a denied method.
    *
    * @param method a method of the same class
-   * @param takesDenial whether the last parameter is the exception
+   * @param takesDenial whether the last parameter is a {@link RateLimitedException}
    */
   record Fallback(Method method, boolean takesDenial) {}
 

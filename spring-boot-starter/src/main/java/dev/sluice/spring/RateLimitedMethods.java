@@ -84,7 +84,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     limiter.limits().require(required);
   }
 
-  /** Whether the limit has a default now; then a reload must not remove the default. */
+  /** Whether the limit has a default now; if true, a reload must not remove this default. */
   private boolean hasDefault(String limit) {
     Limits now = limiter.limits().get();
     LimitName name = now.catalogue().find(limit);

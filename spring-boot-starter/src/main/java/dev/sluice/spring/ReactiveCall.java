@@ -13,7 +13,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/** Limits calls that return a publisher. Each subscription spends. Reactor can be absent. */
+/** Limits calls that return a publisher. Each subscription spends. Needs Reactor. */
 final class ReactiveCall {
 
   private ReactiveCall() {}

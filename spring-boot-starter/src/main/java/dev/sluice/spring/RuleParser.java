@@ -34,7 +34,7 @@ final class RuleParser {
 
   private static final String ANY_PATH = "/**";
 
-  /** The name that {@link Rule.Builder} gives to a field, which the property's name replaces. */
+  /** The field's name in a message of {@link Rule.Builder}; the property's name replaces it. */
   private static final Pattern FIELD =
       Pattern.compile("^(path|method|cost|countOnly|countAllBut): ");
 
@@ -116,7 +116,7 @@ final class RuleParser {
     }
   }
 
-  /** Adds the mistakes of a rule under the limits, without the rule's paths. */
+  /** Adds the mistakes that the limits show in a rule; removes the rule's paths from messages. */
   private void checkFit(String field, Rule rule, String where) {
     if (limits != null) {
       String prefix = "rule %s: ".formatted(where);

@@ -16,8 +16,7 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 
 /**
  * Sends the same response to a denial as the filter. This advice runs before all advices without an
- * order, since those can handle every exception; an advice that replaces this one needs a negative
- * order.
+ * order, which can handle every exception. To replace this advice, write one with a negative order.
  */
 @ControllerAdvice
 @Order(0)

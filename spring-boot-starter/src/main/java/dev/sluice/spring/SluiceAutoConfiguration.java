@@ -230,7 +230,7 @@ class SluiceAutoConfiguration {
     return ClassUtils.isPresent(STORES.get(kind), SluiceAutoConfiguration.class.getClassLoader());
   }
 
-  /** Applies a setting of a store; a mistake in it gets the name of its property. */
+  /** Applies a setting of a store; reports a wrong value with the property's name. */
   private static <T> void set(
       String property, @Nullable T value, Consumer<T> setter, List<String> problems) {
     if (value != null) {
@@ -261,7 +261,7 @@ class SluiceAutoConfiguration {
   /**
    * Opens the stores of one module.
    *
-   * @param module the module of these stores
+   * @param module the module that contains the stores
    * @param opening opens the store of an address; for an address with a mistake, throws an
    *     exception that names the mistake
    */

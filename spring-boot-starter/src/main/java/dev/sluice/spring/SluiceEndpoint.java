@@ -113,7 +113,9 @@ class SluiceEndpoint {
     }
   }
 
-  /** Returns a transaction on a bucket. If only the application has the quota, uses any quota. */
+  /**
+   * Returns a transaction on a bucket, with any quota if only the application has the real quota.
+   */
   private Transaction bucketOf(String[] path) {
     Transaction any = Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path));
     Limits limits = limiter.limits().get();
@@ -174,9 +176,7 @@ class SluiceEndpoint {
     return error(String.valueOf(failure.getMessage()), WebEndpointResponse.STATUS_BAD_REQUEST);
   }
 
-  /**
-   * Returns an error response. An advice of the application could handle an exception differently.
-   */
+  /** Returns an error response, since the application's advices could handle an exception. */
   private static WebEndpointResponse<Map<String, Object>> error(String message, int status) {
     return new WebEndpointResponse<>(Map.of("error", message), status);
   }

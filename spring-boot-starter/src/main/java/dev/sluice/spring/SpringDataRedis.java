@@ -72,7 +72,7 @@ final class SpringDataRedis {
 
   record Cluster(@DefaultValue List<String> nodes) {}
 
-  /** A list of servers whose master is unknown. Spring Boot supports this since 4.0. */
+  /** A list of servers whose master is unknown; a property since Spring Boot 4.0. */
   record MasterReplica(@DefaultValue List<String> nodes) {}
 
   /** The files of a PEM bundle. */
@@ -80,7 +80,7 @@ final class SpringDataRedis {
 
   record Keys(@Nullable String certificate, @Nullable String privateKey) {}
 
-  /** Registers the records for a native image. Spring finds their components by reflection. */
+  /** Registers the records for a native image, since Spring binds records by reflection. */
   static final class Hints implements RuntimeHintsRegistrar {
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {

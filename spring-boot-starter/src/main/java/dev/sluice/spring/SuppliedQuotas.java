@@ -12,14 +12,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Remembers the quotas that the application supplied to requests of this process, since the
- * configured limits do not contain these quotas. The actuator shows these quotas. Thread-safe.
+ * configured limits do not contain these quotas. The actuator shows supplied quotas. Thread-safe.
  */
 final class SuppliedQuotas implements LimiterObserver {
 
   /** The most ids that are remembered: the ids of the latest decisions. */
   static final int MOST_IDS = 1_000;
 
-  /** The most limits that are remembered; their names are constants of the application. */
+  /** The most limits that are remembered; an application names few limits in its code. */
   static final int MOST_LIMITS = 1_000;
 
   private final Map<String, Transaction> byBucket = latest(MOST_IDS);

@@ -22,7 +22,7 @@ public final class AddressRange {
    *
    * @param text {@code 10.0.0.0/8}, {@code 2001:db8::/32}, or one address
    * @return the range
-   * @throws IllegalArgumentException if the text is not a range, or sets bits after its prefix
+   * @throws IllegalArgumentException if the text is not a range, or has a bit 1 after the prefix
    */
   public static AddressRange parse(String text) {
     int slash = text.indexOf('/');

@@ -11,11 +11,11 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of charging a request: the request may pass, or is refused. Rules can spend tokens
- * that are given back after some statuses of the response. Therefore {@link #settle} or {@link
- * #leaveSpent} ends the admission after the response, once. If a rule {@linkplain
- * Rule.Builder#estimate estimated} the cost, {@link #cost} sets the true cost. The true cost is
- * charged when the admission ends, or at once if the admission has ended.
+ * The result of charging a request: the request may pass, or is refused. A rule can give tokens
+ * back if the response has a certain status. So after the response, call {@link #settle} or {@link
+ * #leaveSpent} once: this call ends the admission. If a rule {@linkplain Rule.Builder#estimate
+ * estimated} the cost, {@link #cost} sets the true cost. The true cost is charged when the
+ * admission ends, or at once if the admission has ended.
  *
  * <p>Thread-safe.
  */
@@ -87,8 +87,8 @@ public final class Admission {
 
   /**
    * Returns whether tokens can be given back after the response, or a true cost can replace an
-   * estimate. If so, call {@link #settle}, {@link #settleAsync} or {@link #leaveSpent} when the
-   * request ends.
+   * estimate. If the result is true, call {@link #settle}, {@link #settleAsync} or {@link
+   * #leaveSpent} when the request ends.
    *
    * @return false if the request was refused
    */
@@ -97,7 +97,7 @@ public final class Admission {
   }
 
   /**
-   * Returns whether a rule estimated the cost. If so, end the admission only after the response.
+   * Returns whether a rule estimated the cost. If yes, end the admission only after the response.
    *
    * @return false if no cost was estimated
    */
@@ -106,8 +106,8 @@ public final class Admission {
   }
 
   /**
-   * Returns transactions that read the buckets whose cost was estimated, except buckets of rules in
-   * shadow; empty after a failed settlement.
+   * Returns transactions of cost 0 that read the buckets with an estimated cost, without buckets of
+   * shadow rules. The list is empty if the settlement failed.
    */
   List<Transaction> readsAfter() {
     return open.stream()
@@ -120,14 +120,14 @@ public final class Admission {
   }
 
   /**
-   * Sets the true cost for the rules that estimated it. If this method is called several times
-   * before the admission ends, the last cost is charged. If this method is first called after the
-   * admission has ended, the cost of the first call is charged at once, without blocking. If this
-   * method is never called, the estimate stays spent.
+   * Sets the true cost for the rules that estimated the cost. If this method is called several
+   * times before the admission ends, the last cost is charged. If this method is first called after
+   * the admission has ended, the cost of the first call is charged at once, without blocking. If
+   * this method is never called, the estimate stays spent.
    *
    * @param tokens the number of tokens that the request cost
-   * @throws IllegalArgumentException if the cost is below 1, which can come from a usage report
-   *     that could not be read
+   * @throws IllegalArgumentException if the cost is below 1, for example because a model's usage
+   *     report could not be read
    */
   public void cost(long tokens) {
     if (tokens < 1) {
@@ -156,7 +156,8 @@ public final class Admission {
   }
 
   /**
-   * Returns the batches to end now. A batch with an estimate may have to wait for the true cost.
+   * Returns the batches that can be settled now. A batch with an estimate may wait for its true
+   * cost.
    */
   private List<Batch<Ending>> due(Ending how) {
     return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();

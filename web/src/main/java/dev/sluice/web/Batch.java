@@ -33,11 +33,12 @@ import org.jspecify.annotations.Nullable;
  * a method, some tokens can be given back, and estimated costs can be replaced with true costs.
  *
  * <p>A bucket is charged once. If two rules charge the same bucket, the higher cost is charged, and
- * the tokens are given back only if neither rule counts the outcome. If one of the costs is an
- * estimate, the true cost is at least the other cost. If the two transactions have different
- * quotas, the batch prefers a quota to no quota, a quota supplied by the application to a quota of
- * the limits, and a lower quota to a higher quota. If the application supplied several quotas, the
- * batch uses the lowest quota of each period, for at most {@value Quota#MOST_OF_A_LIMIT} periods.
+ * the tokens are given back only if neither rule counts the outcome. If a rule estimates the cost,
+ * the highest true or fixed cost is finally charged. If two transactions on one bucket have
+ * different quotas, the batch prefers a quota to no quota, a quota supplied by the application to a
+ * quota of the limits, and a lower quota to a higher quota. If the application supplied several
+ * quotas, the batch uses the lowest quota of each period, for at most {@value
+ * Quota#MOST_OF_A_LIMIT} periods.
  *
  * <p>One thread adds the transactions; other threads can call the other methods. The first call
  * that settles the batch or leaves it spent ends the batch; later calls do nothing. If the store
@@ -48,7 +49,7 @@ import org.jspecify.annotations.Nullable;
 public final class Batch<O> {
 
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  // The tokens of a limit without an entry are never given back.
+  // By bucket. The tokens of a bucket without a condition are never given back.
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
@@ -62,8 +63,8 @@ public final class Batch<O> {
    * @param transaction the transaction to spend
    * @param counts returns whether the tokens stay spent after an outcome; null if the tokens always
    *     stay spent
-   * @throws InvalidRequestException if another rule charges the same bucket a cost above the burst
-   *     of the quota that the batch uses
+   * @throws InvalidRequestException if two rules charge the same bucket, and the higher cost
+   *     exceeds the burst of the chosen quota
    */
   public void add(Transaction transaction, @Nullable Predicate<? super O> counts) {
     put(transaction, counts);
@@ -182,11 +183,11 @@ public final class Batch<O> {
   }
 
   /**
-   * Spends the tokens without blocking. To stop waiting, cancel the future. A charge that has not
-   * been sent to the store by then is never sent.
+   * Spends the tokens without blocking. To stop waiting, cancel the future. If the charge has not
+   * been sent to the store, the cancellation prevents the charge.
    *
    * @param limiter the limiter that decides
-   * @param late ends this batch if its tokens were spent after the future was cancelled
+   * @param late called if the store decides after the future was cancelled; must end this batch
    * @return the decision
    */
   public CompletableFuture<Decision> spendAsync(
@@ -245,7 +246,8 @@ public final class Batch<O> {
    * Gives back the tokens of transactions that do not count this outcome, and replaces estimates
    * with the true costs. Blocks until the store has answered.
    *
-   * @param outcome the outcome; null for an outcome without a value, if the conditions accept null
+   * @param outcome the outcome, such as a status or exception; null only if the conditions accept
+   *     null
    * @param failed called if the store failed
    */
   public void settle(@Nullable O outcome, Consumer<StoreException> failed) {

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * Finds the client's address, also behind proxies.
  *
  * <p>The header of a trusted proxy is read from the right, up to the first address that is not a
- * trusted proxy: that address is the client. All text to the left was written by the client, and is
- * ignored. If a trusted proxy sends no address (but {@code unknown}, an obfuscated id, or no
+ * trusted proxy: that address is the client. All text to the left of this address can be forged,
+ * and is ignored. If a trusted proxy sends no address (but {@code unknown}, an obfuscated id, or no
  * header), the address of this proxy is used for all of its clients.
  *
  * <p>IPv6 addresses are grouped by their first 64 bits, since a provider assigns each customer at
@@ -95,8 +95,8 @@ public final class ClientAddress {
 
   /**
    * Returns the client's address, not grouped, but only if trusted proxies send the address. This
-   * method is for a server that decides on requests for proxies: the proxy's own address would
-   * stand for all clients.
+   * method is for a server that proxies ask for decisions: a proxy's own address would stand for
+   * all clients of the proxy.
    *
    * @param request the request
    * @return the address; null if the connection does not come from a trusted proxy, or if a proxy

@@ -61,7 +61,7 @@ final class Credentials {
     if (base64.substring(end).chars().anyMatch(c -> c != '=')) {
       throw new UnusableRequestException("the credentials have a \"=\" before their end");
     }
-    // A single character at the end has less than a byte.
+    // A single Base64 character at the end encodes less than one byte.
     String whole = base64.substring(0, end % 4 == 1 ? end - 1 : end);
     return Base64.getEncoder().encodeToString(Base64.getDecoder().decode(whole));
   }

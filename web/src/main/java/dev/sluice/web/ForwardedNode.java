@@ -65,8 +65,8 @@ final class ForwardedNode {
   /**
    * Removes the port after an address in a header's value; returns any other value unchanged. In
    * CloudFront's header, an IPv6 address has no brackets and always a port. In other headers, the
-   * end of an IPv6 address without brackets is removed as a port only after eight groups, since it
-   * can otherwise be a part of the address.
+   * number after the last colon of an IPv6 address without brackets is a port only if the whole
+   * text is not an address.
    */
   static String withoutPort(String header, String value) {
     int colon = value.lastIndexOf(':');

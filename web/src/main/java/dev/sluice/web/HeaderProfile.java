@@ -96,11 +96,10 @@ public enum HeaderProfile {
   }
 
   /**
-   * Returns the headers for the states of several limits, for a response to which no single
-   * decision belongs.
+   * Returns the headers for the states of several limits, which can come from several decisions.
    *
    * @param each the state of each limit
-   * @param strictest the state for profiles that show a single limit
+   * @param strictest the state of the strictest limit, for profiles that show only one limit
    * @return names and values, without {@code Retry-After} and {@link #DEGRADED}
    */
   public Map<String, String> headers(List<State> each, State strictest) {
@@ -123,8 +122,8 @@ public enum HeaderProfile {
   /**
    * The state of a limit's bucket in the form that headers show.
    *
-   * @param limit the limit's name; for a limit with several quotas, all names except the name of
-   *     the longest period also contain the quota's period
+   * @param limit the limit's name; if the limit has several quotas, the name and the quota's
+   *     period, except for the quota with the longest period
    * @param quota the quota
    * @param remaining the number of tokens left
    * @param retryAfterSeconds the wait, -1 if the limit did not deny the request

@@ -14,8 +14,8 @@ import java.util.function.Supplier;
  * The rules that match one request, and the charges for the request. The charges of shadow rules
  * are kept separately, so that a shadow rule cannot refuse a request that the other rules admit.
  *
- * <p>A match charges nothing itself. {@link RequestLimiter} spends its transactions, or a caller
- * spends its transactions together with other transactions. Immutable for its users.
+ * <p>A match charges nothing itself. {@link RequestLimiter} spends the transactions of the match,
+ * or a caller spends them together with other transactions.
  */
 public final class Match {
 
@@ -47,7 +47,7 @@ public final class Match {
     return new Match(charges.denied(), enforced, trials);
   }
 
-  /** The spends of a request under an enforced rule. */
+  /** The transactions of a request under an enforced rule. */
   private record Enforced(Rule rule, CompletableFuture<List<Transaction>> transactions) {}
 
   /** Matches a request. The future completes when the application has supplied all quotas. */
@@ -71,7 +71,7 @@ public final class Match {
             (done, failure) -> {
               Batch<Ending> batch = new Batch<>();
               for (Enforced one : enforced) {
-                // Throws the first failure.
+                // join throws if the rule's transactions could not be computed.
                 for (Transaction transaction : one.transactions.join()) {
                   add(batch, transaction, one.rule);
                 }
@@ -111,8 +111,8 @@ public final class Match {
   }
 
   /**
-   * Returns the transactions that the enforced rules charge together, all or none: one transaction
-   * per bucket, at the highest cost of the rules, with the quota that {@link Batch} chooses.
+   * Returns the transactions of the enforced rules, one per bucket, to charge all or none. Each
+   * transaction has the highest cost of the rules, and the quota that {@link Batch} chooses.
    *
    * @return the transactions; empty if nothing limits the request
    */
@@ -148,9 +148,8 @@ public final class Match {
    * A shadow rule that matches the request.
    *
    * @param rule a description of the rule, for the log
-   * @param charges computes the charges of trial buckets when the application has supplied the
-   *     rule's quotas; throws an {@link UnusableRequestException} if the request lacks a value that
-   *     the rule needs
+   * @param charges starts to compute the charges of the shadow rule's own buckets; throws an {@link
+   *     UnusableRequestException} if the request lacks a value that the rule needs
    */
   record Trial(Object rule, Supplier<CompletableFuture<Batch<Ending>>> charges) {
 

@@ -128,7 +128,7 @@ public final class PathPattern {
   }
 
   /**
-   * Returns the first segment of all paths that match this pattern, as an index for patterns.
+   * Returns the first segment that all paths matching this pattern have, for an index of patterns.
    *
    * @return the segment, in lower case for a pattern that ignores case; null if the first segment
    *     can vary or be absent
@@ -140,8 +140,8 @@ public final class PathPattern {
 
   /**
    * Matches each of a request's {@linkplain WebRequest#paths paths} in order, and returns the
-   * variables of the first path that matches. {@link Rules}, in contrast, charge a request for all
-   * of its paths.
+   * variables of the first path that matches. {@link Rules} do not stop at the first path: they
+   * charge a request for all paths.
    *
    * @param facts the request
    * @return the values of the variables by name, null if no path matches

@@ -12,7 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** A request that is built from its parts. Immutable and thread-safe. */
+/** A request built from a method, a target, headers and addresses. Immutable and thread-safe. */
 public final class PlainRequest implements WebRequest {
 
   private final String method;
@@ -79,7 +79,7 @@ public final class PlainRequest implements WebRequest {
     return values;
   }
 
-  /** Calls the taker with the name and the value of each cookie in a header. */
+  /** Calls a consumer with the name and the value of each cookie in a header. */
   static void eachCookie(String header, BiConsumer<String, String> taker) {
     for (String pair : header.split(";", -1)) {
       int equals = pair.indexOf('=');

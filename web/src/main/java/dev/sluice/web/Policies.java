@@ -123,9 +123,9 @@ final class Policies {
   }
 
   /**
-   * Returns the wait of a policy with jitter. The policy whose wait determines {@code Retry-After}
-   * has the value of {@code Retry-After}. Any other policy has its own jitter, so its wait is cut
-   * to the value of {@code Retry-After}.
+   * Returns the wait of a policy with jitter. The policy with the longest wait returns the value of
+   * {@code Retry-After}. Each other policy has its own jitter, so that its wait must be cut to
+   * {@code Retry-After}.
    */
   private static long retryAfterSeconds(Decision policy, Decision whole) {
     return policy.retryIn().equals(whole.retryIn())

@@ -95,7 +95,7 @@ public final class ProblemDetails {
    * Returns the body of an error for which no problem type is defined.
    *
    * @param status the HTTP status
-   * @param title the usual phrase of the status
+   * @param title the standard phrase for the status, such as "Not Found"
    * @param detail what is wrong with this request, for the client
    * @return JSON
    */

@@ -25,7 +25,7 @@ final class RateLimitField {
     this.text = text;
   }
 
-  /** Thrown if the field violates a rule. */
+  /** Thrown if the field violates RFC 9651. */
   private static final class UnreadableException extends Exception {
     private static final long serialVersionUID = 1;
   }
@@ -56,7 +56,7 @@ final class RateLimitField {
       if (at < text.length()) {
         expect(',');
         skipSpace();
-        require(at < text.length()); // no comma at the end
+        require(at < text.length()); // RFC 9651: no comma ends a list
       }
     }
     return longest;

@@ -19,16 +19,15 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * Only the application knows how it interprets a request that can be interpreted in several ways.
- * So a request is charged for each of its interpretations, called readings here:
+ * So a request is charged for each possible interpretation (reading). These parts can be ambiguous:
  *
- *  - its path (see WebPath);
- *  - its method, which a header or the query can override;
+ *  - the path (see WebPath);
+ *  - the method, which a header or the query can override;
  *  - a cookie, a parameter or a header: applications differ in decoding escapes, in separating
  *    parameters at ";", and in comparing names without case or with "_" for other characters.
  *
  * The path and the method decide which rules match the request, so each pair of a path and a method
- * is one reading. The third point affects only single values; the interpretations of a value are
- * computed only if a rule uses the value.
+ * is one reading. A cookie, parameter or header is interpreted only if a rule uses its value.
  */
 /**
  * A request with the values that rules compute from the request; each value is computed once. Other
@@ -50,7 +49,7 @@ public final class RequestFacts {
 
   private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
 
-  /** Express reads JSON after "j:"; a JSON text or number has an unlimited number of spellings. */
+  /** Express parses what follows "j:" as JSON; a JSON text or number has endless spellings. */
   private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
 
   /** The different ways in which applications decode cookies, queries and names. */
@@ -206,7 +205,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Adds a method. Removes white space around the method as Node does: more characters than ASCII
+   * Adds a method. Removes the white space that Node.js removes around a method: more than ASCII
    * spaces.
    */
   private static void addMethod(String text, Set<String> methods) {
@@ -231,7 +230,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns this reading in the form with which a rule is compared.
+   * Returns this reading with the path and the method that a rule compares with its own.
    *
    * @param ignoreCase whether the path is converted to lower case, by Unicode's simple folding
    * @param methodOverride whether the method is the override, not the request's own method
@@ -274,9 +273,8 @@ public final class RequestFacts {
    *
    * @param value computes the value
    * @param <T> the value's type
-   * @return the different results; only one if {@code value} used no part of the request that can
-   *     be interpreted in several ways
-   * @throws UnusableRequestException if these parts have too many interpretations
+   * @return the different results; only one if {@code value} uses no ambiguous part of the request
+   * @throws UnusableRequestException if the request has too many interpretations
    */
   public <T> List<T> inEachReading(Function<RequestFacts, T> value) {
     Set<T> results = new LinkedHashSet<>(inEachSpelling(value));
@@ -335,8 +333,8 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns the values of a name, and in some spellings also the values of similar names that some
-   * applications treat as equal.
+   * Returns the values to use: normally the values of the exact name; in the spelling {@code
+   * OTHER_NAME}, the values of similar names that some applications treat as equal.
    */
   private List<String> named(List<String> values, List<String> ofOtherNames) {
     spellingMatters |= !ofOtherNames.isEmpty();
@@ -394,7 +392,7 @@ public final class RequestFacts {
    *
    * @param name the header's name, in any case
    * @param text a value or a prefix of a value
-   * @return the text; for an {@code Authorization} with the scheme in the case of {@code Bearer}
+   * @return the text; in an {@code Authorization}, the scheme is in the case of {@code Bearer}
    */
   public static String comparable(String name, String text) {
     return Credentials.areIn(name) ? Credentials.scheme(text) : text;

@@ -106,8 +106,9 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /**
-   * Charges a request without blocking. To stop waiting, cancel the future of the stage. A charge
-   * that has not been sent to the store by then is never sent; tokens that were spent stay spent.
+   * Charges a request without blocking. To stop waiting, cancel the future of the stage. A
+   * cancellation before the charge is sent to the store prevents the charge; after a later
+   * cancellation, the tokens stay spent.
    *
    * @param request the request
    * @return see {@link #admit}
@@ -121,7 +122,7 @@ public final class RequestLimiter implements AutoCloseable {
             complete(admission, request, failure);
           } else if (match.isDenied()) {
             admission.complete(deniedByRule(request));
-          } else if (!admission.isDone()) { // unless the caller has given up
+          } else if (!admission.isDone()) { // unless the caller cancelled
             try {
               admit(match, request, admission);
             } catch (RuntimeException e) {
@@ -147,16 +148,16 @@ public final class RequestLimiter implements AutoCloseable {
           if (made == null) {
             complete(admission, request, failure);
           } else if (!admission.complete(made)) {
-            made.leaveSpent(); // the caller has given up
+            made.leaveSpent(); // the caller cancelled
           }
         });
-    // Cancels the spend if the caller has given up.
+    // If the caller cancels the admission, cancels the charge.
     Stages.onEnd(admission, (made, failure) -> spent.cancel(false));
   }
 
   /**
-   * Completes an admission with a refusal if no decision could be made, and with the failure if it
-   * is of another kind.
+   * Completes an admission after a failure: with a refusal if {@link #refused} returns a refusal
+   * for this failure, otherwise exceptionally.
    */
   private void complete(
       CompletableFuture<Admission> admission, WebRequest request, Throwable failure) {
@@ -217,7 +218,7 @@ public final class RequestLimiter implements AutoCloseable {
     }
   }
 
-  /** Logs the failure of a trial. The failure does not affect the client. */
+  /** Logs the failure of a shadow rule, which does not affect the client. */
   private void failed(Trial trial, Throwable failure) {
     if (Stages.cause(failure) instanceof RuntimeException e) {
       reportFailed("could not decide for the shadow rule on " + trial.rule(), e);
@@ -300,7 +301,7 @@ public final class RequestLimiter implements AutoCloseable {
     }
     try {
       Map<String, String> headers = new LinkedHashMap<>(headers(limiter.check(reads)));
-      headers.remove("Retry-After"); // the request itself passed
+      headers.remove("Retry-After"); // the request was admitted
       return headers;
     } catch (RuntimeException e) {
       log.failed("the response has no trailers", e);
@@ -308,7 +309,7 @@ public final class RequestLimiter implements AutoCloseable {
     }
   }
 
-  /** Releases the rules' requirements on the limits. Never blocks. */
+  /** Allows reloads to remove limits that the rules use. Never blocks. */
   @Override
   public void close() {
     limiter.limits().release(required);

@@ -6,8 +6,8 @@ import dev.sluice.limit.Limits;
 import java.util.List;
 
 /**
- * Rules for requests that are a part of the limits, such as a rule book read from a file. These
- * rules are replaced together with the limits. Thread-safe; no method blocks or calls a store.
+ * Rules for requests, such as a rule book read from a file, that are replaced together with the
+ * limits. Thread-safe; no method blocks or calls a store.
  */
 public interface RequestRules {
 
@@ -16,8 +16,8 @@ public interface RequestRules {
    *
    * @param request the request
    * @param client finds the client's address
-   * @param limits the current limits; if they contain rules as a companion, those rules are used
-   *     instead of this object
+   * @param limits the current limits; if the limits contain rules, these are used instead of this
+   *     object
    * @return the charges; {@link Charges#NONE} if no rule matches the request
    * @throws UnusableRequestException if the request lacks a value that a rule needs
    * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException for an unknown limit
@@ -36,7 +36,7 @@ public interface RequestRules {
    *
    * @param denied whether a rule denies the request, independently of limits
    * @param enforced the transactions to charge together, all or none, each on a different bucket
-   * @param trials the transactions of shadow rules, to charge afterwards, each separately
+   * @param trials the transactions of shadow rules, to charge separately after the enforced ones
    */
   record Charges(boolean denied, List<Transaction> enforced, List<Transaction> trials) {
 

@@ -34,7 +34,7 @@ public final class RequestWord {
    *
    * @param word the word, as described above
    * @return the source of the id
-   * @throws IllegalArgumentException if there is no such word
+   * @throws IllegalArgumentException if the word names no source
    */
   public static VaryBy parse(String word) {
     int bar = word.indexOf('|');

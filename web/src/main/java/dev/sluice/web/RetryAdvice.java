@@ -28,8 +28,7 @@ public final class RetryAdvice {
   private static final int LONGEST_FIELD = 8_192;
   private static final int LONGEST_MOMENT = 40;
   private static final int FIRST_ERROR = 400;
-  // From this number on (the year 2001), a number is an instant and not a wait, which would be 31
-  // years.
+  // A number this large is an instant after September 2001, since no wait lasts 31 years.
   private static final long LEAST_EPOCH_SECONDS = 1_000_000_000;
   private static final long LEAST_EPOCH_MILLIS = 1_000_000_000_000L;
 
@@ -49,8 +48,8 @@ public final class RetryAdvice {
   /**
    * Returns for how long the client must not send requests to the server.
    *
-   * <p>A {@code Retry-After} in an error response determines the pause. Without it, an exhausted
-   * quota in any response determines the pause, which ends with the quota's window.
+   * <p>A {@code Retry-After} in an error response determines the pause. Without {@code
+   * Retry-After}, the pause lasts until the end of the window of an exhausted quota.
    *
    * @param status the status code of the response
    * @param fields returns the values of a header field for its name in lower case; empty if missing
@@ -145,7 +144,7 @@ public final class RetryAdvice {
       try {
         return LocalDateTime.parse(value, form).toInstant(ZoneOffset.UTC);
       } catch (DateTimeException e) {
-        // The next format can match.
+        // The date can have the next format.
       }
     }
     return null;

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  *
  * Each proxy appends the address from which it received the request. So the last element was
  * written by the proxy that sent the request to this server, and the element before was written by
- * the previous proxy. Elements written by the client are to the left of all these elements. If the
- * header were read from the left, a client could forge the client's address: an unclosed quote
+ * the previous proxy. Elements written by the client are to the left of all elements of proxies. If
+ * the header were read from the left, a client could forge the client's address: an unclosed quote
  * would hide the elements of honest proxies. If the header is read from the right, all elements of
  * honest proxies are complete before any character from the client is read, and reading stops at
  * the first address that is not a trusted proxy.

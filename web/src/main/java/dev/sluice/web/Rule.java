@@ -113,12 +113,12 @@ public final class Rule {
     return null;
   }
 
-  /** An id for which a request spends. */
+  /** A limit from which a request spends, with the request's id. */
   private record Spent(Spend spend, String id) {}
 
   /**
-   * Returns the spends of a request under this rule; a bucket can occur more than once. The stage
-   * completes when the application has supplied its quotas. Each function is called once.
+   * Returns the transactions of a request under this rule; a bucket can occur more than once. The
+   * future completes when the application has supplied all quotas.
    */
   CompletableFuture<List<Transaction>> transactions(Limits limits, List<Reading> readings) {
     if (readings.isEmpty()) {
@@ -213,9 +213,9 @@ public final class Rule {
   }
 
   /**
-   * Returns the limits that this rule requires. A limit whose quota the application supplies needs
-   * no default. But if such a limit has a default now, the default is required too, since the
-   * application can rely on this default.
+   * Returns the limits that this rule requires. If the application supplies a limit's quota, the
+   * limit needs no default. But if the limit has a default now, the rule requires the default,
+   * since the application can rely on it.
    */
   List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return spends.stream()
@@ -336,7 +336,7 @@ public final class Rule {
     }
 
     /**
-     * Ignores the case of paths, for applications that ignore it. Otherwise a rule on {@code
+     * Ignores the case of paths, for applications that ignore case. Otherwise a rule on {@code
      * /login} does not limit {@code /LOGIN}. Paths are converted to lower case by Unicode's simple
      * folding, so path variables in ids are in lower case too.
      *
@@ -382,8 +382,8 @@ public final class Rule {
 
     /**
      * Adds a limit that the application declares, and whose quota the application supplies; see
-     * {@link #limit(String, Function, VaryBy...)}. The current limits need not contain this limit.
-     * If they do not contain it, the function must not return null.
+     * {@link #limit(String, Function, VaryBy...)}. If the current limits do not contain this limit,
+     * the function must not return null.
      *
      * @param name the limit
      * @param quota see {@link #limit(String, Function, VaryBy...)}
@@ -625,7 +625,7 @@ public final class Rule {
 
     /**
      * Counts all outcomes except success, like {@link #countAllBut} with every status from 200 to
-     * 299. Do not use this for an application that answers a failed attempt with status 200.
+     * 299. Do not use this method if the application answers a failed attempt with status 200.
      *
      * @return this builder
      */

@@ -132,8 +132,8 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Checks the rules against the limits, and makes the request limiter. From then on, a reload of
-   * the limits fails if a limit of a rule has no default, unless the limiter {@linkplain
+   * Checks the rules against the limits, and makes the request limiter. Until the request limiter
+   * is closed, a reload fails if a limit of a rule has no default, unless the limiter {@linkplain
    * Limiter.Builder#missingDefault allows} missing defaults.
    *
    * @param mayBlock whether the filter's threads are allowed to block, so that rules can have

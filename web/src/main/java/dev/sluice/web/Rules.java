@@ -85,7 +85,7 @@ public final class Rules {
   }
 
   /**
-   * Returns the limits of these rules, as requirements on all later limits.
+   * Returns the limits that these rules need, to be required of all later limits.
    *
    * @param now the current limits; if a limit of these rules has a default now, the default is
    *     required

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 record Spend(
     String limit, @Nullable LimitName declared, List<VaryBy> id, @Nullable QuotaSource quota) {
 
-  /** Returns the limit, and the sources of its ids and quota. */
+  /** Returns the limit's name and the sources of the id, for messages. */
   @Override
   public String toString() {
     return "%s by %s%s"

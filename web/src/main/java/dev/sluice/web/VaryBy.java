@@ -52,7 +52,7 @@ public final class VaryBy {
     return new VaryBy(what, source, null, false, null, null);
   }
 
-  /** Returns a copy of this source with a sample id in the format of its values. */
+  /** Returns a copy of this source with a sample id, for checks of the id's format. */
   private VaryBy like(String id) {
     return new VaryBy(what, source, pathVariable, skips, standIn, id);
   }

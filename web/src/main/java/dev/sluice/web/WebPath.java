@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  *  - they treat the segment after two slashes at the start as a host.
  */
 /**
- * Computes the readings of a URI's path: all interpretations of the path by known applications. For
- * adapters that receive the path as the client sent it. Takes time linear in the length of the
- * path.
+ * Computes the readings of a URI's path: all interpretations of the path by known applications. Use
+ * this class in an adapter that receives the path as the client sent it. Takes time linear in the
+ * length of the path.
  */
 public final class WebPath {
 
@@ -53,8 +53,8 @@ public final class WebPath {
 
   /**
    * Returns the readings of {@link #readings}, and the readings by applications that keep
-   * parameters ({@code ;a=b}) in the name. For servers that do not know which application handles
-   * the request.
+   * parameters ({@code ;a=b}) in the name. Use this method in a server that does not know which
+   * application handles the request.
    *
    * @param path the path as the client sent it, without the query
    * @return at least one reading
@@ -141,8 +141,8 @@ public final class WebPath {
 
   /**
    * Returns the readings of a path by applications that decode the path in another charset than
-   * UTF-8. Some of these applications decode each run of escapes separately, others decode all
-   * bytes together. In these readings an escaped slash separates segments.
+   * UTF-8. Some applications decode each run of escapes separately, others decode all bytes
+   * together. In the returned readings, an escaped slash separates segments.
    *
    * @param charset the charset of the escapes
    * @param path the path as the client sent it, without the query
@@ -206,8 +206,8 @@ public final class WebPath {
   }
 
   /**
-   * Returns whether a parameter has an escaped slash, at which applications that decode the whole
-   * path first split the path.
+   * Returns whether a parameter has an escaped slash. Applications that decode the whole path first
+   * split the path at this slash.
    */
   private static boolean splitsInAParameter(String path) {
     if (path.indexOf(';') < 0) {

@@ -36,12 +36,12 @@ import reactor.core.scheduler.Schedulers;
 
 /**
  * A WebFlux filter that admits requests within their limits, and answers all other requests with a
- * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the rule denies
- * the request, or there is no rule, the response is a 503.
+ * 429. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides. If the failure
+ * rule denies the request, or the limiter has no failure rule, the response is a 503.
  *
- * <p>A request spends from all limits of all rules that match it, or from none. A request is
- * charged once, even if the filter is called several times for its exchange. {@linkplain
- * Rule.Builder#shadow Shadow rules} are charged afterwards, for admitted requests.
+ * <p>A request spends from all limits of all rules that match the request, or from none. A request
+ * is charged once, even if the filter is called several times for its exchange. {@linkplain
+ * Rule.Builder#shadow Shadow rules} are charged only for admitted requests.
  *
  * <p>A conditional rule ({@link Rule.Builder#countOnly}) is settled when the response is committed,
  * by the status that the client gets. If the client disconnects earlier, the tokens stay spent. A
@@ -55,7 +55,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
   /**
    * The exchange attribute with the {@link Decision} that admitted a request. If several filters
-   * admitted the request, the attribute has the strictest decision. Absent if no rule matched.
+   * admitted the request, the attribute has the strictest decision. If no rule matched, the
+   * attribute is absent.
    */
   public static final String DECISION = "dev.sluice.webflux.decision";
 
@@ -110,7 +111,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     return order;
   }
 
-  /** Stops requiring that the limits of the rules stay configured. Never blocks. */
+  /** Allows reloads to remove limits that the rules use. Never blocks. */
   @Override
   public void close() {
     limiter.close();
@@ -151,7 +152,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Rejects a request in the same way as the filter, for code that limits requests elsewhere.
+   * Rejects a request in the same way as the filter, for code that limits requests itself.
    *
    * @param exchange the exchange, whose response is not committed
    * @param refusal the response to send
@@ -190,10 +191,10 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
   /**
    * Sets the true cost of an exchange, for the rules that {@linkplain Rule.Builder#estimate
-   * estimated} the cost; does nothing without such a rule. Call this method from any thread when
-   * the cost is known, even after the client has disconnected. If this method is called several
-   * times, the last call before the end of the response counts; without one, the first call after
-   * the end. Never blocks.
+   * estimated} the cost; does nothing if no rule estimated the cost. Call this method from any
+   * thread when the cost is known, even after the client has disconnected. If several costs are
+   * set, the last cost before the end of the response counts. If every cost is set after the end,
+   * the first cost counts. Never blocks.
    *
    * @param exchange the exchange
    * @param tokens the tokens that the request cost
@@ -207,8 +208,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Settles an exchange when its whole response is sent. After an exception, the response is
-   * committed outside of all filters; only then is its status known.
+   * Settles an exchange when its whole response is sent. After an exception, the status is known
+   * only when the response is committed, outside of all filters.
    */
   private Mono<Void> settledAtTheEnd(
       ServerWebExchange exchange, WebFilterChain chain, Admission admission) {

@@ -62,8 +62,8 @@ public final class DecisionWriter {
   }
 
   /**
-   * Returns the decision on a single transaction. If a limiter has nothing to check, its decision
-   * is the decision of a batch with one part; this method then returns this part.
+   * Returns the decision on a single transaction. If no limit applies, a limiter returns the
+   * decision on a batch with one part; this method returns the part.
    *
    * @param decision the limiter's decision on one transaction
    * @return the decision that contains the transaction

@@ -93,7 +93,7 @@ public final class Mistakes {
   }
 
   /**
-   * Returns an exception with all mistakes. To be called only after a mistake was added.
+   * Returns an exception with all mistakes. Call this method only after a mistake was added.
    *
    * @return the exception, for the caller to throw
    */

@@ -64,7 +64,7 @@ public final class WireReader {
 
   /**
    * The largest number of characters of a text or number. A valid id is much shorter, so most ids
-   * that are too long get the message of the check of ids instead of the parser's message.
+   * that are too long pass the parser and are rejected with a message about ids.
    */
   static final int LONGEST_TEXT = 8192;
 
@@ -114,7 +114,7 @@ public final class WireReader {
   }
 
   /**
-   * Reads one request. The request keeps the mistakes in its fields and throws them later.
+   * Reads one request. Mistakes in fields are thrown when the request's limits are looked up.
    *
    * @param json the bytes of a JSON object in UTF-8
    * @param offset the index of the object's first byte

@@ -103,8 +103,8 @@ public final class WireRequest {
   }
 
   /**
-   * Returns the operation that {@link #op} names. Adds a mistake if the word is missing or unknown,
-   * and for {@code batchSpend} without transactions.
+   * Returns the operation that {@link #op} names. Adds a mistake if the operation is missing or
+   * unknown, or is {@code batchSpend} without transactions.
    *
    * @return the operation; {@link Act#SPEND} for {@code batchSpend} and after a mistake
    */
@@ -191,7 +191,7 @@ public final class WireRequest {
   }
 
   /**
-   * Looks up the transactions of a check, spend or refund. To be called only once.
+   * Looks up the transactions of a check, spend or refund. Call this method only once.
    *
    * @param limits the limits in force
    * @param limiter decides whether a limit without a default is a mistake
@@ -204,7 +204,7 @@ public final class WireRequest {
   }
 
   /**
-   * Looks up the transaction of a request with {@code "upTo": true}. To be called only once.
+   * Looks up the transaction of a request with {@code "upTo": true}. Call this method only once.
    *
    * @param limits the limits in force
    * @param limiter decides whether a limit without a default is a mistake
@@ -231,7 +231,7 @@ public final class WireRequest {
   }
 
   /**
-   * Looks up the transactions of a reset; a cost or a kind is a mistake. To be called only once.
+   * Looks up the transactions of a reset; rejects a cost or kind. Call this method only once.
    *
    * @param limits the limits in force
    * @param limiter decides whether a limit without a default is a mistake

@@ -33,8 +33,8 @@ public interface AttachedFiles<T> {
   List<Path> files();
 
   /**
-   * Reads the files. The reader reports mistakes and never throws. Not called if a file is
-   * unreadable.
+   * Reads the files; reports mistakes and never throws. If a file is unreadable, this method is not
+   * called.
    *
    * @param contents the contents, in the order of {@link #files}
    * @param reports receives mistakes and warnings
@@ -46,7 +46,7 @@ public interface AttachedFiles<T> {
   interface Reports {
 
     /**
-     * Adds a mistake. No file then takes effect.
+     * Adds a mistake, because of which no file takes effect.
      *
      * @param file one of the files
      * @param message what was found, and what was expected

@@ -36,8 +36,8 @@ public interface CompanionFile<T> {
 
   /**
    * Returns whether anchors ({@code &name}), aliases ({@code *name}) and merged maps ({@code <<:
-   * *name}) are allowed in the file, as in files of other systems. Mistakes in a value that an
-   * alias repeats are reported at the anchor.
+   * *name}) are allowed in the file, as in files of envoyproxy/ratelimit. Mistakes in a value that
+   * an alias repeats are reported at the anchor.
    *
    * @return false, the default, if anchors and aliases are mistakes, as in Sluice's own files
    */
@@ -53,7 +53,7 @@ public interface CompanionFile<T> {
   String expected();
 
   /**
-   * Reads the file. The reader reports mistakes and never throws.
+   * Reads the file; reports mistakes and never throws.
    *
    * @param root the content; if the file also has other sections, a map of only the {@link
    *     #sections} of this reader
@@ -81,8 +81,8 @@ public interface CompanionFile<T> {
   }
 
   /**
-   * Returns the limits with the content as their companion. An implementation can also merge this
-   * content with the content of other files, or change the limits.
+   * Returns the limits with the content added, for {@link Limits#companion}. An implementation can
+   * also merge this content with the content of other files, or change the limits.
    *
    * @param limits the limits of the same load
    * @param read the content that {@link #read} returned

@@ -80,7 +80,7 @@ final class DefaultsReader {
         || (!further(now).containsAll(further(last)) && !further(last).containsAll(further(now)));
   }
 
-  /** Returns the periods that are in the keys of buckets. */
+  /** Returns the periods that occur in bucket keys: all except the longest period. */
   private static List<Duration> further(List<Quota> quotas) {
     return quotas.stream().skip(1).map(Quota::period).toList();
   }
@@ -97,7 +97,7 @@ final class DefaultsReader {
     return new LongestReservations(longestReservations);
   }
 
-  /** Returns the limits whose reservations give their tokens back when they expire. */
+  /** Returns the limits that get the tokens of a reservation back when the reservation expires. */
   LapsingReservations lapsingReservations() {
     return new LapsingReservations(lapsing);
   }

@@ -15,8 +15,8 @@ import java.util.function.Supplier;
 /*
  * If the server of a network mount is down, a call on a file never returns, not even a call for the
  * file's size, and an interrupt does not end the call. So every call runs on its own daemon thread,
- * which is abandoned after a time-out. While that thread hangs, no other thread is started for the
- * file. So a watcher that polls every second leaves one thread behind, not thousands.
+ * which is abandoned after a time-out. While an abandoned thread hangs, no other thread is started
+ * for its file. So a watcher that polls every second leaves one thread behind, not thousands.
  */
 /** Accesses files with a time-out. Thread-safe. */
 final class FileAccess {
@@ -34,7 +34,7 @@ final class FileAccess {
    *
    * @param path the file
    * @param call accesses the file
-   * @param givenUp makes the result of a call that timed out; receives the reason
+   * @param givenUp returns the result of a call that timed out, given the reason
    */
   <T> T call(Path path, Supplier<T> call, Function<String, T> givenUp) {
     String reason = "the file does not answer (given up after %s ms)";

@@ -15,8 +15,8 @@ import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The content of a file, or the reason why the file could not be read. Immutable if no caller
- * writes to the array of bytes.
+ * The content of a file, or the reason why the file could not be read. Immutable, since no caller
+ * changes the array of bytes.
  */
 final class FileContent {
 
@@ -27,8 +27,8 @@ final class FileContent {
   private static final int MOST_BYTES = 16 << 20;
 
   /**
-   * Bytes of heap for each byte of a file. Reading a file needs up to 16 times its size, while the
-   * current limits stay in memory.
+   * The heap must be this many times larger than a file: reading a file needs up to 16 times the
+   * file's size, while the current limits stay in memory.
    */
   private static final int HEAP_PER_FILE = 32;
 
@@ -48,7 +48,7 @@ final class FileContent {
     this.fault = fault;
   }
 
-  /** Reads a regular file. Blocks. Returns errors of the file system and never throws them. */
+  /** Reads a regular file. Blocks. Returns file system errors as faults and never throws them. */
   static FileContent read(Path path) {
     String file = path.toString();
     try {
@@ -91,7 +91,7 @@ final class FileContent {
     return parent != null && Files.exists(parent) && !Files.isDirectory(parent);
   }
 
-  /** Returns the content of a file that was read elsewhere. */
+  /** Returns a file's content that another class has read. */
   static FileContent of(String file, byte[] bytes) {
     return new FileContent(file, bytes, null);
   }
@@ -126,7 +126,7 @@ final class FileContent {
     return fault;
   }
 
-  /** Returns a text that is equal for equal contents and for equal faults. */
+  /** Returns a hash of the content, or the fault if the file could not be read. */
   String fingerprint() {
     if (fault != null) {
       return fault;

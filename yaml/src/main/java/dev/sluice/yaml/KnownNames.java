@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * The names that are allowed in a file.
  *
  * @param catalogue the names
- * @param broken names whose declaration has a mistake; a use of such a name is not reported as
+ * @param broken names whose declaration has a mistake, so that their uses are not reported as
  *     unknown
  * @param complete false if a file that can declare names could not be read
  */
@@ -43,7 +43,7 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
     return name;
   }
 
-  /** Returns the line that would declare a name. */
+  /** Returns a hint for a message: the line that would declare a name. */
   static String declaration(String name, boolean isDefault) {
     LimitName sample = Catalogue.samples().find(name);
     boolean isOfAddresses = name.contains("IP") || name.contains("Ip");

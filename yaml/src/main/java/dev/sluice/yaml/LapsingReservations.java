@@ -5,9 +5,9 @@ import dev.sluice.limit.Limits;
 import java.util.Set;
 
 /**
- * The limits with {@code lapse: give-back}. If a client neither settles nor cancels a reservation
- * on a server, such a limit gets the reserved tokens back when the reservation expires. This set is
- * replaced together with the limits. Immutable and thread-safe.
+ * The limits with {@code lapse: give-back}. If a client neither settles nor cancels a server's
+ * reservation, a limit of this set gets the reserved tokens back when the reservation expires. This
+ * set is replaced together with the limits. Immutable and thread-safe.
  *
  * @param limits the names of the limits
  */

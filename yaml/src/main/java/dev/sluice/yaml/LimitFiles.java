@@ -111,7 +111,7 @@ public final class LimitFiles {
   /**
    * Reads the copy that was written after the last load without mistakes, instead of the files.
    *
-   * @return the limits of that load
+   * @return the limits in the copy
    * @throws LimitFilesException if the copy is unreadable, damaged, or has a mistake
    * @throws IllegalStateException if {@link Builder#copy} was not called
    */
@@ -162,7 +162,7 @@ public final class LimitFiles {
 
   /**
    * Reads the files as {@link #lint()} does, and also warns about each limit whose bucket keys
-   * change. Such a change makes all buckets of the limit full once.
+   * change. If a limit's bucket keys change, all of its buckets become full once.
    *
    * @param before the current limits
    * @return mistakes and warnings, sorted by file, line and column; may be empty
@@ -249,7 +249,7 @@ public final class LimitFiles {
         file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
   }
 
-  /** A companion's reader and file. If the file is null, the reader only reads its sections. */
+  /** A companion's reader and file. If the file is null, the sections are in other files. */
   record Companion(@Nullable Path file, CompanionFile<?> reader) {}
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
@@ -428,8 +428,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Keeps a copy of all files of the last load without mistakes. While the files have mistakes, a
-     * process can then start with the copy: {@link LimitFiles#lastGood}. A {@linkplain
+     * Keeps a copy of all files of the last load without mistakes. If the files have mistakes at a
+     * process's start, the process can use the copy: {@link LimitFiles#lastGood}. A {@linkplain
      * LimitFiles#watch watcher} writes the copy after each load without mistakes. Only the file's
      * owner can read the copy.
      *

@@ -38,8 +38,8 @@ import org.jspecify.annotations.Nullable;
  * some: a generator whose source failed writes an empty list, and without limits every request
  * is admitted. A load that lacks a required limit (Requirement) is rejected as well.
  *
- * A rollback ends only when changed files are applied. Files that could not be read for a while, or
- * had mistakes, and then have the same content as at the rollback, do not end it.
+ * A rollback ends only when changed files are applied. The rollback continues if files become
+ * unreadable or get mistakes, and then have the same content as at the rollback.
  */
 /**
  * Watches limit files, applies a valid change as a whole, and keeps the current limits after an
@@ -193,7 +193,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       }
       tell(() -> listener.broke(clock.instant(), failure));
     } catch (Throwable e) {
-      // The report of the failure failed too. The watcher ignores this and polls again.
+      // Logging or reporting the failure failed too. The watcher ignores this and polls again.
     }
   }
 
@@ -343,11 +343,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Puts earlier limits in force until changed files are applied. A reload of unchanged files does
-   * not end this rollback, and neither do files with mistakes.
+   * Puts earlier limits in force until changed files are applied. A reload of unchanged files, or
+   * of files with mistakes, does not end the rollback.
    *
    * @param limits the limits of an earlier load
-   * @param hash the hash of the files of that load, as {@link ReloadListener#offered} received it
+   * @param hash the hash that {@link ReloadListener#offered} received at the earlier load
    * @return false after {@link #close}
    */
   @CanIgnoreReturnValue
@@ -365,7 +365,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   /** Keeps a rollback in force: the files have the same content as at the rollback. */
   private void keep(Rollback kept, Snapshot snapshot) {
-    if (!snapshot.fingerprint().equals(settled)) { // the files differed meanwhile
+    if (!snapshot.fingerprint().equals(settled)) { // the files had other content at the last poll
       settled = snapshot.fingerprint();
       Instant at = clock.instant();
       tell(() -> listener.offered(at, snapshot.hash()));
@@ -374,7 +374,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Earlier limits in force.
+   * A rollback to earlier limits, which are in force.
    *
    * @param over the fingerprint that the files had when the limits were put back
    */

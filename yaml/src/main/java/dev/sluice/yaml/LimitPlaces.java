@@ -7,8 +7,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file and line of each limit's default and of each override. A companion of limits that were
- * read with {@link LimitFiles.Builder#places}. Immutable and thread-safe.
+ * The file and line of each limit's default and of each override. Limits that were read with {@link
+ * LimitFiles.Builder#places} have this companion. Immutable and thread-safe.
  *
  * @param byLimit file and line, such as {@code limits.yml:4}, by the names of the limits
  * @param overridesFile the file of the overrides; empty for none

@@ -85,9 +85,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     }
   }
 
-  /**
-   * Reads the bytes of a copy. Returns an error of the file system as a fault and never throws it.
-   */
+  /** Reads the bytes of a copy. An error of the file system is returned as a fault, not thrown. */
   static FileContent bytes(Path file) {
     try (InputStream in = Files.newInputStream(file)) {
       return FileContent.of(

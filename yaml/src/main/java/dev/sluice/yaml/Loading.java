@@ -76,7 +76,7 @@ final class Loading {
     this.before = before;
   }
 
-  /** Loads all files of a program. A name that is not in these files is a mistake. */
+  /** Loads all files of a program. A name that no file declares is a mistake. */
   static Loaded of(LimitFiles files, Snapshot snapshot) {
     return of(files, snapshot, null);
   }
@@ -232,7 +232,7 @@ final class Loading {
   }
 
   /**
-   * Returns the file that has one of these sections. Reports each further file with such a section.
+   * Returns the file with one of the given sections. Reports each further file with such a section.
    */
   private @Nullable Source having(List<String> keys) {
     Source found = null;
@@ -259,7 +259,7 @@ final class Loading {
     return lapsing.limits().isEmpty() ? with : with.with(LapsingReservations.class, lapsing);
   }
 
-  /** Reads the companion files, collects their mistakes, and returns the limits with them. */
+  /** Adds the contents of the companion files to the limits, and collects the files' mistakes. */
   private Limits withCompanions(
       Limits limits, List<@Nullable Source> companions, boolean areKnown) {
     Limits whole = limits;
@@ -384,8 +384,8 @@ final class Loading {
   }
 
   /**
-   * Warns about names that are disabled because they have no default. If no file has a default for
-   * any of these names, there is no warning, since the files are then for other limits.
+   * Warns about names that are disabled because they have no default. Warns only if the files
+   * configure a limit that a missing default disables; other files are not for Boulder.
    */
   private void warnOfDisabled(Limits limits, Snapshot snapshot) {
     List<LimitName> mayBe =

@@ -238,8 +238,8 @@ final class NamesReader {
   }
 
   /**
-   * Reports a message of the builder. The message begins with the name of the field that has the
-   * mistake.
+   * Reports a message of the name's builder, at the field whose name begins the message, such as
+   * {@code id}.
    */
   private static void report(String message, Fields fields, Problems problems) {
     int colon = message.indexOf(": ");
@@ -310,7 +310,7 @@ final class NamesReader {
         return text;
       }
     } catch (URISyntaxException e) {
-      // The mistake of a text that is not a link is reported below.
+      // The text is not a link: the statement below reports this.
     }
     problems.wrong(node, expected);
     return null;

@@ -41,9 +41,9 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
  * - a key that is not a single value is rejected.
  *
  * A rejected value becomes a Broken node or no node, and reading continues, so that one run finds
- * all mistakes. Only a syntax error or an exceeded bound stops the reading. Then the entries and
- * items before that place are still checked. The last entry before a syntax error is not checked,
- * since a line with too little indentation can have ended this entry too early.
+ * all mistakes. Only a syntax error or an exceeded bound stops the reading. The entries and items
+ * before the error are still checked. The last entry before a syntax error is not checked, since a
+ * line with too little indentation can have ended this entry too early.
  */
 /** Reads one YAML 1.2 text into nodes. Not thread-safe. */
 final class NodeReader {
@@ -104,7 +104,7 @@ final class NodeReader {
   private record Anchored(Node node, int nodes, int levels) {}
 
   /**
-   * Reads a text. Adds mistakes in the text to the problems and never throws them.
+   * Reads a text. Mistakes in the text are added to the problems, not thrown.
    *
    * @param hasAliases whether aliases are allowed; otherwise an alias is a mistake
    */
@@ -174,8 +174,8 @@ final class NodeReader {
   /**
    * Reads a node.
    *
-   * @param taker receives the node. A list or the root is passed before its content is read, so
-   *     that the content read so far is kept if the parser fails
+   * @param taker receives the node. A list or the root is received before the list's content is
+   *     read, so that the content before a syntax error is kept
    */
   private void node(int depth, Consumer<Node> taker) {
     NodeEvent event = (NodeEvent) events.next();
@@ -307,8 +307,8 @@ final class NodeReader {
   }
 
   /**
-   * Shortens a word for a message. If the file is not a limit file, the message then does not
-   * disclose its content.
+   * Hides a long word in a message, so that the message discloses little of a file that is not a
+   * limit file.
    */
   private static String shown(String word) {
     return word.length() <= 40 ? word : "…";

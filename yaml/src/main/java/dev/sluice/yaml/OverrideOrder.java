@@ -10,8 +10,8 @@ import java.util.function.Function;
 
 /**
  * The order in which overrides are written: by name, then by quota with the most generous quota
- * first, then by comment and by id. Texts are compared by code point. This order is the same as the
- * order of their UTF-8 bytes.
+ * first, then by comment and by id. Texts are compared by code point, which is the order of the
+ * texts' UTF-8 bytes.
  */
 final class OverrideOrder {
 

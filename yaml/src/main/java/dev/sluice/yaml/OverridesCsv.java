@@ -63,7 +63,7 @@ public final class OverridesCsv {
   }
 
   /**
-   * Writes a header and all overrides with all nine columns, in the same order.
+   * Writes a header and all overrides with all nine columns, in the order of {@link #write}.
    *
    * @param lines the overrides; a line without a value for {@code enabled} is written as enabled
    * @param target receives the lines

@@ -53,7 +53,7 @@ final class OverridesReader {
     this.problems = problems;
   }
 
-  /** Reads the overrides, and returns those without a mistake, each with its line. */
+  /** Returns the overrides without a mistake, each with its line in the file. */
   Map<LimitOverride, Integer> read(Node root) {
     Node.Sequence list =
         Values.list(

@@ -91,8 +91,8 @@ public final class Problems {
   }
 
   /**
-   * Allows messages to quote text of the file. To be called when the file is recognized as a Sluice
-   * file, or when only the person who named the file sees the messages.
+   * Allows messages to quote text of the file. Call this method if the file is recognized as a
+   * Sluice file, or if only the person who named the file sees the messages.
    */
   public void recognized() {
     recognized = true;
@@ -100,7 +100,7 @@ public final class Problems {
 
   /**
    * Recognizes the file if at least two fields of a map, and at least half of its fields, are
-   * known. To be called for each map.
+   * known. Call this method for each map.
    *
    * @param map the map
    * @param known the fields that the map may have
@@ -236,7 +236,7 @@ public final class Problems {
   }
 
   /**
-   * Returns a key for a message. Its text is quoted only if it has the form of a key.
+   * Returns a key for a message, which quotes the text only if it has the form of a key.
    *
    * @param key the key
    * @return the key's text in quotes, or the length of the text
@@ -320,8 +320,8 @@ public final class Problems {
   }
 
   /**
-   * Returns all problems. They quote text of the file only if the file was recognized as a Sluice
-   * file.
+   * Returns all problems. A problem quotes text of the file only if the file was recognized as a
+   * Sluice file.
    */
   List<Problem> found() {
     List<Problem> shown = new ArrayList<>(found.size());

@@ -17,10 +17,7 @@ final class Quotas {
   static final List<String> FIELDS = List.of("burst", "count", "period");
   static final String LIST = "quotas";
 
-  /**
-   * The threshold for a warning about rounding: the rate rises by more than one part in this
-   * number.
-   */
+  /** Rounding causes a warning if the rate rises by more than 1/{@value}. */
   private static final long NOTICEABLE = 1000;
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
@@ -37,7 +34,7 @@ final class Quotas {
     Long count = Values.wholeNumber(fields.require("count"), problems);
     Duration period = Values.duration(fields.require("period"), problems);
     if (burst == null || count == null || period == null) {
-      // Checks each value separately, together with two valid values.
+      // A value is missing; checks the other values, with a valid value for the missing one.
       report(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)), fields, problems);
       report(
           Quota.faults(1, count == null ? 1 : count, period == null ? LONGEST : period),

@@ -31,8 +31,9 @@ public interface ReloadListener {
   void loaded(Instant at, Limits limits, List<Problem> warnings);
 
   /**
-   * Called when earlier limits are in force again, and when files that differed meanwhile have the
-   * same content again as at that time. The default implementation calls {@link #loaded}.
+   * Called after a rollback to earlier limits. During the rollback, called again when changed files
+   * return to the content that they had at the rollback. The default implementation calls {@link
+   * #loaded}.
    *
    * @param at when the limits were put in force
    * @param limits the current limits

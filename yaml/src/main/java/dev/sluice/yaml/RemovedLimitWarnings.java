@@ -72,7 +72,8 @@ final class RemovedLimitWarnings {
   }
 
   /**
-   * Warns about missing overrides. Reports only their number per limit, since ids can be secret.
+   * Warns about missing overrides. Reports only the number of overrides per limit, since ids can be
+   * secret.
    */
   private static void overrides(Limits before, Limits after, String file, List<Problem> warnings) {
     Map<String, Integer> gone = new TreeMap<>();
@@ -126,7 +127,7 @@ final class RemovedLimitWarnings {
   /**
    * Warns about a file of rules or tokens with fewer lines than before. The file can have been
    * changed at one place and truncated after that place. This class cannot compare single rules or
-   * tokens, since only their own reader understands them.
+   * tokens, since only the file's own reader can parse them.
    */
   private static void shortened(
       @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {

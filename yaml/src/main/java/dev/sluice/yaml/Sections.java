@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * Every section is allowed in every limit file, no matter which option names the file. The option
  * decides only how content outside of sections is read: as limits in a file of defaults, or as the
- * list of overrides in a file of overrides. Other content is a mistake.
+ * list of overrides in a file of overrides. In any other file, content outside of sections is a
+ * mistake.
  */
 /** The sections of one limit file. Immutable. */
 final class Sections {
@@ -23,8 +24,8 @@ final class Sections {
   static final String RULES = "rules";
 
   /**
-   * The keys of all sections; the last four belong to rule books. A limit must not have one of
-   * these names.
+   * The keys of all sections; the last four belong to rule books. A limit must not be named like a
+   * section.
    */
   static final List<String> ALL =
       List.of(NAMES, LIMITS, OVERRIDES, RULES, "rulesOnly", "ignoreCase", "methodOverride");
@@ -95,8 +96,7 @@ final class Sections {
   /**
    * Returns the sections with the given keys as one map.
    *
-   * @param withRest whether to include the content outside of sections, which can be other than a
-   *     map
+   * @param withRest whether to include the content outside of sections, even if it is not a map
    */
   @Nullable Node only(Collection<String> keys, boolean withRest) {
     if (!(root instanceof Node.Mapping map)) {

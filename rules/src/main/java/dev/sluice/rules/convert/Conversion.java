@@ -42,7 +42,7 @@ public record Conversion(
 
   /**
    * Converts a configuration of envoyproxy/ratelimit. Requires {@code sluice-acme} on the class
-   * path, since a converted limit must not have a name of its limits.
+   * path, since a converted limit must not have the name of an ACME limit.
    *
    * @param configs the files of the configuration, which this call reads; files of one domain are
    *     merged in the given order
@@ -72,7 +72,7 @@ public record Conversion(
    * @param column the column of the name in characters, from 1
    * @param from the name in the configuration
    * @param to the name in the converted files
-   * @param why the rule that the name in the configuration breaks
+   * @param why the reason why the name in the configuration cannot be used
    */
   public record Renaming(String file, int line, int column, String from, String to, String why) {
 

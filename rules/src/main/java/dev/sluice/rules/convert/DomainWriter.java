@@ -33,22 +33,22 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The converted program, envoyproxy/ratelimit (here called the reference), walks down a tree of
- * descriptors and never goes back up. At each level it takes the descriptor whose value equals the
- * entry's value. Without such a descriptor, it takes the first pattern that matches, and otherwise
- * the descriptor without a value. Sluice's rules are a flat list, in which the first rule that
- * matches decides. So the tree is written in the order in which the reference searches. If the
- * reference would find no limit below a value, an "unmatched" rule for this value is written before
- * the rules for more general values, so that those rules do not match.
+ * The converted program, envoyproxy/ratelimit (here called Envoy), walks down a tree of descriptors
+ * and never goes back up. At each level, Envoy takes the descriptor whose value equals the entry's
+ * value; if there is none, the first pattern that matches; if none matches, the descriptor without
+ * a value. Sluice's rules are a flat list, in which the first rule that matches decides. So the
+ * tree is written in the order in which Envoy searches. If Envoy would find no limit below a value,
+ * an "unmatched" rule for this value is written before the rules for more general values, so that
+ * those rules do not match.
  *
- * If a request has the value "a*b" itself, the reference first looks for the descriptor that is
- * written "a*b", and only then for a pattern that matches. So if an earlier pattern would match the
- * text "a*b", a copy of the descriptor for this one value is written before all patterns. The copy
- * has the same limits and ids.
+ * If a request has the value "a*b" itself, Envoy first looks for the descriptor that is written
+ * "a*b", and only then for a pattern that matches. So if an earlier pattern would match the text
+ * "a*b", a copy of the descriptor for this one value is written before all patterns. The copy has
+ * the same limits and ids.
  *
- * A key without a value and the same key with a value are written as a default and an override. The
- * reference counts each combination of values separately. A rule of Sluice also counts each
- * combination separately, since the id consists of the values that vary.
+ * A key without a value and the same key with a value are written as a default and an override.
+ * Envoy counts each combination of values separately. A rule of Sluice also counts each combination
+ * separately, since the id consists of the values that vary.
  *
  * A file can have thousands of values and patterns of one key. Comparing all pairs would be slow,
  * so PatternSet searches all patterns at once.
@@ -144,9 +144,7 @@ final class DomainWriter {
     return limits.isEmpty() ? "" : "    replaces: [%s]\n".formatted(limits);
   }
 
-  /**
-   * The descriptors of one list with the same key, in the order in which the reference searches.
-   */
+  /** The descriptors of one list with the same key, in the order in which Envoy searches. */
   private final class Siblings {
     final Map<String, Branch> exact = new LinkedHashMap<>();
     final List<Branch> literals = new ArrayList<>();
@@ -159,9 +157,8 @@ final class DomainWriter {
     @Nullable Branch any;
 
     /**
-     * For each descriptor, the lists of keys for which the reference finds no limit below this
-     * descriptor, although a more general descriptor that matches the same value has a limit for
-     * these keys.
+     * For each descriptor, the lists of keys without a limit below this descriptor, but with a
+     * limit below a more general descriptor that matches the same value.
      */
     final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
@@ -191,8 +188,7 @@ final class DomainWriter {
 
     /** Finds the searches that end without a limit, after all descriptors were added. */
     void close() {
-      // The patterns that lead to a limit below them, by the keys of the limit. There are few such
-      // lists of keys.
+      // Maps each list of keys to the patterns below which these keys lead to a limit.
       Map<List<String>, PatternSet> all = new LinkedHashMap<>();
       open.forEach(
           one ->
@@ -218,7 +214,7 @@ final class DomainWriter {
     }
   }
 
-  /** The descriptors of one list, in the order in which the reference searches. */
+  /** The descriptors of one list, in the order in which Envoy searches. */
   private final class Level {
     final Map<String, Siblings> byKey = new LinkedHashMap<>();
     final Set<Branch> reached = new LinkedHashSet<>();
@@ -311,7 +307,7 @@ final class DomainWriter {
 
   /**
    * Adds an {@code unmatched} rule after all rules below a path. If none of these rules matches,
-   * the reference applies no limit, so no later rule is allowed to match.
+   * Envoy applies no limit, so no later rule is allowed to match.
    */
   private void guard(List<Branch> path, List<String> keysBelow) {
     List<String> entries = new ArrayList<>(entries(path));
@@ -325,8 +321,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the lists of keys that lead to limits below a branch. The value of a list is true if
-   * its keys lead to a limit for all values.
+   * Returns the lists of keys that lead to limits below a branch, each with whether its keys lead
+   * to a limit for all values.
    */
   private Map<List<String>, Boolean> limited(Branch branch) {
     Map<List<String>, Boolean> limited = limits.get(branch);

@@ -391,7 +391,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
      *
      * @param name the name that proxies send, not empty
      * @param files the names of the domain's files, as messages show them
-     * @param branches the descriptors of all these files, in their order
+     * @param branches the descriptors of all files of the domain, in the order of the files
      */
     record Domain(String name, List<String> files, List<Branch> branches) {}
 

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * A prefix tree holds the patterns, and patterns with a common beginning share its nodes. A second
  * tree holds the reversed patterns. A search follows all patterns at once and drops the patterns
- * that do not match the text so far. So its time depends on the number of patterns that nearly
- * match, not on the number of all patterns.
+ * that do not match the text so far. So the time of a search depends on the number of patterns that
+ * nearly match, not on the number of all patterns.
  */
 /** A set of patterns with stars. Not thread-safe. */
 final class PatternSet {
@@ -101,8 +101,8 @@ final class PatternSet {
   }
 
   /**
-   * Adds a node. If the next characters of its patterns are stars, also adds the nodes after these
-   * stars, since a star matches an empty text.
+   * Adds a node. If a star follows the node, also adds the node after the star, and so on, since a
+   * star matches an empty text.
    */
   private static void reach(@Nullable Node node, Set<Node> active) {
     Node at = node;
