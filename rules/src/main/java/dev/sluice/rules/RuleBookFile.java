@@ -199,7 +199,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
       } else if (!forAny && !ofRules.contains(domain)) {
         problems.mistake(
             item,
-            "found the domain %s, expected one that a rule is for%s"
+            "found the domain %s, expected the domain of a rule%s"
                 .formatted(SafeText.quote(domain), Suggestion.didYouMean(domain, ofRules)));
       }
     }

@@ -253,7 +253,7 @@ public final class WireReader {
     if (count > MOST_COSTS) {
       throw new WireException(
           COSTS,
-          "found more than %s costs, expected at most %s, since no token holds more transactions"
+          "found more than %s costs, expected at most %s, as many as a reservation has"
               .formatted(MOST_COSTS, MOST_COSTS));
     }
   }
