@@ -71,7 +71,8 @@ final class FirstCallTest {
     public static void main(String[] args) {
       ClassLoadingMXBean classes = ManagementFactory.getClassLoadingMXBean();
       try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
-          RedisStore store = RedisStore.open(URI.create(redis.uri() + "?timeout=2s&connectTimeout=30s"))) {
+          RedisStore store =
+              RedisStore.open(URI.create(redis.uri() + "?timeout=2s&connectTimeout=30s"))) {
         int none = failures(store); // loads what callers need themselves
         redis.freeze();
         long before = classes.getTotalLoadedClassCount();
