@@ -46,11 +46,11 @@ public final class Insides {
   }
 
   /**
-   * Returns the number of waiting callers of {@code acquire}, including callers that gave up but
-   * whose place in the line is not removed yet.
+   * Returns how many callers of {@code acquire} wait in the limiter's queues, including callers
+   * that gave up but are still in a queue.
    *
    * @param limiter the limiter
-   * @return the callers that wait for the store's buckets or for the buckets of a failure rule
+   * @return the number of callers
    */
   public static int waiting(Limiter limiter) {
     return limiter.waiting();
@@ -67,10 +67,11 @@ public final class Insides {
   }
 
   /**
-   * Returns the table entry in which a limiter records the time of its last refund to a bucket.
+   * Returns the index in the limiter's table at which the limiter records its last refund to a
+   * bucket.
    *
    * @param bucketKey the key of the bucket
-   * @return the number of the entry; several buckets can share an entry
+   * @return the index; several buckets can share a table entry
    */
   public static int entryOf(String bucketKey) {
     return LastRefundTimes.entry(bucketKey);
@@ -169,7 +170,8 @@ public final class Insides {
   }
 
   /**
-   * Returns a lease with a single share, because a simulated process has only one thread.
+   * Returns a lease that keeps its tokens in one counter, because a simulated process has only one
+   * thread.
    *
    * @param limiter the limiter
    * @param limit the limit's name

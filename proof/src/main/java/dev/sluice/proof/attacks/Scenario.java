@@ -18,10 +18,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
 
-/**
- * An attack that does not measure response times. It returns a summary of the result, or throws if
- * a promise was broken.
- */
+/** An attack that does not measure response times. */
 enum Scenario {
   SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
     @Override
@@ -222,8 +219,8 @@ enum Scenario {
   }
 
   /**
-   * Returns a snapshot in which all buckets of a segment have hashes of the same line. These are
-   * more buckets than a line can hold.
+   * Returns a snapshot in which all buckets of a table segment have hashes of the same table line.
+   * A table line cannot hold so many buckets.
    */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);

@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A process that makes its first decisions immediately after the start. It prints how many
- * decisions failed, and how long the slowest decision took in milliseconds.
+ * A process that makes its first decisions immediately after the start. The process prints the
+ * number of failed decisions and the milliseconds of the slowest decision.
  */
 public final class ColdStart {
 

@@ -28,10 +28,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
-/**
- * A trial: load and faults on one topology. A trial returns a summary of the result, or throws if a
- * promise was broken.
- */
+/** A trial: a load on one store topology, such as a Redis Cluster, while faults are injected. */
 enum Trial {
   SINGLE("8 processes on one server: delays, cuts, silence, a freeze") {
     @Override
@@ -165,8 +162,8 @@ enum Trial {
                   + " the promotion); a bucket granted at most %s tokens beyond its limit")
               .formatted(named, promoted, excess);
       BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
-      // For a short time, both masters grant tokens. Tokens whose grants had not reached the
-      // replica are granted a second time.
+      // For a short time, both masters grant tokens. The new master grants a token again if the old
+      // master's grant was not replicated.
       BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
       return seen;
     }

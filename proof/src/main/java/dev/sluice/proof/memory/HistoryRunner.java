@@ -137,8 +137,8 @@ final class HistoryRunner {
   }
 
   /**
-   * Returns whether a TAT is further in the future than a whole burst. This is possible after the
-   * clock has stepped back.
+   * Returns whether a call's answer contains a TAT that is further in the future than a whole
+   * burst. After the clock has stepped back, such a TAT is possible.
    */
   private static boolean isFar(Setup setup, Call call) {
     for (int i = 0; i < call.answer().nowNanos().size(); i++) {
@@ -178,8 +178,8 @@ final class HistoryRunner {
     }
 
     /**
-     * Returns the violation without numbers and names. Runs with equal texts are assumed to show
-     * the same fault.
+     * Returns the text of the violation without numbers and names. Two runs with equal texts are
+     * assumed to show the same fault.
      */
     String kind() {
       return violation

@@ -3,7 +3,9 @@ package dev.sluice.proof.memory;
 
 import java.util.List;
 
-/** A store in a simulation, whose classes a class loader has instrumented. */
+/**
+ * A store whose classes were instrumented, so that a simulation can schedule the store's threads.
+ */
 public interface InstrumentedStore {
 
   /**
@@ -55,10 +57,7 @@ public interface InstrumentedStore {
    */
   public record Answer(String failure, List<Long> nowNanos, List<Long> tatNanos) {
 
-    /**
-     * The failure of a call that the store rejected because it is full, so it cannot add another
-     * bucket.
-     */
+    /** The failure of a call that needs a new bucket while the store is full. */
     public static final String FULL = "full";
 
     /** The failure of a batch that contains the same bucket twice. */
