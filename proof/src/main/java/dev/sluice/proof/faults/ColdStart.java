@@ -24,7 +24,6 @@ public final class ColdStart {
    * Makes the decisions.
    *
    * @param args the address of the store, and the number of threads that decide at the same time
-   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[1]);

@@ -94,7 +94,6 @@ public final class Load {
    *
    * @param args the address of the store, the duration in seconds, and the factor by which the
    *     limit and the costs are multiplied
-   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
     int scale = Integer.parseInt(args[2]);

@@ -12,7 +12,6 @@ public interface InstrumentedStore {
    * Runs a call to the store on the current thread of the simulation.
    *
    * @param op a charge or a snapshot
-   * @return the result of the call
    */
   Answer run(Op op);
 
@@ -67,7 +66,6 @@ public interface InstrumentedStore {
      * Returns the result of a call that threw an exception.
      *
      * @param what {@link #FULL}, {@link #TWICE}, or the exception
-     * @return the result
      */
     public static Answer failed(String what) {
       return new Answer(what, List.of(), List.of());
