@@ -83,7 +83,7 @@ final class KnownBucket {
    * An event that lowered the TAT.
    *
    * @param nowNanos the time of the bucket's clock
-   * @param nanos the amount
+   * @param nanos by how much the event lowered the TAT
    */
   record Lowered(int process, long moment, long nowNanos, long nanos) {}
 

@@ -27,12 +27,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * This is a model of the functions in buckets.sql. A call locks all existing rows of its buckets, in
- * the order of their keys, and then inserts the missing rows in the same order. If another
+ * This is a model of the functions in buckets.sql. A call locks all existing rows of its buckets,
+ * in the order of their keys, and then inserts the missing rows in the same order. If another
  * transaction has locked or inserted a row, the call waits for this row until the lock time-out. If
- * another call inserts a row before this call does, this call ends without a decision. When the call
- * has locked all rows, it reads the clock and decides. It keeps the locks until the commit ends.
- * Nobody can cancel the call after its decision.
+ * another call inserts a row before this call does, this call ends without a decision. When the
+ * call has locked all rows, it reads the clock and decides. It keeps the locks until the commit
+ * ends. A call cannot be cancelled after its decision.
  */
 
 /** The transactions of a simulated PostgreSQL server, and the rows that they have locked. */
@@ -82,7 +82,7 @@ final class SimulatedDatabase {
     /**
      * Creates an execution.
      *
-     * @param preparedAt the moment at which the session prepared the statement, 0 if it did not
+     * @param preparedAt the moment at which the session prepared the statement; 0 if unprepared
      */
     Query(String sql, Object[] parameters, long preparedAt) {
       super(false, keys(sql, parameters), new byte[0]);
@@ -165,8 +165,8 @@ final class SimulatedDatabase {
   }
 
   /**
-   * Commits all calls that have decided. A commit releases rows, so that further calls can decide.
-   * Commits these calls, too.
+   * Commits all calls that have decided. Each commit unlocks rows, so that further calls decide;
+   * this method also commits the further calls.
    */
   void finishCommits() {
     List<Transaction> decided;
@@ -330,7 +330,7 @@ final class SimulatedDatabase {
       }
     }
 
-    /** Locks further rows, until the call decides or has to wait for a row. */
+    /** Locks further rows until the call decides or must wait for a row. */
     void goOn() {
       while (!decided && !late) {
         if (seen.isEmpty() && missing.isEmpty()) {
@@ -410,7 +410,7 @@ final class SimulatedDatabase {
       reference.decided(by, charge, nowNanos, tatNanos, afterNanos);
     }
 
-    /** Commits after a while, unless the transaction is rolled back before. */
+    /** Commits the transaction after a while, unless a rollback ends the transaction first. */
     private void commit(List<Object> row, List<Runnable> changes) {
       decided = true;
       finish =

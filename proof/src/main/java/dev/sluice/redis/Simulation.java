@@ -108,8 +108,8 @@ final class Simulation {
   }
 
   /**
-   * Waits until the limiters may forget all refunds, which they remember for a minute. Further
-   * calls must then make the limiters forget the refunds.
+   * Waits for a minute, after which limiters no longer need to track refunds. Then requires that
+   * further calls make the limiters remove all refunds.
    */
   private void linger() {
     world.runUntil(() -> false, world.now() + LONGEST_MEMORY_NANOS);

@@ -11,11 +11,11 @@ import java.util.Locale;
  *
  * @param at the time in nanoseconds since the start of the run
  * @param process the number of the process
- * @param numbers further values, which {@link Kind} lists for each kind
+ * @param numbers the parameters of the step, which {@link Kind} lists for each kind
  */
 record Step(long at, Kind kind, int process, List<Integer> numbers) {
 
-  /** The kinds of steps. The comment of each kind lists the numbers of its step. */
+  /** The kinds of steps. The comment of each kind lists the parameters of a step. */
   enum Kind {
     /** limit, id, cost. */
     SPEND,
@@ -50,7 +50,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     RESET_BATCH,
     /** id that OBSERVE checks, number of the empty bucket that denies the batch. */
     DENIED_BATCH,
-    /** number of a bucket, which is empty from now on. */
+    /** number of a bucket to empty. */
     DRAIN,
     /** id of the bucket to check. */
     OBSERVE,
@@ -68,11 +68,11 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     RESERVE_BATCH,
     /** limit, id, cost, milliseconds until a synchronous cancellation. */
     RESERVE_BLOCKING,
-    /** limit, id, cost, milliseconds until a cancellation by receipt, number of its process. */
+    /** limit, id, cost, milliseconds until a cancellation by receipt, cancelling process. */
     RESERVE_ELSEWHERE,
     /** limit, id, cost, milliseconds until the settlement, the true cost. */
     RESERVE_SETTLED,
-    /** number of the limits that this process uses from now on. */
+    /** number of the set of limits that this process uses from now on. */
     LIMITS,
     /** shared id, burst of the id's override from now on (0: no override). */
     OVERRIDES,
