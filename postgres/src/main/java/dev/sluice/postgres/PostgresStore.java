@@ -15,8 +15,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store for several processes that keeps buckets in PostgreSQL. Functions decide inside the
- * database, with the database's clock, in one round trip.
+ * A store for several processes that keeps buckets in PostgreSQL. Functions inside the database
+ * decide on charges, with the database's clock, in one round trip.
  *
  * <pre>{@code
  * PostgresStore.create(dataSource, Durability.UNLOGGED, null); // once, like `sluice store create`
@@ -32,9 +32,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
  * cancels the future of {@link #chargeAsync}; a batch that was not sent yet is then not charged.
- * Actions chained to that future run on threads that are allowed to block. Thread-safe. {@link
- * #charge} and {@link #ping} block for a round trip. On the store's own threads both methods throw,
- * since they would deadlock. {@link #chargeAsync} never blocks.
+ * Actions chained to a future of {@code chargeAsync} run on threads that are allowed to block.
+ * Thread-safe. {@link #charge} and {@link #ping} block for a round trip; called on the store's own
+ * threads, they throw, because they would deadlock. {@link #chargeAsync} never blocks.
  */
 public final class PostgresStore implements BucketStore {
 
@@ -42,7 +42,7 @@ public final class PostgresStore implements BucketStore {
   private final KeyScan scan;
   private final @Nullable SqlRoll roll;
 
-  /** Makes a store; without a list of processes, the last argument is null. */
+  /** Makes a store; {@code roll} is null if the store keeps no list of processes. */
   PostgresStore(RemoteStore remote, KeyScan scan, @Nullable SqlRoll roll) {
     this.remote = remote;
     this.scan = scan;
@@ -141,7 +141,7 @@ public final class PostgresStore implements BucketStore {
     remote.ping();
   }
 
-  /** Reads the keys in their order, on a separate connection. */
+  /** Reads the keys in ascending order, on a separate connection. */
   @Override
   public Optional<List<String>> someKeys(int most, Duration longest) {
     return Optional.of(scan.keys(most, longest));

@@ -309,7 +309,7 @@ final class Operation {
     }
   }
 
-  /** Reports a violation if a call was refused, although the queue had room and time was left. */
+  /** Reports a violation if a call was refused too early, or by a queue that cannot be full. */
   private void requireRefusedForAReason(String words) {
     long timeoutNanos = conditions.timeoutNanos();
     long estimateNanos = Math.min(MOST_ESTIMATE_NANOS, timeoutNanos / 4);

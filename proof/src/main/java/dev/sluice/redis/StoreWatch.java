@@ -67,7 +67,7 @@ final class StoreWatch implements BucketStore.Observer {
     long start = world.now() - mostNanos;
     boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
     SimulatedServer at = at(server);
-    // A call that a lock delays counts as answered, even if the call then times out.
+    // The breaker counts a call that a lock made fail as answered, even if the call then timed out.
     boolean mayBeOfLocks =
         isDatabase()
             && result != Result.ANSWERED

@@ -102,8 +102,8 @@ final class Clients {
   /**
    * Returns the addresses of the Sentinels, in the order in which Lettuce tries them.
    *
-   * @param left the number of Sentinels that did not respond and are no longer used; the Sentinel
-   *     after these is the first in the list
+   * @param left the number of Sentinels that did not respond, which are moved to the end of the
+   *     list
    */
   RedisURI sentinel(int left) {
     RedisURI.Builder sentinel =
@@ -138,8 +138,8 @@ final class Clients {
   /**
    * Returns a provider that returns its credentials at once. With any other provider, such as the
    * provider of {@code withAuthentication(user, password)}, Lettuce 7.7 ends the handshake on a
-   * thread of another pool. The connection that Lettuce then returns can reject commands for a
-   * moment, since its state is not yet "connected".
+   * thread of another pool. Lettuce 7.7 can then return a connection that rejects commands for a
+   * moment, since the connection's state is not yet "connected".
    */
   static RedisCredentialsProvider credentials(@Nullable String user, String password) {
     return new StaticCredentialsProvider(RedisCredentials.just(user, password.toCharArray()));

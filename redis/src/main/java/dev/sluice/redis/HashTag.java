@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>If all keys of a batch have the same tag, the buckets are on one server, which decides on the
  * batch at one instant. A tag has two disadvantages. The tag is written in braces inside the key;
- * Boulder writes no braces, so Boulder does not find the bucket. And buckets with the same tag
- * cannot be distributed over several servers.
+ * Boulder writes no braces, so Boulder does not find the bucket. Buckets with the same tag cannot
+ * be distributed over several servers.
  */
 public enum HashTag {
 

@@ -207,12 +207,12 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the largest difference between the clocks of the processes that use the same buckets; by
-   * default 100 ms. As long as the clocks differ by less, the processes together grant in any
-   * period at most the tokens that a process alone would grant in that period plus the difference.
+   * default 100 ms. If the clocks differ by at most the skew, all processes together grant no more
+   * tokens in a period than one process would grant in a period that is longer by the skew.
    * Requires {@link #clock}.
    *
-   * @param most up to ten minutes. The wait in a denial can be too short by this difference, for a
-   *     process whose clock is behind, or after a limit was reduced
+   * @param most up to ten minutes. The wait in a denial can be too short by the skew, for a process
+   *     whose clock is behind, or after a limit was reduced
    * @return this
    */
   @CanIgnoreReturnValue
@@ -234,8 +234,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how many requests can wait for a server, or for the whole Cluster; by default 16384.
-   * Further requests are rejected.
+   * Sets how many requests can wait for a server, or for the whole Cluster; by default 16384. A
+   * request beyond this number is rejected.
    *
    * @param requests at least 1
    * @return this

@@ -32,8 +32,8 @@ record ServerFault(Throwable cause, String code) implements Fault {
   }
 
   /**
-   * Returns a stage that fails with a {@link StoreException} that names the server. For stages that
-   * charge nothing.
+   * Returns a stage that fails with a {@link StoreException} that names the server. Use it only for
+   * stages that charge nothing.
    */
   static <T> CompletableFuture<T> named(String server, CompletionStage<T> stage) {
     return stage

@@ -82,7 +82,7 @@ public final class CallbackExecutor {
       return;
     }
     if (timing.nanoTime() - lastTaken >= STUCK_AFTER_NANOS) {
-      // Doubles the number of threads.
+      // Doubles the number of threads that run tasks.
       for (int more = Math.min(runners.get(), MOST_AT_ONCE); more > 0; more--) {
         join();
       }

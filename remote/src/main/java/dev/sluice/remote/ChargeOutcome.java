@@ -24,7 +24,7 @@ public enum ChargeOutcome {
     return neverSent ? NOTHING : UNKNOWN;
   }
 
-  /** Returns the outcome of charges that were sent without a response. */
+  /** Returns the outcome of charges that were sent but got no response. */
   static ChargeOutcome ofSent(List<Charge> charges) {
     return writes(charges) ? UNKNOWN : NOTHING;
   }

@@ -23,15 +23,15 @@ import org.jspecify.annotations.Nullable;
  * Each server decides on its part atomically, and takes the tokens that it grants. If all servers
  * grant their parts, the batch is done after one parallel round trip. If one server denies or
  * fails, the tokens of the other parts are refunded, except tokens that have refilled since
- * (Charge.untilNanos), so a bucket never receives more than was taken. Other refunds of the same
- * bucket reduce this amount, so the limiter, which knows all refunds, computes the refund of each
- * part (Tentative). Until the refund arrives, concurrent callers can be denied for lack of tokens
- * that are returned a moment later, but they never get a token too many. If the refund fails too,
- * the tokens stay spent.
+ * (Charge.untilNanos), so a bucket never receives more than was taken. Other refunds to the same
+ * bucket reduce what a part can refund, so the limiter, which knows all refunds, computes the
+ * refund of each part (Tentative). Until the refund arrives, concurrent callers can be denied for
+ * lack of the refunded tokens, but never receive more tokens than the limit allows. If the refund
+ * fails too, the tokens stay spent.
  *
  * If the batch has charges that can be denied, a charge that cannot be undone (a refund, a reset)
- * waits until the batch is decided. Such a charge is sent as a check in the first round trip, and
- * is charged in a second round trip.
+ * waits until the batch is decided. A waiting charge is sent as a check in the first round trip,
+ * and is charged in a second round trip.
  */
 
 /**
@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
 final class MultiServerBatch {
 
   /**
-   * Computes each refund as if there were no other refunds. Correct only if no other caller refunds
-   * tokens to these buckets.
+   * Computes each refund as if there were no other refunds, which is correct only if no other
+   * caller refunds tokens to the batch's buckets.
    */
   static final Tentative ALONE = Alone::new;
 
@@ -285,7 +285,7 @@ final class MultiServerBatch {
     return spends && charge.incrementNanos() > 0;
   }
 
-  /** Notifies the trackers of charges that stay spent or were not made. */
+  /** Notifies the limiter of charges that stay spent or were not made. */
   private void keepTheRest() {
     for (int i = 0; i < followers.length; i++) {
       Tentative.Part follower = followers[i];
@@ -335,7 +335,7 @@ final class MultiServerBatch {
     }
   }
 
-  /** Refunds the tokens of one charge that have not refilled since. */
+  /** Refunds the tokens of one charge that have not refilled since the charge. */
   private record Alone(Charge charge) implements Tentative.Part {
 
     @Override

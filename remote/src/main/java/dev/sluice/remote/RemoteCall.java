@@ -68,7 +68,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
     return abandoned;
   }
 
-  /** Fails this call. To be called only if the server certainly did not receive the call. */
+  /** Fails this call. Call this method only if the server certainly did not receive the call. */
   public final void notSent(Throwable failure) {
     completeExceptionally(new NotSentException(failure));
   }

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Every charge ends at the latest after the time-out. Actions chained to a future of {@link
  * #chargeAsync} run on threads that are allowed to block. Thread-safe. {@link #charge} and {@link
- * #ping} block for a round trip. On the store's own threads both methods throw, since they would
+ * #ping} block for a round trip; called on the store's own threads, they throw, because they would
  * deadlock. {@link #chargeAsync} never blocks.
  */
 public final class RemoteStore implements BucketStore {
@@ -79,7 +79,7 @@ public final class RemoteStore implements BucketStore {
     return awaited(() -> topology.probe().toCompletableFuture(), nanos);
   }
 
-  /** Whether a task succeeds within the given time. */
+  /** Returns whether a task succeeds within the given time. */
   @CanIgnoreReturnValue
   private boolean awaited(Supplier<CompletableFuture<?>> task, long nanos) {
     try {
@@ -115,8 +115,8 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Makes calls to a server that never responds, so that the classes that a time-out needs are
-   * loaded before an outage. Otherwise all callers would wait at the first outage until the thread
-   * that times calls out had loaded these classes. The observer does not see these calls.
+   * loaded before an outage. Without this rehearsal, all callers would wait at the first outage
+   * until the time-out thread had loaded its classes. The observer does not see these calls.
    */
   public void rehearseTimeOuts() {
     long nanos = REHEARSED_NANOS;
@@ -215,7 +215,7 @@ public final class RemoteStore implements BucketStore {
     return cause == null ? new StoreException(message) : new StoreException(message, cause);
   }
 
-  /** Adds to the failure of checks that nothing was charged, since a check charges nothing. */
+  /** If all charges were checks, adds "nothing was charged" to the message of a failure. */
   private static Throwable told(Throwable failure, @Nullable ChargeOutcome ifSent) {
     return ifSent == ChargeOutcome.NOTHING ? ifSent.said(failure) : failure;
   }
@@ -256,7 +256,7 @@ public final class RemoteStore implements BucketStore {
       try {
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
-        // The store was closed meanwhile, which also ends the stage.
+        // The store was closed after the submission, which also ends the stage.
       } catch (Throwable e) {
         // No memory for the timer, so the charge must end now.
         stage.completeExceptionally(leave(answer, ifSent, name + ": " + e, null));
@@ -405,8 +405,8 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Sends a batch over several servers. Before any part is sent, servers that are marked down and
-   * remembered denials are checked. Otherwise a part could take tokens in vain, and other callers
-   * would miss these tokens until the refund.
+   * remembered denials are checked. Without these checks, a part could take tokens in vain, and
+   * other callers would lack these tokens until the refund.
    */
   private CompletableFuture<List<Reading>> spread(
       List<RequestQueue> queues,

@@ -116,8 +116,8 @@ public final class StoreContext {
   }
 
   /**
-   * Returns the key of another bucket that no client uses, in case the first key is on another
-   * server.
+   * Returns the key of a bucket that no client uses; each number gives another key, and so perhaps
+   * another server.
    */
   public byte[] probeKey(int number) {
     return key(NOBODYS + number);

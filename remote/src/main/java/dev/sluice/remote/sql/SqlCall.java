@@ -55,7 +55,7 @@ public abstract class SqlCall extends RemoteCall<long[]> {
   /** Returns the statement to prepare. */
   public abstract String sql();
 
-  /** Begins to send the call. Returns false if the call was abandoned. */
+  /** Begins to send the call. Returns false if the call was abandoned and must not be sent. */
   final boolean mayLeave(Attempt attempt) {
     return begin(attempt);
   }

@@ -109,7 +109,7 @@ public final class RedisBinary {
           Files.deleteIfExists(file);
         }
       } catch (IOException e) {
-        // The file then stays in the folder for temporary files.
+        // A file that cannot be deleted stays in the folder for temporary files.
       }
     }
   }

@@ -50,8 +50,8 @@ final class Run implements AutoCloseable {
   }
 
   /**
-   * The latencies of one caller with one subject. The caller writes the latencies. They are read
-   * only after the run.
+   * The latencies of one caller with one subject, which the caller writes and which are read only
+   * after the run.
    */
   private static final class Samples {
     private final long[] nanos = new long[MOST_SAMPLES];
