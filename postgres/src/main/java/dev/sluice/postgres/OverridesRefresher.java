@@ -28,8 +28,8 @@ import java.util.function.Supplier;
 /*
  * The limits are merged from two sources: the files (the base) and the table. If both override the
  * same id, the override of the table applies, since an operator usually changes the table after the
- * files were deployed. If such a conflict were an error, one row could block every reload of the
- * files, and one file could block every refresh from the table.
+ * files were deployed. If a conflict of two overrides were an error, one row could block every
+ * reload of the files, and one file could block every refresh from the table.
  *
  * The merge always uses the newest state of both sources, under one lock, so that a concurrent
  * refresh and reload cannot undo each other. The table's rows are kept instead of parsed overrides,
@@ -279,7 +279,7 @@ public final class OverridesRefresher implements AutoCloseable {
     try {
       var unused = thread.schedule(this::refresh, wait.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
-      // The refresher was closed meanwhile.
+      // The refresher was closed before the next read was scheduled.
     }
   }
 

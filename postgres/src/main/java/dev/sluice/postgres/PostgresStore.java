@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * lost, the charge fails, although the database may have charged the buckets.
  *
  * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
- * cancels the future of {@link #chargeAsync}; a batch that was not sent yet is then not charged.
+ * cancels the future of {@link #chargeAsync}, so that a batch that was not sent yet is not charged.
  * Actions chained to a future of {@code chargeAsync} run on threads that are allowed to block.
  * Thread-safe. {@link #charge} and {@link #ping} block for a round trip; called on the store's own
  * threads, they throw, because they would deadlock. {@link #chargeAsync} never blocks.
@@ -95,7 +95,7 @@ public final class PostgresStore implements BucketStore {
    * @param durability what a crash of the database can undo
    * @param role a role that receives only the rights to use the store; null for the owner only
    * @throws SQLException if the database fails, or if an existing table is logged and the
-   *     durability is {@link Durability#UNLOGGED}: from then on a crash would empty the table
+   *     durability is {@link Durability#UNLOGGED}, with which a crash would empty the table
    */
   public static void create(DataSource source, Durability durability, @Nullable String role)
       throws SQLException {

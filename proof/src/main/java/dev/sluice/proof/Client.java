@@ -23,7 +23,7 @@ public interface Client extends AutoCloseable {
   Answers ask(String id, int requests) throws IOException;
 
   /**
-   * Returns the operations that this client can request. These operations use the limit {@link
+   * Returns the operations that this client can request. The operations use the limit {@link
    * Act#LIMIT}.
    */
   Set<Act> acts();
@@ -61,7 +61,7 @@ public interface Client extends AutoCloseable {
     /** The name of the limit. */
     public static final String LIMIT = "LoginsPerUserPerIPAddress";
 
-    /** The burst of the limit. It is so large that no bucket is ever empty. */
+    /** The burst of the limit. The burst is so large that no bucket is ever empty. */
     public static final long BURST = 10_000;
 
     /** The time in which one token refills. */

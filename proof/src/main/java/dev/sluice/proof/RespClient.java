@@ -83,7 +83,7 @@ public final class RespClient implements Client {
     try {
       flush();
     } catch (IOException e) {
-      // The server closed the connection. Some replies can have arrived before.
+      // The server closed the connection, perhaps after some replies.
     }
     Answers all = Answers.NONE;
     for (int i = 0; i < requests; i++) {

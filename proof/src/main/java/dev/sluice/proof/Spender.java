@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * A client that spends from its own bucket until the server closes the connection. During its
  * shutdown, a server closes every connection that was idle for a second. A busy machine can delay
- * the client's thread so that its connection is idle for a second. After such a delay, the caller
- * must check the bucket to find out whether a command was lost.
+ * the client's thread so that its connection is idle for a second. If the connection was idle for a
+ * second, the caller must check the bucket to find out whether a command was lost.
  *
  * <p>A Redis server cannot announce that it will close a connection. A command that the server did
  * not read does not count as lost. The client infers from a command's send time whether the server

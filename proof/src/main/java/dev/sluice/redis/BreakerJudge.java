@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Checks that a process marks a server down after five failed calls in a row, or after the first
  * failed call of a trial, and never earlier. A trial begins when a probe has marked a server up.
- * The judge compares the circuit breakers of the process with the results of its calls. Not
+ * The check compares a process's circuit breakers with the results of the process's calls. Not
  * thread-safe.
  */
 final class BreakerJudge {

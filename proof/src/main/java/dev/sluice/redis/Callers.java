@@ -32,7 +32,7 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** The callers of one process. They call the process's limiter and react to its answers. */
+/** The callers of one process, which call the process's limiter and react to its answers. */
 final class Callers {
 
   /** The longest time until a settlement ends, if its server is unavailable at first. */
@@ -511,9 +511,9 @@ final class Callers {
   }
 
   /**
-   * Settles a reservation of one limit at its true cost, and judges the reported settlement. The
-   * reported tokens must add up to the true cost, and a server must have charged the tokens beyond
-   * the reservation. A settlement that waits for a server must later reach the server, or be
+   * Settles a reservation of one limit at the given true cost, and checks the reported settlement.
+   * The reported tokens must add up to the true cost, and a server must have charged the tokens
+   * beyond the reservation. A settlement that waits for a server must later reach the server, or be
    * reported as lost.
    */
   void settle(Held held, long cost) {
@@ -652,7 +652,7 @@ final class Callers {
         });
   }
 
-  /** Cancels a settled reservation once more. This must not return any token. */
+  /** Cancels a settled reservation once more, which must not refund any token. */
   private static void cancelOnceMore(Reservation settled) {
     var unused = settled.cancelAsync();
   }

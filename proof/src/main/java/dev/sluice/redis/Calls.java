@@ -263,7 +263,7 @@ final class Calls {
             .anyMatch(one -> isGivenUp.test(reference.serverOf(one.bucketKey())));
   }
 
-  /** Returns the longest time for a few messages one after the other. */
+  /** Returns the longest time in which a few messages arrive, one after the other. */
   long afewMessages() {
     return 12 * latencyNanos + 2_000_000;
   }
@@ -297,7 +297,7 @@ final class Calls {
     nextBlocks = nanos;
   }
 
-  /** Runs the caller's code after an answer. This code can block the store's thread. */
+  /** Runs the caller's code after an answer, which can block the store's thread. */
   void goOn(Operation operation) {
     if (nextBlocks > 0) {
       long nanos = nextBlocks;

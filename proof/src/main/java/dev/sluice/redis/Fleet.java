@@ -183,7 +183,7 @@ final class Fleet {
    * replica at once.
    *
    * @param learnsNanos the time until the old master becomes a replica
-   * @param clientsStay whether the clients of the old master then stay connected and receive {@code
+   * @param clientsStay whether clients stay connected to the old master and receive {@code
    *     READONLY}, as after {@code REPLICAOF}
    */
   void failOver(long learnsNanos, boolean clientsStay) {

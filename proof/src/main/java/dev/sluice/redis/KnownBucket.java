@@ -273,7 +273,7 @@ final class KnownBucket {
 
   /**
    * Marks the spends of all other processes as outdated, after one process or a fault has lowered
-   * the TAT. A process does not see that another process lowered the TAT, and then computes wrong
+   * the TAT. A process that does not know that another process lowered the TAT computes wrong
    * refunds for its own spends (decision 004).
    */
   void outdate(int lowering) {

@@ -7,8 +7,8 @@ import dev.sluice.limit.LimitName;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A limiter's observer that counts the waits. It throws an exception when a step of the {@link
- * Plan} requires this, because a user's observer can throw, too.
+ * A limiter's observer that counts the waits. A step of the {@link Plan} can make the observer
+ * throw an exception, because a user's observer can throw, too.
  */
 final class LimiterWatch implements LimiterObserver {
 

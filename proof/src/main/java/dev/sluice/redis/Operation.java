@@ -533,7 +533,7 @@ final class Operation {
 
   // Invariants of an answer
 
-  /** Returns whether a penalty is in force at a time of the bucket's clock. */
+  /** Returns whether a penalty is in force when the bucket's clock shows {@code nowNanos}. */
   boolean isPenalized(Transaction transaction, long nowNanos) {
     Penalty penalty = penalties.get(transaction.bucketKey());
     return penalty != null && penalty.holdsAt(nowNanos) && !isClockUnknown();
@@ -793,7 +793,7 @@ final class Operation {
 
   /**
    * Returns the start of the earliest call of this process that could lower the TAT during this
-   * call. Without such a call, returns the start of this call.
+   * call. If there is none, returns the start of this call.
    */
   private long ownLoweringSince(String key) {
     long lowered = loweredSince.getOrDefault(key, start);

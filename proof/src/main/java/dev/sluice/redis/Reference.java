@@ -524,7 +524,7 @@ final class Reference {
   private void requireThere(Object caller, Granted granted, long offsetNanos) {
     Entry entry = granted.entry;
     KnownBucket bucket = bucket(granted.key);
-    // Because of a later refund, the caller may be admitted earlier. A reset has no such effect.
+    // A later refund may admit the caller earlier, but a later reset does not.
     long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
     long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
     long tooEarlyNanos = earlyNanos - driftNanos(entry.moment);
@@ -637,9 +637,9 @@ final class Reference {
   }
 
   /**
-   * Records that a caller cancels a spend, which then no longer counts. Two spends of a process can
-   * have equal answers if a reset happened between them. In this case, this method cancels the
-   * later spend, because the reset removed the earlier spend from the TAT.
+   * Records that a caller cancels a spend, which no longer counts. Two spends of a process can have
+   * equal answers if a reset happened between them. In this case, this method cancels the later
+   * spend, because the reset removed the earlier spend from the TAT.
    */
   void cancelled(Granted granted) {
     Entry last = lastLike(granted);
@@ -784,7 +784,7 @@ final class Reference {
     return by.isAbandoned || lostNanos <= conditions.latestEndNanos() ? Entry.NOBODY : by.process;
   }
 
-  /** Returns whether a process or a fault has lowered a bucket's TAT since a moment. */
+  /** Returns whether a process or a fault has lowered a bucket's TAT since a given moment. */
   boolean wasLoosened(String key, long since) {
     return bucket(key).loosened.values().stream().anyMatch(moment -> moment > since);
   }
@@ -808,7 +808,7 @@ final class Reference {
     bucket(key).promise = caller;
   }
 
-  /** Returns whether a bucket would have denied a spend at any time since a moment. */
+  /** Returns whether a bucket would have denied a spend at any time since a given moment. */
   boolean denied(String key, long incrementNanos, long offsetNanos, long since) {
     return bucket(key).denied(incrementNanos, offsetNanos, since);
   }

@@ -34,7 +34,7 @@ final class ScriptModel {
     /** Returns the server's time in nanoseconds, rounded down to a microsecond. */
     long timeNanos();
 
-    /** Returns the value of a key, null for none. */
+    /** Returns the value of a key; null for a missing key. */
     @Nullable String get(String key);
 
     /**

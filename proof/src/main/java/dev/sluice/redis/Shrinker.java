@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Simplifies a failing plan as long as the plan still fails. First removes steps, in ever smaller
- * groups (delta debugging, Zeller 1999). Then removes processes, and sets settings to 0.
+ * Simplifies a failing plan as long as the plan still fails. The shrinker removes steps in ever
+ * smaller groups (delta debugging, Zeller 1999), removes processes, and sets settings to 0.
  */
 final class Shrinker {
 

@@ -174,7 +174,7 @@ final class SimulatedConnection implements Connection {
     return open && !answers;
   }
 
-  /** Closes the connection on the server's side. The client notices this after a time. */
+  /** Closes the connection on the server's side, which the client notices after {@code nanos}. */
   void brokenByServer(long nanos) {
     answers = false;
     world.after(nanos, io, () -> brokenForClient("Connection reset by peer"));

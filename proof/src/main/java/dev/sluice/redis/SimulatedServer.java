@@ -199,7 +199,7 @@ final class SimulatedServer {
     }
   }
 
-  /** Refuses calls with several keys for a time, as a Cluster does while their slot moves. */
+  /** Refuses multi-key calls for {@code nanos}, as a Cluster does while a slot moves. */
   void refuseSeveralKeys(long nanos) {
     refusesSeveralUntil = world.now() + nanos;
   }

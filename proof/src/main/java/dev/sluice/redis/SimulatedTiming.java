@@ -65,7 +65,7 @@ final class SimulatedTiming implements Timing {
     return clock.whenItShows(clock.nanos() + Math.max(nanos, 0));
   }
 
-  /** Runs a task after a time, at most 0.1 ms late. */
+  /** Runs a task after {@code nanos}, at most 0.1 ms late. */
   @Override
   public void after(long nanos, Runnable task) {
     if (closed) {

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The command {@code ./sluice prove simulation}. Runs random plans, one seed after the other, until
  * a run violates an invariant or the time is over. After a violation, the exit code is 1, and the
- * last line of the output is the seed. Otherwise, the exit code is 0.
+ * last line of the output is the seed. Without a violation, the exit code is 0.
  */
 public final class SimulationMain {
 

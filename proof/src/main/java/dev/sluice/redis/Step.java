@@ -129,8 +129,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     /** server, milliseconds by which the replica lags from now on. */
     LAG,
     /**
-     * milliseconds until the old master becomes a replica (11,000 if absent), 1 if the clients of
-     * the old master then stay connected (0 if absent).
+     * milliseconds until the old master becomes a replica (11,000 if absent), 1 if clients stay
+     * connected to the old master (0 if absent).
      */
     FAIL_OVER,
     /** milliseconds for which no Sentinel answers. */

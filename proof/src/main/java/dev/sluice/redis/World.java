@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * The clock and the event queue of one simulated run. A "moment" is a time of this clock, in
+ * The clock and the event queue of one simulated run. A "moment" is a time of the run's clock, in
  * nanoseconds since the start of the run. Not thread-safe.
  */
 final class World {

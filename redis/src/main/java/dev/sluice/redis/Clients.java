@@ -174,11 +174,10 @@ final class Clients {
 
   /**
    * Returns options that detect a server that disappeared without closing the connection, for
-   * example after a power failure or behind a firewall that dropped the connection's state. On an
-   * idle connection, TCP keep-alive detects such a server. On a connection with calls in flight,
-   * the TCP user time-out detects such a server, but not every transport has this time-out. Calls
-   * and the breaker's probes have their own time-outs, and do not wait until such a server is
-   * detected.
+   * example after a power failure or behind a firewall that dropped the connection's state. TCP
+   * keep-alive detects a dead server on an idle connection. The TCP user time-out, which not every
+   * transport has, detects a dead server on a connection with calls in flight. Calls and the
+   * breaker's probes have their own time-outs, and do not wait for this detection.
    */
   SocketOptions socketOptions() {
     SocketOptions.Builder sockets = SocketOptions.builder().connectTimeout(timeout);

@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Opening connects and runs the script once, up to {@code connectTimeout}. If a server is
  * unreachable, opening still succeeds, and charges fail. Every charge ends at the latest after the
- * time-out. A caller that no longer needs the result cancels the future of {@link #chargeAsync}; a
- * batch that was not sent yet is then not charged. Actions chained to a future of {@code
+ * time-out. A caller that no longer needs the result cancels the future of {@link #chargeAsync}, so
+ * that a batch that was not sent yet is not charged. Actions chained to a future of {@code
  * chargeAsync} run on threads that are allowed to block. Thread-safe. {@link #charge} and {@link
  * #ping} block for a round trip; called on the store's own threads, they throw, because they would
  * deadlock. {@link #chargeAsync} never blocks.
@@ -156,8 +156,8 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Returns the list of processes; empty if the clients' clocks decide, since such a Redis is often
-   * shared with Boulder.
+   * Returns the list of processes; empty if the clients' clocks decide, since a Redis that is used
+   * with client clocks is often shared with Boulder.
    */
   @Override
   public Optional<Presence> presence() {

@@ -56,7 +56,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the user and the password of the log-in. This user and password replace those in the URI.
+   * Sets the user and the password of the log-in. These replace the user and the password in the
+   * URI.
    *
    * @param user the ACL user; {@code default} for servers that have only a password
    * @param password the user's password

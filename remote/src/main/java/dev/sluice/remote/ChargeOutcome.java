@@ -66,7 +66,7 @@ public enum ChargeOutcome {
 
   public StoreException exception(String message, @Nullable Throwable cause) {
     String ending = after("");
-    // Some messages already end with an outcome, such as the message about a clock that failed.
+    // Some messages already end with an outcome, for example the message about a failed clock.
     String what =
         message.endsWith(ending)
             ? message.substring(0, message.length() - ending.length())

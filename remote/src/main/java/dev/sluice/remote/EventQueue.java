@@ -69,7 +69,7 @@ final class EventQueue {
       try {
         event.run();
       } catch (Throwable e) {
-        // An observer threw; GuardedObserver and StoreLog catch and log such failures themselves.
+        // An observer threw; GuardedObserver and StoreLog have already logged the failure.
       }
       untold.decrementAndGet();
     }

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * Each server decides on its part atomically, and takes the tokens that it grants. If all servers
  * grant their parts, the batch is done after one parallel round trip. If one server denies or
- * fails, the tokens of the other parts are refunded, except tokens that have refilled since
+ * fails, the tokens of all granted parts are refunded, except tokens that have already refilled
  * (Charge.untilNanos), so a bucket never receives more than was taken. Other refunds to the same
  * bucket reduce what a part can refund, so the limiter, which knows all refunds, computes the
  * refund of each part (Tentative). Until the refund arrives, concurrent callers can be denied for
@@ -72,7 +72,7 @@ final class MultiServerBatch {
    * Creates a batch.
    *
    * @param known the remembered reading of each charge that is certainly denied, null for each
-   *     other charge; one such reading denies the batch, and the other buckets are only read
+   *     other charge; a remembered reading denies the batch, and all other buckets are only read
    * @param tentative tracks the tokens that the parts take
    * @param send sends a part to its queue
    * @param giveBack sends refunds to their queue, with a separate time-out, since the batch's
@@ -94,8 +94,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Sends each queue its part of the batch. If a part fails, refunds the other parts, and the
-   * future fails with the first failure.
+   * Sends each queue its part of the batch. If a part fails, refunds the granted parts; the future
+   * then fails with the first failure.
    */
   CompletableFuture<List<Reading>> charge(List<RequestQueue> queues) {
     Map<RequestQueue, List<Integer>> places = new LinkedHashMap<>();
@@ -170,8 +170,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Refunds or completes the batch. Passes every exception to the caller; tokens not yet refunded
-   * then stay spent.
+   * Refunds or completes the batch. Passes every exception to the caller; after an exception,
+   * tokens not yet refunded stay spent.
    */
   private void settleOrFail(@Nullable Throwable failure) {
     try {

@@ -108,8 +108,8 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   }
 
   /**
-   * Abandons this call if it was not sent yet, since its connection is still being opened. The call
-   * then completes when the connection is open or has failed.
+   * Abandons this call if it was not sent yet, since its connection is still being opened. The
+   * abandoned call completes when the connection is open or has failed.
    */
   final synchronized void keepHere() {
     abandoned |= last == null;

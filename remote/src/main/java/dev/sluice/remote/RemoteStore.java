@@ -357,8 +357,8 @@ public final class RemoteStore implements BucketStore {
     }
 
     /**
-     * Also cancels the request. A time-out that the caller has set ({@code orTimeout}) calls this
-     * method too.
+     * Completes this future and cancels the request. A time-out that the caller has set ({@code
+     * orTimeout}) calls this method too.
      */
     @Override
     @CanIgnoreReturnValue
@@ -487,8 +487,8 @@ public final class RemoteStore implements BucketStore {
     }
 
     /**
-     * Also clears the remembered denials if the request was sent, since the response of a cancelled
-     * request can be lost.
+     * Cancels the request, and clears the remembered denials if the request was sent, since the
+     * response of a cancelled request can be lost.
      */
     @Override
     @CanIgnoreReturnValue
@@ -586,7 +586,7 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Waits for calls. Returns false if the calls have not ended in time; tokens that were not
-   * refunded by then stay spent.
+   * refunded in time stay spent.
    */
   private boolean awaitAll(List<CompletableFuture<?>> calls, long nanos) {
     try {

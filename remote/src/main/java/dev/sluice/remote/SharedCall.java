@@ -331,7 +331,7 @@ final class SharedCall {
       return;
     }
     boolean neverSent = abandon();
-    // Also completes cancelled requests: the remembered denials of their buckets must be cleared.
+    // Cancelled requests are completed too, so that their buckets' remembered denials are cleared.
     end(Result.TIMED_OUT, "timed out", timeOut(ChargeOutcome.by(neverSent)));
   }
 
@@ -363,9 +363,9 @@ final class SharedCall {
   }
 
   /**
-   * Reports the result of this call once, to the breaker and the observer. If a call was rejected
-   * because of a key and then timed out, the breaker counts this as a response: moving a slot can
-   * take longer than the callers' time-out, although the server is reachable.
+   * Reports the result of this call once, to the breaker and the observer. A call that was rejected
+   * because of a key, and timed out later, counts as a response: moving a slot can take longer than
+   * the callers' time-out, although the server is reachable.
    *
    * @param outage why the server is unreachable; null if the server responded, even with an error
    */

@@ -154,8 +154,8 @@ final class HostileConnection implements AutoCloseable {
     }
 
     /**
-     * Makes the handshake. Blocks until the handshake is complete, then frees its buffers, since an
-     * attack can have thousands of idle connections.
+     * Makes the handshake. Blocks until the handshake is complete, and then frees the handshake's
+     * buffers, since an attack can have thousands of idle connections.
      *
      * @param channel in blocking mode
      */

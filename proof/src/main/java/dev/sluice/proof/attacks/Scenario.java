@@ -139,7 +139,7 @@ enum Scenario {
   private static final int CLIENTS = 40;
   private static final long MUCH = 2_000_000; // more tokens than the clients can spend
   private static final int FIFO_SECONDS = 3;
-  // The server logs one line about the FIFO. It logs the other lines when it stops.
+  // The server logs one line about the FIFO. The server logs the other lines when the server stops.
   private static final int MOST_FIFO_LINES = 5;
   private static final long MOST_STOP_MILLIS = 10_000;
   private static final int STOPPED = Server.STOPPED;

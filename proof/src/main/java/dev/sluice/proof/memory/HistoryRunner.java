@@ -41,8 +41,8 @@ final class HistoryRunner {
     List<Call> calls = new ArrayList<>();
     List<String> story = new ArrayList<>();
     List<Op> first = history.threads().get(0);
-    // The calls of the first thread run while no other thread runs. These calls are simulated too,
-    // so that a call that never ends is detected.
+    // The calls of the first thread run while no other thread runs. The first thread's calls are
+    // simulated too, so that a call that never ends is detected.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
     scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, Odds.NONE, null);
     String violation = scheduler.violation();
@@ -138,7 +138,7 @@ final class HistoryRunner {
 
   /**
    * Returns whether a call's answer contains a TAT that is further in the future than a whole
-   * burst. After the clock has stepped back, such a TAT is possible.
+   * burst. Only a clock step back can move a TAT that far into the future.
    */
   private static boolean isFar(Setup setup, Call call) {
     for (int i = 0; i < call.answer().nowNanos().size(); i++) {

@@ -14,9 +14,9 @@ import java.util.Map;
 
 /**
  * A model of the store in which calls run one after the other, and buckets are never deleted except
- * by a reset. The model checks the results of calls in a given order. It shares no code with the
- * store's arithmetic. All calls of a run use the same burst. After a clock step back, a TAT can be
- * further in the future than a whole burst; the model does not check runs with such a TAT.
+ * by a reset. The model checks the results of calls in a given order. The model shares no code with
+ * the store's arithmetic. All calls of a run use the same burst. The model does not check runs in
+ * which a clock step back puts a TAT further in the future than a whole burst.
  *
  * <p>Only {@link #apply} changes a model, so callers copy a model before they call {@code apply}.
  */

@@ -36,8 +36,8 @@ public abstract class SqlCall extends RemoteCall<long[]> {
   }
 
   /**
-   * Thrown if another call inserted or deleted one of this call's buckets meanwhile. This call has
-   * changed nothing, and can be sent again.
+   * Thrown if another call inserted or deleted a bucket of this call while this call ran. A call
+   * with this exception has changed nothing, and can be sent again.
    */
   public static final class TryAgainException extends SQLException {
     private static final long serialVersionUID = 1;

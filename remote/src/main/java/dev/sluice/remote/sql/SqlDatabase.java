@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * bound their waits for locks themselves, and a connection that does not respond is closed.
  *
  * A call leaves nothing in its session except prepared statements, and the store also works without
- * prepared statements. So a pooler is allowed to run each call in a different session.
+ * prepared statements. A pooler is therefore allowed to run each call in a different session.
  */
 
 /** One database: its connections, and the queue in front of them. Thread-safe. */
