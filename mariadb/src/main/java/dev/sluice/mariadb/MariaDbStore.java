@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>With {@code innodb_flush_log_at_trx_commit=1}, a crash of the database undoes no spend. If
- * this setting is 0 or 2, a crash can undo the spends of the last second.
+ * <p>With {@code innodb_flush_log_at_trx_commit=1}, a crash of the database undoes no spend. With
+ * {@code innodb_flush_log_at_trx_commit} 0 or 2, a crash can undo the spends of the last second.
  *
  * <p>A batch is atomic. Concurrent callers share calls to the database, on a few connections that
  * the store takes from the data source and keeps. A charge is sent at most once: if the response is
@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
  * cancels the future of {@link #chargeAsync}, so that a batch that was not sent yet is not charged.
  * Actions chained to a future of {@code chargeAsync} run on threads that are allowed to block.
- * Thread-safe. {@link #charge} and {@link #ping} block for a round trip; called on the store's own
- * threads, they throw, because they would deadlock. {@link #chargeAsync} never blocks.
+ * Thread-safe. {@link #charge} and {@link #ping} block for a round trip, and throw on the store's
+ * own threads, where they would deadlock. {@link #chargeAsync} never blocks.
  */
 public final class MariaDbStore implements BucketStore {
 

@@ -33,8 +33,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
  * cancels the future of {@link #chargeAsync}, so that a batch that was not sent yet is not charged.
  * Actions chained to a future of {@code chargeAsync} run on threads that are allowed to block.
- * Thread-safe. {@link #charge} and {@link #ping} block for a round trip; called on the store's own
- * threads, they throw, because they would deadlock. {@link #chargeAsync} never blocks.
+ * Thread-safe. {@link #charge} and {@link #ping} block for a round trip, and throw on the store's
+ * own threads, where they would deadlock. {@link #chargeAsync} never blocks.
  */
 public final class PostgresStore implements BucketStore {
 

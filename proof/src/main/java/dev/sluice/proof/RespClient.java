@@ -10,8 +10,8 @@ import java.util.Set;
 /**
  * A client that pipelines commands of the Redis protocol. A Redis server cannot announce that it
  * will close a connection. The client counts the commands that have no reply when the connection
- * ends. The caller must decide whether the server should have read these commands. The bucket shows
- * whether the server executed a command without a reply.
+ * ends. The caller must decide whether the server should have read a command without a reply. The
+ * bucket shows whether the server executed a command without a reply.
  */
 public final class RespClient implements Client {
 

@@ -211,7 +211,7 @@ public final class Server implements AutoCloseable {
   }
 
   /**
-   * Sends the first requests, during which the server loads classes. On a busy machine, these
+   * Sends the first requests, during which the server loads classes. On a busy machine, the first
    * requests are slow.
    */
   private void warmUp() throws IOException, InterruptedException {

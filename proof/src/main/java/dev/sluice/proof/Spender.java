@@ -29,7 +29,7 @@ public final class Spender {
 
   /**
    * The server must read every command that is sent within this time after SIGTERM. The
-   * documentation promises twice this time.
+   * documentation promises a whole second.
    */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** The calls of one process: which are in flight, and on which buckets. Not thread-safe. */
 final class Calls {
 
-  // with this latency, a message always takes longer than the work within a process
+  // from this latency on, a message always takes longer than the work within a process
   private static final long SLOW_NANOS = 500_000;
 
   /** The topologies in which a bucket never moves to a server with another circuit breaker. */
@@ -80,7 +80,7 @@ final class Calls {
     return begin(verb, transactions, 0);
   }
 
-  /** Begins a call. Its caller waits for tokens for at most {@code waitNanos}. */
+  /** Begins a call. The caller of this call waits for tokens for at most {@code waitNanos}. */
   Operation begin(String verb, List<Transaction> transactions, long waitNanos) {
     return new Operation(this, verb, transactions, waitNanos);
   }
@@ -252,7 +252,7 @@ final class Calls {
 
   /**
    * Returns whether the store must refuse a call at once, because the process has marked the server
-   * of a bucket down. Returns false if this is not certain.
+   * of a bucket down. Returns false if the refusal is not certain.
    */
   boolean mustBeRefused(List<Transaction> transactions) {
     return LASTING_MASTERS.contains(fleet.topology)

@@ -324,16 +324,16 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether documented reasons explain an excess of tokens before a spend. If so, reduces
-   * the recorded allowances by this excess.
+   * Returns whether documented reasons explain an excess of tokens before a spend. Reduces the
+   * recorded allowances by an explained excess.
    */
   boolean isAllowedBefore(Entry spend, long missingNanos) {
     return isAllowed(Math.max(entries.indexOf(spend), 0), spend.nowNanos, missingNanos);
   }
 
   /**
-   * Returns whether the recorded allowances explain an excess of tokens at a position. If so,
-   * reduces the allowances by this excess and adds a refund to the entries.
+   * Returns whether the recorded allowances explain an excess of tokens at a position. For an
+   * explained excess, reduces the allowances by the excess and adds a refund to the entries.
    */
   private boolean isAllowed(int place, long nowNanos, long missingNanos) {
     long mostNanos = 0;

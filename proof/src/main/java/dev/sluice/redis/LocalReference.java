@@ -52,8 +52,8 @@ final class LocalReference {
   }
 
   /**
-   * Returns a description if a decision is wrong, otherwise null. Callers pass the decisions in
-   * their order.
+   * Returns a description if a decision is wrong, otherwise null. The decisions must be passed in
+   * the order in which they were made.
    *
    * @param quotas returns a bucket's whole quota; a decision contains only the process's share of
    *     the quota
@@ -68,8 +68,8 @@ final class LocalReference {
           || quota == null
           || transaction.kind() == Transaction.Kind.ALLOW_ONLY
           || part.penalty() != null
-          // For callers that wait, the limiter does not report the decisions in the order in which
-          // it made them.
+          // The limiter reports decisions of waiting callers in another order than it made these
+          // decisions.
           || !transaction.name().longestWait().isZero()) {
         continue;
       }

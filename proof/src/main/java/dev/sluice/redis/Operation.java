@@ -204,7 +204,7 @@ final class Operation {
     return transactions.size() == 1 && KEEPING_LINES.contains(verb);
   }
 
-  /** Records in this call and in another call in flight that they share a bucket, if they do. */
+  /** If this call and another call in flight share a bucket, records this in both calls. */
   void meets(Operation other) {
     if (transactions.stream().anyMatch(one -> other.touches(one.bucketKey()))) {
       met = true;
@@ -727,7 +727,7 @@ final class Operation {
     }
   }
 
-  /** Returns whether a caller can wait for the tokens, and so refund them when it gives up. */
+  /** Returns whether a caller can wait for the tokens, and so cause a refund by giving up. */
   private static boolean mayBeWaitedFor(Transaction transaction) {
     return !transaction.name().longestWait().isZero();
   }
@@ -793,7 +793,7 @@ final class Operation {
 
   /**
    * Returns the start of the earliest call of this process that could lower the TAT during this
-   * call. If there is none, returns the start of this call.
+   * call. Without an earlier call, returns the start of this call.
    */
   private long ownLoweringSince(String key) {
     long lowered = loweredSince.getOrDefault(key, start);

@@ -328,7 +328,7 @@ final class Reference {
     KnownBucket bucket = bucket(charge.key());
     bucket.outdated(process, charge.incrementNanos());
     if (Long.compareUnsigned(afterNanos, found.tatNanos()) > 0) {
-      // A spend at an old master does not count, but a lease can hand out its tokens.
+      // A spend at an old master does not count, but a lease can hand out the spent tokens.
       Entry grant = entry(Kind.SPEND, process, charge, 0, found.nowNanos(), afterNanos);
       grant.stale = true;
       grant.outdated = true;
@@ -448,8 +448,8 @@ final class Reference {
   }
 
   /**
-   * Returns the latest spend of a lease since a given moment; null if none. In the simulation, a
-   * lease is the only caller in its process that spends from its bucket.
+   * Returns the latest spend of a lease since a given moment; null if none. In a simulated process,
+   * no other caller than the lease spends from the lease's bucket.
    */
   @Nullable Granted takenSince(int process, String key, long moment) {
     Granted last = null;
@@ -638,8 +638,8 @@ final class Reference {
 
   /**
    * Records that a caller cancels a spend, which no longer counts. Two spends of a process can have
-   * equal answers if a reset happened between them. In this case, this method cancels the later
-   * spend, because the reset removed the earlier spend from the TAT.
+   * equal answers if a reset happened between the spends. Of two spends with equal answers, this
+   * method cancels the later spend, because the reset removed the earlier spend from the TAT.
    */
   void cancelled(Granted granted) {
     Entry last = lastLike(granted);
@@ -731,7 +731,7 @@ final class Reference {
     return bucket(key).everWritten;
   }
 
-  /** Returns whether a bucket is almost full: its TAT is less than a minute ahead of its clock. */
+  /** Returns whether a bucket's TAT is less than a minute ahead of the bucket's clock. */
   boolean isFull(String key) {
     KnownBucket bucket = bucket(key);
     return bucket.tatNanos - bucket.nowNanos() < CLOCKS_APART_NANOS;
@@ -776,8 +776,8 @@ final class Reference {
 
   /**
    * Returns the process that sent a call, or {@link Entry#NOBODY} if the process may not know that
-   * the call arrived. A process does not know this if no caller waits for the call, or if a call on
-   * the bucket failed recently.
+   * the call arrived. A process does not know of an arrival if no caller waits for the call, or if
+   * a call on the bucket failed recently.
    */
   private int whoLoosens(KnownBucket bucket, Asked by) {
     long lostNanos = world.now() - bucket.lostSight.getOrDefault(by.process, Long.MIN_VALUE / 2);

@@ -30,9 +30,9 @@ import org.jspecify.annotations.Nullable;
  * The class simulates the functions in buckets.sql. A call locks all existing rows of its buckets,
  * in the order of their keys, and then inserts the missing rows in the same order. If another
  * transaction has locked or inserted a row, the call waits for this row until the lock time-out. If
- * another call inserts a missing row first, the call ends without a decision. When the call has
- * locked all rows, it reads the clock and decides. The call keeps the locks until the commit ends.
- * A call cannot be cancelled after its decision.
+ * another call inserts a missing row first, the call ends without a decision. A call that has
+ * locked all rows reads the clock and decides. The call keeps the locks until the commit ends. A
+ * call cannot be cancelled after its decision.
  */
 
 /** The transactions of a simulated PostgreSQL server, and the rows that they have locked. */

@@ -394,8 +394,8 @@ final class SimulatedProcess {
   }
 
   /**
-   * Sends calls to all servers that the final checks use. If a connection is silent, these calls
-   * time out, so that the store replaces the connection.
+   * Sends calls to all servers that the final checks use. Calls on a silent connection time out, so
+   * that the store replaces the connection.
    */
   void askAround() {
     askEach("ask", 0, Operation::ended);

@@ -211,7 +211,7 @@ final class SimulatedServer {
     }
   }
 
-  /** Kills the server. Its connections close, and messages in flight are lost. */
+  /** Kills the server. The server's connections close, and messages in flight are lost. */
   void kill(boolean keepsData, long downNanos) {
     up = false;
     life++;

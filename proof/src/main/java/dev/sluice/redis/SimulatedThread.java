@@ -91,7 +91,7 @@ final class SimulatedThread extends Thread implements StoreThread {
     }
   }
 
-  /** Blocks this thread until a condition is true, but not beyond a moment. */
+  /** Blocks this thread until a condition is true, at the latest until the given moment. */
   void await(BooleanSupplier done, long moment) throws InterruptedException {
     while (!done.getAsBoolean() && world.now() < moment && !hurries && !interrupted) {
       pause(moment);
@@ -103,8 +103,8 @@ final class SimulatedThread extends Thread implements StoreThread {
   }
 
   /**
-   * Blocks this thread until a condition is true, but not beyond a moment. Ignores interrupts, as a
-   * read from a socket does. Returns whether the condition is true.
+   * Blocks this thread until a condition is true, at the latest until the given moment. Ignores
+   * interrupts, as a read from a socket does. Returns whether the condition is true.
    */
   boolean awaitAnswer(BooleanSupplier done, long moment) {
     while (!done.getAsBoolean() && world.now() < moment && !hurries) {

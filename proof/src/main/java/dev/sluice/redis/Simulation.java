@@ -108,7 +108,7 @@ final class Simulation {
   }
 
   /**
-   * Waits for a minute, after which limiters no longer need to track refunds. After this minute,
+   * Waits for a minute, after which limiters no longer need to track refunds. After the minute,
    * further calls must make the limiters remove all refunds.
    */
   private void linger() {

@@ -326,8 +326,8 @@ public final class SimulationMain {
 
   /**
    * Returns the kind of a violation: its text without numbers, without the call's transactions, and
-   * without the answer. The shrinker keeps the kind, so that it does not end with another
-   * violation.
+   * without the answer. The shrinker only accepts a plan whose violation has the same kind as the
+   * first violation.
    */
   static String kind(@Nullable String violation) {
     if (violation == null) {

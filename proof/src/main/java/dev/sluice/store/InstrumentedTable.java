@@ -166,7 +166,7 @@ public final class InstrumentedTable implements InstrumentedStore {
         : notRestored();
   }
 
-  /** Restores a snapshot. Returns how it differs from the table; empty if it does not. */
+  /** Restores a snapshot. Returns how the result differs from the table; empty if equal. */
   private String notRestored() {
     Set<List<Long>> before = buckets(table);
     long nowNanos = clock.nanos();
@@ -179,7 +179,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     return before.hashCode() % FILES_ONE_IN == 0 && !before.isEmpty() ? notRead(before) : "";
   }
 
-  /** Restores a snapshot file. Returns how it differs from the table; empty if it does not. */
+  /** Restores a snapshot file. Returns how the result differs from the table; empty if equal. */
   private String notRead(Set<List<Long>> before) {
     try {
       Path file = Files.createTempFile("simulated", ".snapshot");

@@ -31,7 +31,7 @@ interface Connection {
     return CompletableFuture.failedFuture(new UnsupportedOperationException());
   }
 
-  /** Closes the connection. Its calls in flight fail. */
+  /** Closes the connection. The connection's calls in flight fail. */
   @CanIgnoreReturnValue
   CompletionStage<Void> closeAsync();
 }

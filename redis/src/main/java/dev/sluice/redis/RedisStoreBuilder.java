@@ -56,8 +56,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the user and the password of the log-in. These replace the user and the password in the
-   * URI.
+   * Sets the user and the password of the log-in. A user or a password in the URI is ignored.
    *
    * @param user the ACL user; {@code default} for servers that have only a password
    * @param password the user's password
@@ -150,7 +149,7 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the certificate of this client, for a server that requires client certificates. Redis
-   * requires them by default ({@code tls-auth-clients}). Call {@link #key} too.
+   * requires client certificates by default ({@code tls-auth-clients}). Call {@link #key} too.
    *
    * @param pem a readable file with an X.509 certificate in PEM and its intermediate certificates
    * @return this

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 record ServerFault(Throwable cause, String code) implements Fault {
 
-  /** Lettuce's message if it examines a new connection after the server has already closed it. */
+  /** Lettuce's message if the server closes a new connection before Lettuce examines it. */
   private static final String GONE_AT_ONCE = "RedisHandshakeHandler not registered";
 
   static ServerFault of(@Nullable Throwable failure) {

@@ -191,7 +191,7 @@ record StoreUri(
 
   /**
    * Parses the port. If the host is missing, the port is a password, so the message does not quote
-   * it.
+   * the port.
    */
   private static int port(Kind kind, String host, String text) {
     try {

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 public enum ChargeOutcome {
   /** The server certainly charged nothing. */
   NOTHING("nothing was charged"),
-  /** The call was sent, and its response was lost. */
+  /** The call was sent, but the response was lost. */
   UNKNOWN("whether anything was charged is unknown");
 
   private final String words;

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A bucket that denied a cost denies the same cost until the time is close enough to the bucket's
- * TAT. Only a refund, a reset, or the next spend under a smaller limit lowers the TAT. Until one of
- * these lowers the TAT, the denial can be repeated from memory.
+ * TAT. Only a refund, a reset, or the next spend under a smaller limit lowers the TAT. Until the
+ * TAT is lowered, the denial can be repeated from memory.
  *
  * To repeat a denial, this process need not know the store's current time. The store's clock showed
  * `now` at some instant between sending the request and receiving the response. So at the local

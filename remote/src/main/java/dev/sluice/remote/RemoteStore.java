@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Every charge ends at the latest after the time-out. Actions chained to a future of {@link
  * #chargeAsync} run on threads that are allowed to block. Thread-safe. {@link #charge} and {@link
- * #ping} block for a round trip; called on the store's own threads, they throw, because they would
- * deadlock. {@link #chargeAsync} never blocks.
+ * #ping} block for a round trip, and throw on the store's own threads, where they would deadlock.
+ * {@link #chargeAsync} never blocks.
  */
 public final class RemoteStore implements BucketStore {
 
@@ -116,7 +116,8 @@ public final class RemoteStore implements BucketStore {
   /**
    * Makes calls to a server that never responds, so that the classes that a time-out needs are
    * loaded before an outage. Without this rehearsal, all callers would wait at the first outage
-   * until the time-out thread had loaded its classes. The observer does not see these calls.
+   * until the time-out thread had loaded its classes. The observer does not see the rehearsal's
+   * calls.
    */
   public void rehearseTimeOuts() {
     long nanos = REHEARSED_NANOS;
@@ -252,7 +253,8 @@ public final class RemoteStore implements BucketStore {
     HandedOver stage = new HandedOver(answer, ifSent);
     long leftNanos = until - context.timing().nanoTime();
     if (leftNanos < context.timeoutNanos() - context.timeoutNanos() / LATE) {
-      // The time-out began before this charge, so the queue would end the charge too late.
+      // The operation's time-out began before this charge, so the queue would end the charge too
+      // late.
       try {
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
@@ -405,8 +407,8 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Sends a batch over several servers. Before any part is sent, servers that are marked down and
-   * remembered denials are checked. Without these checks, a part could take tokens in vain, and
-   * other callers would lack these tokens until the refund.
+   * remembered denials are checked. Without this check, a part could take tokens that are refunded
+   * later, and other callers would lack these tokens until the refund.
    */
   private CompletableFuture<List<Reading>> spread(
       List<RequestQueue> queues,

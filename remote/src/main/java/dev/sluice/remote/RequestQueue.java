@@ -201,7 +201,7 @@ public final class RequestQueue {
           send(slot);
         }
       } catch (Throwable e) {
-        // The requests have failed, or their deadlines end them. The next drain continues.
+        // The requests have failed, or will time out. The next drain continues.
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);

@@ -124,7 +124,7 @@ final class SharedCall {
     queue.drain();
   }
 
-  /** Frees the slot, unless requests are open. Only a sweep can end these requests. */
+  /** Frees the slot, unless requests are open. Only a sweep can end open requests. */
   private void free() {
     for (Request request : requests) {
       if (!request.isDone()) {

@@ -23,8 +23,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * are pinned can occupy all carrier threads. No thread's wake-up therefore depends on a virtual
  * thread.
  *
- * The thread that finds no other thread to wake sends the next call. When this thread sends the
- * call, most woken callers have submitted their next request, so these requests share the call.
+ * The thread that finds no other thread to wake sends the next call. Most woken callers have by
+ * then submitted another request, and all these requests share the next call.
  */
 
 /** Wakes the callers whose requests shared a call. Thread-safe, never blocks. */

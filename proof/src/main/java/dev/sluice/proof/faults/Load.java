@@ -177,9 +177,9 @@ public final class Load {
   }
 
   /**
-   * Measures for how long the machine stops threads: a sleeping thread wakes up later by this time.
-   * The machine can delay every call by the same time. Runs a thread until this object is closed.
-   * Thread-safe.
+   * Measures for how long the machine stops threads: a stopped machine delays the wake-up of a
+   * sleeping thread. The machine can delay every call as long as the sleeping thread. Runs a thread
+   * until this object is closed. Thread-safe.
    */
   static final class Stalls implements AutoCloseable {
 

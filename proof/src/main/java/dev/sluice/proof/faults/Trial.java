@@ -251,8 +251,8 @@ enum Trial {
   private static final int SECONDS = Integer.getInteger("faults.seconds", 20);
   private static final int DATABASE_SECONDS = Math.max(SECONDS, 60);
   private static final int ANSWERED_PERCENT = 20;
-  // After a crash, a database recovers for several seconds. Calls fail immediately during this
-  // time.
+  // After a crash, a database recovers for several seconds. Calls fail immediately during the
+  // recovery.
   private static final int WHILE_RECOVERING_PERCENT = 5;
   private static final int MANY_TOKENS = 1_000; // the factor for the limit and the costs
   private static final long LEAST_TOKENS = 10_000_000;

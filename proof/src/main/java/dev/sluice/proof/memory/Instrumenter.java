@@ -26,7 +26,8 @@ import org.objectweb.asm.Type;
  *
  * Calls that wait (onSpinWait, yield, timed parks) and locks are replaced by calls of the
  * simulator. Monitors, untimed parks and sleeps cannot be simulated. The class loader rejects a
- * class that contains them. To simulate a store that uses them, extend Instrumenter first.
+ * class with a monitor, an untimed park or a sleep. To simulate such a class, extend Instrumenter
+ * first.
  *
  * All accesses of all threads happen in one global order. The Java memory model also allows other
  * behaviour, such as a plain read that the compiler moves, or a release store that becomes visible

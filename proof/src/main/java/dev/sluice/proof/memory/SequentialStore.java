@@ -108,7 +108,7 @@ final class SequentialStore {
         <= setup.offsetNanos();
   }
 
-  /** Returns how many tokens a charge needs. A spend takes this number of tokens. */
+  /** Returns how many tokens a charge needs, which is the number that a granted spend takes. */
   long tokens(Part part, long nowNanos, long tat) {
     long free = (setup.offsetNanos() - aheadNanos(nowNanos, tat)) / Setup.TOKEN_NANOS;
     return part.act() == Verb.SPEND_UP_TO ? Math.max(Math.min(part.cost(), free), 1) : part.cost();

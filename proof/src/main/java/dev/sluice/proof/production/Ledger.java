@@ -47,7 +47,8 @@ final class Ledger {
    * @param now the number of the current epoch
    * @param follows whether to compare the response; false while the store can be unreachable
    * @return whether the operation was allowed
-   * @throws IOException if there is no response, or if it differs from the expected number
+   * @throws IOException if there is no response, or if the response has an unexpected number of
+   *     tokens
    */
   boolean act(Client client, int now, boolean follows) throws IOException {
     if (now != epoch) {

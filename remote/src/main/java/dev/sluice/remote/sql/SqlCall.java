@@ -37,7 +37,7 @@ public abstract class SqlCall extends RemoteCall<long[]> {
 
   /**
    * Thrown if another call inserted or deleted a bucket of this call while this call ran. A call
-   * with this exception has changed nothing, and can be sent again.
+   * that fails with this exception has changed nothing, and can be sent again.
    */
   public static final class TryAgainException extends SQLException {
     private static final long serialVersionUID = 1;

@@ -247,7 +247,7 @@ public final class LocalRedis implements AutoCloseable {
     }
   }
 
-  /** Freezes the server. Its connections stay open, but the server sends nothing. */
+  /** Freezes the server. Connections to the server stay open, but the server sends nothing. */
   public void freeze() {
     signal("STOP");
   }

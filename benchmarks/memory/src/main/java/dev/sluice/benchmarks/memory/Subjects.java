@@ -195,7 +195,8 @@ enum Subjects {
   },
   /**
    * A bound: hashes the key as {@link #READ_A_LINE} does, reads the clock, and makes one
-   * compare-and-swap in the cache line. An exact decision needs at least these memory accesses.
+   * compare-and-swap in the cache line. An exact decision needs at least the memory accesses of
+   * this bound.
    */
   CLOCK_AND_SWAP {
     @Override
