@@ -36,8 +36,8 @@ final class BreakerJudge {
     private long lastFailure;
     private boolean open;
     private boolean onTrial; // whether the next failure opens the circuit breaker
-    // Whether the next failure may open the circuit breaker: the breaker closed because no probe
-    // could be scheduled, or an answer may have ended the trial.
+    // Whether it is unknown if the next failure opens the breaker: if no probe could be scheduled
+    // when the breaker closed, or if an answer may have ended the trial.
     private boolean maybeOnTrial;
 
     Calls(long lastFailure) {

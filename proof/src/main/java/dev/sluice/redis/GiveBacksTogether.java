@@ -7,9 +7,9 @@ import java.util.Map;
 /**
  * Computes how many tokens in excess a bucket may have after overlapping refunds by one process.
  * Overlapping refunds can return more tokens than the reservations spent: at most the tokens that
- * refill between the start of the first refund and the end of the last refund. With a plain refund
- * or a reset among them, the tokens of the reservations can be returned twice. Refunds that do not
- * overlap must never return too many tokens. Not thread-safe.
+ * refill between the start of the first refund and the end of the last refund. If a plain refund or
+ * a reset overlaps with cancellations, the tokens of the cancelled reservations can be returned
+ * twice. Refunds that do not overlap must never return too many tokens. Not thread-safe.
  */
 final class GiveBacksTogether {
 

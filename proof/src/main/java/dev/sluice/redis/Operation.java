@@ -85,7 +85,7 @@ final class Operation {
   private boolean met;
   private boolean ended;
   private boolean disturbed;
-  // whether the debt is forgiven by a separate call, which another process's call can precede
+  // whether a separate call forgives the debt, perhaps after a call of another process
   private boolean forgivesApart;
 
   /**
@@ -241,7 +241,7 @@ final class Operation {
       transactions.forEach(one -> reference.endsAlone(calls.process, one.bucketKey()));
     }
     calls.ended(this);
-    if (overServers) { // after a denied batch, the store still returns tokens
+    if (overServers) { // after a denied batch, the store refunds tokens
       world.after(calls.afewMessages(), new Actor("observer"), () -> calls.gaveBack(this));
     } else if (givesBack) {
       calls.gaveBack(this);

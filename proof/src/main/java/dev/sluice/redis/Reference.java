@@ -708,7 +708,7 @@ final class Reference {
             .filter(one -> one.key.equals(key))
             .mapToInt(one -> one.entry.lowerings)
             .min()
-            .orElse(KnownBucket.UNKNOWN); // a replaced master decided the spend
+            .orElse(KnownBucket.UNKNOWN); // an old master decided the spend
     long nanos = part.intervalNanos() * part.transaction().cost();
     bucket(key).receipts.add(new KnownBucket.Shown(process, part.untilNanos(), nanos, lowerings));
   }
@@ -769,7 +769,7 @@ final class Reference {
     return bucket(key).server;
   }
 
-  /** Records that a refund or cancellation failed. The call can still arrive at the server. */
+  /** Records that a refund or cancellation failed, which can still arrive at the server. */
   void lostSight(int process, String key) {
     bucket(key).lostSight.put(process, world.now());
   }

@@ -438,7 +438,8 @@ final class SimulatedProcess {
     }
     int open = openStretches();
     require(open == 0, () -> "tracks " + open + " reservations that nobody holds");
-    // In a Cluster, the client library connects. A database has several connections per process.
+    // In a Cluster, the client library opens the connections. A database has several connections
+    // per process.
     boolean isOwn =
         fleet.topology != Fleet.Topology.CLUSTER && fleet.topology != Fleet.Topology.DATABASE;
     require(!(isOwn && network.hasTooMany()), () -> "has two connections to a server");

@@ -27,7 +27,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     SPEND_BLOCKING,
     /** limit, id, cost. */
     CHECK,
-    /** the numbers of {@link #MIXED_BATCH}. */
+    /** the parameters of {@link #MIXED_BATCH}. */
     CHECK_BATCH,
     /** limit, id, cost. */
     REFUND,
@@ -44,7 +44,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     MIXED_BATCH,
     /** first id, number of transactions, cost of each. */
     REFUND_BATCH,
-    /** the numbers of {@link #MIXED_BATCH}. */
+    /** the parameters of {@link #MIXED_BATCH}. */
     MIXED_REFUND,
     /** first id, number of transactions, 1. */
     RESET_BATCH,
@@ -87,7 +87,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
      * for the limit with several quotas (0 if absent).
      */
     ACQUIRE,
-    /** the numbers of {@link #ACQUIRE}; the call is synchronous. */
+    /** the parameters of {@link #ACQUIRE}; the call is synchronous. */
     ACQUIRE_BLOCKING,
     /**
      * first id, number of transactions, cost of each, longest wait in milliseconds, microseconds

@@ -22,9 +22,9 @@ public enum HashTag {
   ID,
 
   /**
-   * The part of the id before the first colon: {@code 4:1000:example.com} becomes
-   * <code>4:{1000}:example.com </code>. All limits of one account are on one server. Do not use
-   * this tag for limits whose ids are IPv6 addresses: all addresses with the same first 16 bits
+   * The part of the id before the first colon: {@code 4:1000:example.com} becomes <code>
+   * 4:{1000}:example.com </code>. All limits of one account are on one server. Do not use the tag
+   * ACCOUNT for limits whose ids are IPv6 addresses: all addresses with the same first 16 bits
    * would be on one server.
    */
   ACCOUNT;

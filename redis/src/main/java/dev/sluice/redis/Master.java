@@ -72,7 +72,7 @@ final class Master {
     } catch (RejectedExecutionException e) {
       // The store was closed before the first request.
     } catch (Throwable e) {
-      // Out of memory: this connection fails, and the next connection starts again.
+      // Out of memory: this attempt to connect fails, and the next attempt starts the requests.
       started.set(false);
       throw e;
     }

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * TAT is lowered, the denial can be repeated from memory.
  *
  * To repeat a denial, this process need not know the store's current time. The store's clock showed
- * `now` at some instant between sending the request and receiving the response. So at the local
- * time t:
+ * `now` at some instant between sending the request and receiving the response. Therefore, at the
+ * local time t:
  *
  *        now + (t − received)   ≤   the store's time at t   ≤   now + (t − sent)
  *

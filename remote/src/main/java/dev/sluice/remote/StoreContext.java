@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** The settings, the clock and the observer that all parts of a store share. Thread-safe. */
 public final class StoreContext {
 
-  /** The number of places for remembered denials. */
+  /** How many denials a store can remember. */
   private static final int DENIALS = 16_384;
 
   private static final int MAX_CHARGES_PER_CALL = 128;

@@ -194,7 +194,7 @@ enum Trial {
           RedisStore store = RedisStore.builder(redis.uri()).queue(CALLERS).open()) {
         Limiter limiter = Limiter.of(Load.LIMITS, store);
         long answered = Load.longestCallMillis(limiter, CALLERS);
-        // Only reported here; FIRST_OUTAGE checks the first outage.
+        // The first outage is only reported here; the trial FIRST_OUTAGE checks it.
         long first = whileFrozen(redis, limiter);
         awaitDecision(limiter);
         try (Stalls stalls = new Stalls()) {

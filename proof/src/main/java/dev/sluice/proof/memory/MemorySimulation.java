@@ -37,7 +37,7 @@ public final class MemorySimulation {
   /**
    * Runs the simulation.
    *
-   * @param args the arguments, as described above
+   * @param args {@code [MINUTES] [--seed N] [--brief]}
    */
   public static void main(String[] args) {
     System.exit(run(args, System.out));

@@ -12,7 +12,7 @@ import java.util.Random;
  */
 
 /**
- * The probability that another thread takes over at a step.
+ * The probability that the scheduler changes to another thread at a step.
  *
  * @param oneIn the mean number of steps between two thread changes at arbitrary code locations
  * @param places selects the code locations at which thread changes are likely, by their hashes; 0
@@ -32,9 +32,9 @@ record Odds(int oneIn, int places) {
   }
 
   /**
-   * Decides at random whether another thread takes over at a step.
+   * Decides at random whether another thread runs after a step.
    *
-   * @param place the hash of the current thread's place in the code
+   * @param place the hash of the current thread's code location
    */
   boolean change(Random random, int place) {
     int within = places != 0 && isLikely(place) ? 2 : oneIn;
