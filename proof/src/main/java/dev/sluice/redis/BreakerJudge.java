@@ -10,10 +10,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks that a process marks a server down after five failed calls in a row, or after the first
- * failed call of a trial, and never earlier. A trial begins when a probe has marked a server up.
- * The check compares a process's circuit breakers with the results of the process's calls. Not
- * thread-safe.
+ * Checks that a process marks a server down after five outages in a row, or after the first failed
+ * call of a trial, and never earlier. A trial begins when a probe has marked a server up. The check
+ * compares a process's circuit breakers with the results of the process's calls. Not thread-safe.
  */
 final class BreakerJudge {
 

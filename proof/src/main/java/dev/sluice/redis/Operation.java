@@ -78,7 +78,7 @@ final class Operation {
   private final boolean overServers;
   private final boolean givesBack;
   private final long begun; // earlier calls of this process that refund
-  private final boolean besideOthers; // whether such a refunding call was in flight
+  private final boolean besideOthers; // whether a refund was in flight at the start
   private final boolean mustBeRefused;
   private final boolean startedAlone;
   private final int countsThen; // number of this process's earlier calls on the first bucket
